@@ -1,0 +1,1 @@
+"""One package per stage, over two floors: `adapters` (the hands) and `domain` (the nouns)."""

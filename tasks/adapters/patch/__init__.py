@@ -1,0 +1,1 @@
+"""Unified diffs: reading, splitting by path, applying up a ladder, and what they change."""

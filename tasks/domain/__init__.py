@@ -1,0 +1,1 @@
+"""The nouns: frozen dataclasses and enums over the standard library. One dataclass is one table and one view."""

@@ -1,0 +1,94 @@
+"""What methods propose, and what of it is executed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tasks.domain.names import CandidateId, InstanceId, InstanceKey, RepoPath, SuiteId, content_key
+from tasks.domain.outcome import Policy, SuiteKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One proposed test patch, exactly as the method gave it."""
+
+    candidate_id: CandidateId
+    snapshot: str
+    instance_id: InstanceId
+    instance_key: InstanceKey
+    method: str
+    """`golden`, `nop`, or the name in the predictions file (`model_name_or_path`)."""
+    model: str | None
+    """The model behind the method, where the source tells it apart from the method."""
+    sample: int
+    """0-based index among the samples of one method for one instance."""
+    patch: str
+    """Raw; undecodable bytes are kept as surrogate escapes written `\\udcXX`."""
+    provenance: str
+    """`oracle` (golden), `verified` (generated here), `self_reported` (a predictions file)."""
+    source: str
+    """Base name of the predictions file and line, `preds.jsonl:12`; the method's name otherwise."""
+    problem: str
+    """Why the row could not be taken as it stands (a duplicate, say); empty otherwise."""
+    created_at: datetime
+
+    @staticmethod
+    def id_of(instance_key: str, method: str, model: str | None, sample: int, patch: str) -> CandidateId:
+        return CandidateId(content_key("candidate", instance_key, method, model, sample, patch))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """A test patch as it is executed: candidates with equal effective patches share one suite, and so its runs."""
+
+    suite_id: SuiteId
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    kind: SuiteKind
+    """`golden` for the instance's own test patch, whoever submitted it; else `candidate`."""
+    patch: str
+    """What is applied: after the policy, in the normal form of the rung that applied."""
+    files: tuple[RepoPath, ...]
+    """Test files that run."""
+    files_key: str
+    base_files: tuple[RepoPath, ...]
+    """Those of them that exist at the base commit: suite `none` on the candidate's files. Empty: nothing to run."""
+    base_files_key: str
+
+    @staticmethod
+    def id_of(instance_key: str, patch: str) -> SuiteId:
+        return SuiteId(content_key("suite", instance_key, patch))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A candidate under a policy: the suite that it became, or why it became none."""
+
+    candidate_id: CandidateId
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    policy: Policy
+    suite_id: SuiteId | None
+    """Null where the candidate is not well-formed."""
+    well_formed: bool
+    reason: str
+    """Slug of why not: `empty`, `no-diff`, `does-not-apply`, `climbing-path`, `nothing-left`, `no-test-file` …; empty if well-formed."""
+    detail: str
+    rung: str
+    """How it applied: `exact`, `recount`, `reduced-context`, `fuzzy`; empty if it did not."""
+    stripped: tuple[str, ...]
+    """`path: rule` for every file that the policy took out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedDefinition:
+    """A test definition that a suite edits in a file of the base commit; with the added cases these make T."""
+
+    suite_id: SuiteId
+    instance_key: InstanceKey
+    path: RepoPath
+    qualname: str
+    """Joins with `case_outcome.qualname`."""
+    why: str
+    """`source` (its own body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (module set-up)."""

@@ -1,0 +1,62 @@
+"""Every error that users can meet.
+
+    SwtError
+    ├── UsageError            the caller asked for something that cannot be (exit 2)
+    │   ├── BadInput          a file or row of theirs is wrong; says which line
+    │   └── NotFound          a snapshot, mirror, commit, recipe or query that is not there
+    ├── TerminalError         trying again cannot help: this instance or candidate is over
+    │   └── BuildFailed       an environment cannot be built
+    └── InfrastructureError   our failure, never the candidate's: retried by its class
+        ├── StoreError        a torn or foreign file in the store
+        └── SandboxError      the sandbox could not be started or lost its process
+
+Each carries `slug` (a section of docs/errors.md), and a `hint` that says what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class SwtError(Exception):
+    """Says what went wrong and where; `hint` says what to do next."""
+
+    slug: ClassVar[str] = "error"
+    retry: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(SwtError):
+    slug = "usage"
+
+
+class BadInput(UsageError):
+    slug = "bad-input"
+
+
+class NotFound(UsageError):
+    slug = "not-found"
+
+
+class TerminalError(SwtError):
+    slug = "terminal"
+
+
+class BuildFailed(TerminalError):
+    slug = "build-failed"
+
+
+class InfrastructureError(SwtError):
+    slug = "infrastructure"
+    retry = True
+
+
+class StoreError(InfrastructureError):
+    slug = "store"
+
+
+class SandboxError(InfrastructureError):
+    slug = "sandbox"

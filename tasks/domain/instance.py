@@ -1,0 +1,66 @@
+"""Task instances, their snapshots, and the lines that their golden patches change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from tasks.domain.names import InstanceId, InstanceKey, LineNo, RepoName, RepoPath, Sha, content_key
+from tasks.domain.outcome import CodeState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskInstance:
+    """One issue with the code before the fix and the golden side. SWE-bench's column names come first."""
+
+    repo: RepoName
+    instance_id: InstanceId
+    base_commit: Sha
+    patch: str
+    """Golden patch: the source half of the fix, a unified diff against `base_commit`."""
+    test_patch: str
+    """Golden tests: the test half of the fix, a unified diff against `base_commit`."""
+    problem_statement: str
+    hints_text: str
+    created_at: datetime | None
+    """Aware, UTC; null where the source has none."""
+    version: str | None
+    """The repository's version at `base_commit`, as the recipes count it; null where it could not be told."""
+    FAIL_TO_PASS: tuple[str, ...] | None
+    """The source's own list, in its own naming; null where the source has none (not the same as empty)."""
+    PASS_TO_PASS: tuple[str, ...] | None
+    environment_setup_commit: Sha | None
+    snapshot: str
+    """Name of the snapshot that this row belongs to."""
+    instance_key: InstanceKey
+    """Equal for two rows exactly if they judge the same thing; runs are shared by it."""
+    source: str
+    """Base name of the file that the row was imported from, or the collector's name."""
+
+    @staticmethod
+    def key_of(repo: str, base_commit: str, patch: str, test_patch: str) -> InstanceKey:
+        return InstanceKey(content_key("instance", repo, base_commit, patch, test_patch))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A named, immutable set of instances."""
+
+    snapshot: str
+    instances: int
+    """Number of rows of `task_instance` with this name."""
+    content: str
+    """Content key over the sorted (instance_id, instance_key) pairs."""
+    source: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedLine:
+    """One line that a golden patch removes (numbered as before) or adds (numbered as after)."""
+
+    instance_key: InstanceKey
+    path: RepoPath
+    side: CodeState
+    """`before` for a removed line (Xr), `after` for an added one (Xa)."""
+    line: LineNo

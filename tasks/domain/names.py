@@ -1,0 +1,75 @@
+"""The named primitives, and the one function that makes (and the one that parses) each name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+from typing import Any, NewType
+
+CaseId = NewType("CaseId", str)
+"""Runner-native id of one test case: `tests/test_a.py::TestX::test_y[p]` for pytest and sympy,
+`app.test_mod.TestX.test_y` for unittest."""
+
+CandidateId = NewType("CandidateId", str)
+EnvId = NewType("EnvId", str)
+InstanceId = NewType("InstanceId", str)
+"""SWE-bench form: `owner__name-number`."""
+
+InstanceKey = NewType("InstanceKey", str)
+"""Content key of what is judged: repository, base commit, golden patch, golden tests."""
+
+LineNo = NewType("LineNo", int)
+"""1-based line of a file, in the numbering of the code state it is stored with."""
+
+RepoName = NewType("RepoName", str)
+"""`owner/name`."""
+
+RepoPath = NewType("RepoPath", str)
+"""POSIX path relative to the root of the repository."""
+
+RunKey = NewType("RunKey", str)
+Sha = NewType("Sha", str)
+"""40 hexadecimal digits of a git commit."""
+
+SuiteId = NewType("SuiteId", str)
+
+KEY_DIGITS = 32
+_INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
+
+
+def content_key(*parts: object) -> str:
+    """The first 128 bits of the SHA-256 of `parts` as canonical JSON, in hexadecimal.
+
+    Tuples equal lists; sets and anything else JSON does not know are refused with `TypeError`.
+    """
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:KEY_DIGITS]
+
+
+def instance_id(repo: RepoName, number: int) -> InstanceId:
+    """`pallets/flask`, 4045 → `pallets__flask-4045`; `parse_instance_id` is the inverse."""
+    return InstanceId(f"{repo.replace('/', '__', 1)}-{number}")
+
+
+def parse_instance_id(name: str) -> tuple[RepoName, int]:
+    """The repository and pull-request number in an instance id; `ValueError` if it is not one."""
+    match = _INSTANCE.fullmatch(name)
+    if match is None:
+        raise ValueError(f"{name!r} is not an instance id of the form owner__name-number")
+    return RepoName(f"{match['owner']}/{match['name']}"), int(match["number"])
+
+
+def sorted_lines(lines: Iterable[int]) -> tuple[LineNo, ...]:
+    """Distinct line numbers in ascending order."""
+    return tuple(LineNo(line) for line in sorted(set(lines)))
+
+
+def jsonable(value: Any) -> Any:
+    """`value` with tuples as lists, recursively: what `content_key` and Parquet both see."""
+    if isinstance(value, tuple | list):
+        return [jsonable(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): jsonable(item) for key, item in value.items()}
+    return value

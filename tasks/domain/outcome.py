@@ -1,0 +1,87 @@
+"""The closed vocabularies of a run. Their values are what Parquet and SQL see."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What happened to one test case in one run; `missing` is the absence of a row (metrics.md: raw outcomes)."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    SKIPPED = "skipped"
+    XFAILED = "xfailed"
+    XPASSED = "xpassed"
+    TIMEOUT = "timeout"
+
+
+class Phase(StrEnum):
+    """Where the outcome was decided. A module that cannot be collected is one `collect` row with `error`."""
+
+    COLLECT = "collect"
+    SETUP = "setup"
+    CALL = "call"
+    TEARDOWN = "teardown"
+
+
+class CodeState(StrEnum):
+    """`before` is the base commit, `after` the base commit plus the golden patch."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class SuiteKind(StrEnum):
+    """`none` is the repository's own tests in the files concerned, without any test patch."""
+
+    NONE = "none"
+    GOLDEN = "golden"
+    CANDIDATE = "candidate"
+
+
+class Tracer(StrEnum):
+    """How lines are watched: our probes, coverage.py as the referee, or not at all."""
+
+    PROBE = "probe"
+    COVERAGE = "coverage"
+    NONE = "none"
+
+
+class RunStatus(StrEnum):
+    """How a run ended. Only `infrastructure` is ours: it is retried and never graded.
+
+    `completed`  the runner wrote its last record, whatever the tests said
+    `timeout`    the wall limit ended it; cases so far are kept, the one under way is `timeout`
+    `crashed`    the process ended without the runner's last record (os._exit, a signal, a kill of its parent)
+    `limit`      a memory, process, disk or output limit ended it
+    """
+
+    COMPLETED = "completed"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    LIMIT = "limit"
+    INFRASTRUCTURE = "infrastructure"
+
+
+class RunnerKind(StrEnum):
+    """Which adapter of our runner drives the tests inside the sandbox."""
+
+    PYTEST = "pytest"
+    UNITTEST = "unittest"
+    DJANGO = "django"
+    SYMPY = "sympy"
+
+
+class Policy(StrEnum):
+    """Which hunks of a candidate are executed (metrics.md: candidate policy)."""
+
+    TESTS_ONLY = "tests-only"
+    AS_SUBMITTED = "as-submitted"
+
+
+class SandboxKind(StrEnum):
+    DOCKER = "docker"
+    BUBBLEWRAP = "bubblewrap"
+    PROCESS = "process"

@@ -1,0 +1,168 @@
+"""Runs: the expensive facts. A run is one test process on one code state with one suite."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from tasks.domain.names import (
+    CaseId,
+    EnvId,
+    InstanceId,
+    InstanceKey,
+    LineNo,
+    RepoName,
+    RepoPath,
+    RunKey,
+    Sha,
+    SuiteId,
+    content_key,
+    jsonable,
+)
+from tasks.domain.outcome import CodeState, Outcome, Phase, RunnerKind, RunStatus, SandboxKind, SuiteKind, Tracer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Ceilings for one run, enforced by the sandbox."""
+
+    wall_s: float = 1800.0
+    memory_mb: int = 4096
+    processes: int = 512
+    disk_mb: int = 2048
+    """Bytes that the run may add to the checkout, its home and its temporary folder together."""
+    log_mb: int = 8
+    """Output beyond this is dropped and the log says so; it does not end the run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Lines of one file to watch, in the numbering of the code state that runs."""
+
+    path: RepoPath
+    lines: tuple[LineNo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """Everything that decides a run's result, and nothing else: `run_key` is its content key."""
+
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    repo: RepoName
+    base_commit: Sha
+    env_id: EnvId
+    runner: RunnerKind
+    runner_version: str
+    test_args: tuple[str, ...]
+    env: tuple[str, ...]
+    source_roots: tuple[str, ...]
+    suite_kind: SuiteKind
+    suite_id: SuiteId | None
+    """Null for suite `none`."""
+    code_state: CodeState
+    patches: tuple[str, ...]
+    """Unified diffs in the order in which they are applied to the base commit."""
+    files: tuple[RepoPath, ...]
+    """Test files handed to the runner."""
+    watch: tuple[Watch, ...]
+    tracer: Tracer
+    repeat: int
+    sandbox: SandboxKind
+    limits: Limits
+
+    @property
+    def run_key(self) -> RunKey:
+        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`) are left out."""
+        facts = asdict(self)
+        for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state"):
+            facts.pop(name)
+        return RunKey(content_key("run", jsonable(facts)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One finished run. Written after its outcomes and lines, so a `run` row means that they are all there."""
+
+    run_key: RunKey
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    repo: RepoName
+    env_id: EnvId
+    suite_kind: SuiteKind
+    suite_id: SuiteId | None
+    code_state: CodeState
+    files: tuple[RepoPath, ...]
+    files_key: str
+    """`files_key(files)`: how a suite `none` is found for a set of files."""
+    tracer: Tracer
+    repeat: int
+    sandbox: SandboxKind
+    status: RunStatus
+    detail: str
+    """Why it is not `completed`, or the first lines of a runner's own complaint; empty otherwise."""
+    exit_code: int | None
+    """Null where the process was killed."""
+    wall_s: float
+    cpu_s: float | None
+    """User plus system seconds of the whole process tree; null where the sandbox cannot tell."""
+    setup_s: float
+    """Seconds spent on the checkout and on applying patches, outside the sandbox."""
+    cases: int
+    log: str
+    """SHA-256 of the log under `files/` of the store; empty where nothing was printed."""
+    project_commit: str
+    project_dirty: bool
+    project_version: str
+    config_hash: str
+    started_at: datetime
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOutcome:
+    """One test case in one run."""
+
+    run_key: RunKey
+    case_id: CaseId
+    path: RepoPath
+    """Test file that holds the case."""
+    qualname: str
+    """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
+    label: str
+    """The name that the repository's own runner prints: what SWE-bench's lists hold."""
+    phase: Phase
+    outcome: Outcome
+    duration_s: float | None
+    """Null where the case did not finish."""
+    message: str
+    """Last lines of the traceback or the skip reason, at most 4,000 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineHit:
+    """Watched lines that one context executed in one run."""
+
+    run_key: RunKey
+    path: RepoPath
+    case_id: CaseId | None
+    """Null for lines executed outside any case: import and collection."""
+    lines: tuple[LineNo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedFile:
+    """What one run knows about one watched file, executed or not."""
+
+    run_key: RunKey
+    path: RepoPath
+    loaded: bool
+    """Whether any line of the module ran in this run."""
+    executable: tuple[LineNo, ...]
+    """Watched lines for which the interpreter has code (a line that starts a statement or continues one)."""
+
+
+def files_key(files: tuple[RepoPath, ...]) -> str:
+    """Content key of a set of test files, whatever their order."""
+    return content_key("files", sorted(set(files)))

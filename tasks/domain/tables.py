@@ -1,0 +1,32 @@
+"""The registry: which dataclasses are tables. The table's name is the class name in snake case."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
+from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
+from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
+
+TABLES: tuple[type[Any], ...] = (
+    TaskInstance,
+    Snapshot,
+    ChangedLine,
+    Environment,
+    EnvironmentAttempt,
+    Candidate,
+    Submission,
+    Suite,
+    EditedDefinition,
+    Run,
+    CaseOutcome,
+    LineHit,
+    WatchedFile,
+)
+
+
+def table_name(row_type: type[Any]) -> str:
+    """`CaseOutcome` → `case_outcome`."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", row_type.__name__).lower()
