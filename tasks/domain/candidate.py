@@ -73,7 +73,8 @@ class Submission:
     """Null where the candidate is not well-formed."""
     well_formed: bool
     reason: str
-    """Slug of why not: `empty`, `no-diff`, `does-not-apply`, `climbing-path`, `nothing-left`, `no-test-file` …; empty if well-formed."""
+    """Slug of why not: `empty`, `no-diff`, `does-not-apply`, `climbing-path`, `nothing-left`, `no-test-file` …;
+    empty if well-formed."""
     detail: str
     rung: str
     """How it applied: `exact`, `recount`, `reduced-context`, `fuzzy`; empty if it did not."""
@@ -91,4 +92,4 @@ class EditedDefinition:
     qualname: str
     """Joins with `case_outcome.qualname`."""
     why: str
-    """`source` (its own body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (module set-up)."""
+    """`source` (its own body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (its set-up)."""

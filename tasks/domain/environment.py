@@ -11,7 +11,7 @@ from tasks.domain.outcome import RunnerKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """One built environment. `env_id` is the content key of everything above `built_at`, so equal locks are one environment."""
+    """One built environment. `env_id` is the content key of all that decides it, so equal locks are one environment."""
 
     env_id: EnvId
     repo: RepoName

@@ -55,13 +55,15 @@ class RunStatus(StrEnum):
     `completed`  the runner wrote its last record, whatever the tests said
     `timeout`    the wall limit ended it; cases so far are kept, the one under way is `timeout`
     `crashed`    the process ended without the runner's last record (os._exit, a signal, a kill of its parent)
-    `limit`      a memory, process, disk or output limit ended it
+    `limit`      a memory, process or disk limit ended it
+    `unapplied`  the suite's patch does not apply on this code state, so no process was started
     """
 
     COMPLETED = "completed"
     TIMEOUT = "timeout"
     CRASHED = "crashed"
     LIMIT = "limit"
+    UNAPPLIED = "unapplied"
     INFRASTRUCTURE = "infrastructure"
 
 

@@ -1,1 +1,1 @@
-"""Our own test runner: a host side that writes its job and reads its report, and `inside/`, which is copied into the sandbox."""
+"""Our own test runner: a host side that writes jobs and reads reports, and `inside/`, which runs in the sandbox."""

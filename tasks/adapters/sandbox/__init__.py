@@ -1,1 +1,1 @@
-"""Where untrusted code runs: one protocol, one contract, one conformance suite, an implementation per kind of isolation."""
+"""Where untrusted code runs: one protocol, one contract, one conformance suite, one class per kind of isolation."""
