@@ -1,0 +1,89 @@
+"""The run plan: which runs judge an instance and its candidates (design.md: the run plan).
+
+Reference runs, {no suite, golden suite} × {before, after}, belong to the instance and are shared by every candidate.
+A candidate adds two runs of its own, and two of suite `none` on the files of the base commit that it edits, which
+other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
+the base commit, so suite `none` is not run for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tasks.domain.candidate import Suite
+from tasks.domain.environment import Environment
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import RepoPath
+from tasks.domain.outcome import CodeState, SandboxKind, SuiteKind, Tracer
+from tasks.domain.run import Limits, RunSpec, Watch
+
+STATES = (CodeState.BEFORE, CodeState.AFTER)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What all runs of one instance have in common."""
+
+    instance: TaskInstance
+    environment: Environment
+    watches: Mapping[CodeState, tuple[Watch, ...]]
+    """Lines to watch in each code state; see `tasks.coverage.changed_lines.watches`."""
+    sandbox: SandboxKind
+    limits: Limits
+    runner_version: str
+    tracer: Tracer = Tracer.PROBE
+
+
+def suite_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+    """The suite before and after, and suite `none` on the base files that it edits, if it edits any.
+
+    For the golden suite these are the reference runs.
+    """
+    own = tuple(_run_spec(bench, suite, state, suite.files, bench.tracer) for state in STATES)
+    if not suite.base_files:
+        return own
+    return own + tuple(_run_spec(bench, None, state, suite.base_files, bench.tracer) for state in STATES)
+
+
+def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+    """The suite before and after without any tracing: what a would-be success has to show again."""
+    return tuple(_run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
+
+
+def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
+    """One spec per run key, the first of each, in order."""
+    seen: dict[str, RunSpec] = {}
+    for spec in specs:
+        seen.setdefault(spec.run_key, spec)
+    return tuple(seen.values())
+
+
+def _run_spec(
+    bench: Bench, suite: Suite | None, state: CodeState, files: tuple[RepoPath, ...], tracer: Tracer
+) -> RunSpec:
+    """A run of `suite`, or of suite `none` where there is none."""
+    instance, environment = bench.instance, bench.environment
+    golden = (instance.patch,) if state is CodeState.AFTER else ()
+    return RunSpec(
+        instance_key=instance.instance_key,
+        instance_id=instance.instance_id,
+        repo=instance.repo,
+        base_commit=instance.base_commit,
+        env_id=environment.env_id,
+        runner=environment.runner,
+        runner_version=bench.runner_version,
+        test_args=environment.test_args,
+        env=environment.env,
+        source_roots=environment.source_roots,
+        suite_kind=suite.kind if suite else SuiteKind.NONE,
+        suite_id=suite.suite_id if suite else None,
+        code_state=state,
+        patches=golden + ((suite.patch,) if suite else ()),
+        files=tuple(sorted(set(files))),
+        watch=bench.watches.get(state, ()) if tracer is not Tracer.NONE else (),
+        tracer=tracer,
+        repeat=0,
+        sandbox=bench.sandbox,
+        limits=bench.limits,
+    )
