@@ -92,4 +92,4 @@ class EditedDefinition:
     qualname: str
     """Joins with `case_outcome.qualname`."""
     why: str
-    """`source` (its own body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (its set-up)."""
+    """`source` (its body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (its set-up)."""
