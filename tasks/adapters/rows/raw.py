@@ -1,0 +1,65 @@
+"""What comes out of a foreign file: a row with the line it stood on, or what was wrong with that line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tasks.domain.names import InstanceId
+
+MAX_ROW_BYTES = 32 * 1024 * 1024
+"""A longer line is not a row but an accident; the largest honest ones hold a few megabytes."""
+
+_LONE_SURROGATE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class LineProblem:
+    """Something in a file that could not be taken as it stands."""
+
+    line: int
+    """1-based: the line where the row starts, or the row's position in a Parquet file or a JSON object of columns."""
+    instance_id: InstanceId | None
+    """Null where the row could not be read far enough to tell."""
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawRow:
+    """One object of a file, its values as they came; `problem` says why there is none."""
+
+    line: int
+    values: Mapping[str, object]
+    problem: str = ""
+    key: str | None = None
+    """The name it stood under, where the file is one JSON object of rows."""
+
+
+class WrongValue(Exception):
+    """A value that a row may not have; the message completes a sentence that starts with the name of the field."""
+
+
+def text_of(value: object) -> str:
+    """A text value; bytes that are not UTF-8 become surrogate escapes. Null is the empty string.
+
+    The result always encodes as UTF-8 with `surrogateescape`, which is how keys are made of it.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if not isinstance(value, str):
+        raise WrongValue(f"is {describe(value)} and not text")
+    return _LONE_SURROGATE.sub(_escape, value)
+
+
+def describe(value: object) -> str:
+    """What JSON calls the type of `value`."""
+    names = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object", str: "text"}
+    return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
+
+
+def _escape(match: re.Match[str]) -> str:
+    """A surrogate that stands for no byte, as the three bytes that encode it."""
+    return match[0].encode("utf-8", "surrogatepass").decode("utf-8", "surrogateescape")

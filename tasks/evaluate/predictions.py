@@ -1,0 +1,162 @@
+"""Predictions files → `Candidate` rows. Nothing is judged here: an empty patch is a candidate like any other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, text_of
+from tasks.adapters.rows.reader import read_rows
+from tasks.domain.candidate import Candidate
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId
+
+PATCH_NAMES = ("model_patch", "prediction", "patch")
+METHOD_NAMES = ("model_name_or_path", "method")
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What a file gave: the candidates in its order, and a problem for every line that deserves one."""
+
+    candidates: tuple[Candidate, ...]
+    problems: tuple[LineProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Prediction:
+    """One row as it was read, before it is held against the snapshot."""
+
+    line: int
+    instance_id: InstanceId
+    method: str
+    patch: str
+
+
+@dataclass(slots=True)
+class _Seen:
+    """First line and number of predictions so far, per instance and method."""
+
+    first: dict[tuple[str, str], int] = field(default_factory=dict)
+    count: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def add(self, prediction: _Prediction) -> tuple[int, int]:
+        """The line of the first prediction of its kind, and how many came before this one."""
+        key = (prediction.instance_id, prediction.method)
+        before = self.count.get(key, 0)
+        self.count[key] = before + 1
+        return self.first.setdefault(key, prediction.line), before
+
+
+def read_predictions(
+    path: Path, instances: Iterable[TaskInstance], *, created_at: datetime, method: str | None = None
+) -> Predictions:
+    """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
+
+    `method` names the method in rows that do not. Raises `BadInput` only where the file cannot be read.
+    """
+    return predictions_of(read_rows(path), instances, source=path.name, created_at=created_at, method=method)
+
+
+def predictions_of(
+    rows: Iterable[RawRow],
+    instances: Iterable[TaskInstance],
+    *,
+    source: str,
+    created_at: datetime,
+    method: str | None = None,
+) -> Predictions:
+    """A second prediction for one instance and method is kept with the next sample number and a problem."""
+    known = {instance.instance_id: instance for instance in instances}
+    seen = _Seen()
+    candidates: list[Candidate] = []
+    problems: list[LineProblem] = []
+    for row in rows:
+        try:
+            prediction = _read(row, method)
+            instance = _instance(prediction.instance_id, known)
+        except WrongValue as error:
+            problems.append(LineProblem(row.line, _name(row), str(error)))
+            continue
+        first, sample = seen.add(prediction)
+        problem = f"line {first} of {source} holds the first prediction for this instance and method" if sample else ""
+        if problem:
+            problems.append(LineProblem(row.line, prediction.instance_id, problem))
+        candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))
+    return Predictions(tuple(candidates), tuple(problems))
+
+
+def _read(row: RawRow, method: str | None) -> _Prediction:
+    if row.problem:
+        raise WrongValue(row.problem)
+    return _Prediction(row.line, _instance_id(row), _method(row.values, method), _patch(row.values))
+
+
+def _instance_id(row: RawRow) -> InstanceId:
+    """Named in the row, or by the key that the row stands under; both must agree."""
+    name = _text(row.values, ("instance_id",)) or row.key
+    if not name:
+        raise WrongValue("instance_id is missing")
+    if row.key is not None and name != row.key:
+        raise WrongValue(f"instance_id is {name!r}, but the row stands under {row.key!r}")
+    return InstanceId(name)
+
+
+def _method(values: Mapping[str, object], method: str | None) -> str:
+    name = _text(values, METHOD_NAMES) or method
+    if not name:
+        raise WrongValue(f"{METHOD_NAMES[0]} is missing")
+    return name
+
+
+def _patch(values: Mapping[str, object]) -> str:
+    """A null patch is an empty one; no patch at all is a mistake in the file."""
+    if not any(name in values for name in PATCH_NAMES):
+        raise WrongValue(f"{PATCH_NAMES[0]} is missing")
+    return _text(values, PATCH_NAMES)
+
+
+def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
+    """The first of the named values that is text and not empty; an empty string where none is."""
+    for name in names:
+        try:
+            text = text_of(values.get(name))
+        except WrongValue as error:
+            raise WrongValue(f"{name} {error}") from error
+        if text:
+            return text
+    return ""
+
+
+def _instance(name: InstanceId, known: Mapping[InstanceId, TaskInstance]) -> TaskInstance:
+    if name not in known:
+        raise WrongValue("there is no such instance in the snapshot")
+    return known[name]
+
+
+def _name(row: RawRow) -> InstanceId | None:
+    """The instance that a row speaks of, as far as one can tell."""
+    name = row.values.get("instance_id", row.key)
+    return InstanceId(name) if isinstance(name, str) else None
+
+
+def _candidate(
+    prediction: _Prediction, instance: TaskInstance, sample: int, problem: str, source: str, created_at: datetime
+) -> Candidate:
+    key, method, patch = instance.instance_key, prediction.method, prediction.patch
+    return Candidate(
+        candidate_id=Candidate.id_of(key, method, None, sample, patch),
+        snapshot=instance.snapshot,
+        instance_id=instance.instance_id,
+        instance_key=key,
+        method=method,
+        model=None,
+        sample=sample,
+        patch=patch,
+        provenance="self_reported",
+        source=f"{source}:{prediction.line}",
+        problem=problem,
+        created_at=created_at,
+    )

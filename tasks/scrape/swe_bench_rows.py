@@ -1,0 +1,107 @@
+"""SWE-bench files → `TaskInstance` rows. Whatever cannot be taken is named with its line; the rest is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue
+from tasks.adapters.rows.reader import read_rows
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.names import InstanceId, content_key
+from tasks.scrape.fields import OPTIONAL, REQUIRED
+
+
+@dataclass(frozen=True, slots=True)
+class ImportResult:
+    """What a file gave: the instances in its order, and a problem for everything that was not taken."""
+
+    instances: tuple[TaskInstance, ...]
+    problems: tuple[LineProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Some columns of a row: what could be read, and a sentence for each that could not."""
+
+    values: dict[str, Any]
+    wrong: tuple[str, ...]
+
+
+def import_instances(path: Path, *, snapshot: str) -> ImportResult:
+    """All instances of a JSON lines, JSON or Parquet file. Raises `BadInput` only where the file cannot be read."""
+    return instances_of(read_rows(path), snapshot=snapshot, source=path.name)
+
+
+def instances_of(rows: Iterable[RawRow], *, snapshot: str, source: str) -> ImportResult:
+    """A row that says the same as an earlier one of its id is dropped; one that differs is a problem."""
+    taken: dict[InstanceId, tuple[int, TaskInstance]] = {}
+    problems: list[LineProblem] = []
+    for row in rows:
+        instance, found = _read(row, snapshot, source)
+        problems.extend(found)
+        if instance is None:
+            continue
+        line, first = taken.setdefault(instance.instance_id, (row.line, instance))
+        if first != instance:
+            what = f"differs from the row with the same instance_id in line {line}, which was taken instead"
+            problems.append(LineProblem(row.line, instance.instance_id, what))
+    return ImportResult(tuple(instance for _, instance in taken.values()), tuple(problems))
+
+
+def snapshot_of(instances: Iterable[TaskInstance], *, snapshot: str, source: str, created_at: datetime) -> Snapshot:
+    """The row that names a set of instances; its content key does not depend on their order."""
+    pairs = sorted((instance.instance_id, instance.instance_key) for instance in instances)
+    content = content_key("snapshot", pairs)
+    return Snapshot(snapshot=snapshot, instances=len(pairs), content=content, source=source, created_at=created_at)
+
+
+def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None, list[LineProblem]]:
+    """The instance, None where it cannot be taken, and every complaint about the row."""
+    if row.problem:
+        return None, [LineProblem(row.line, None, row.problem)]
+    named = row.values if row.key is None else {"instance_id": row.key, **row.values}
+    required, optional = _fields(named, REQUIRED), _fields(named, OPTIONAL)
+    name = required.values.get("instance_id")
+    wrong = [LineProblem(row.line, name, f"{what}: not taken") for what in required.wrong]
+    wrong += [LineProblem(row.line, name, f"{what}: read as missing") for what in optional.wrong]
+    if required.wrong:
+        return None, wrong
+    return _instance(required.values | optional.values, snapshot, source), wrong
+
+
+def _fields(row: Mapping[str, object], readers: Mapping[str, Callable[[object], Any]]) -> _Fields:
+    """Every column that `readers` name, missing ones read as null."""
+    values: dict[str, Any] = {}
+    wrong: list[str] = []
+    for name, reader in readers.items():
+        try:
+            values[name] = reader(row.get(name))
+        except WrongValue as error:
+            wrong.append(f"{name} {error}" if name in row else f"{name} is missing")
+    return _Fields(values, tuple(wrong))
+
+
+def _instance(values: Mapping[str, Any], snapshot: str, source: str) -> TaskInstance:
+    """A row from columns that have been read; an optional one that could not be read is absent here."""
+    repo, base_commit = values["repo"], values["base_commit"]
+    return TaskInstance(
+        repo=repo,
+        instance_id=values["instance_id"],
+        base_commit=base_commit,
+        patch=values["patch"],
+        test_patch=values["test_patch"],
+        problem_statement=values.get("problem_statement", ""),
+        hints_text=values.get("hints_text", ""),
+        created_at=values.get("created_at"),
+        version=values.get("version"),
+        FAIL_TO_PASS=values.get("FAIL_TO_PASS"),
+        PASS_TO_PASS=values.get("PASS_TO_PASS"),
+        environment_setup_commit=values.get("environment_setup_commit"),
+        snapshot=snapshot,
+        instance_key=TaskInstance.key_of(repo, base_commit, values["patch"], values["test_patch"]),
+        source=source,
+    )
