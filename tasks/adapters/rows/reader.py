@@ -62,8 +62,8 @@ def _is_document(path: Path, max_row_bytes: int) -> bool:
     value = _value(first)
     if second:
         return value is None and _value(second) is None and not _named_lines(path)
-    if isinstance(value, dict):
-        return not isinstance(value.get("instance_id"), str)
+    if isinstance(value, dict) and value:
+        return all(isinstance(inner, dict | list) for inner in value.values())
     return not _named_lines(path)
 
 
