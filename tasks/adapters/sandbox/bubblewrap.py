@@ -1,0 +1,212 @@
+"""The bubblewrap sandbox: namespaces of its own, no network, a read-only system, and only the job's folders of the host.
+
+Two ways to the same inside, because a job must never run as the host's root:
+
+- as an ordinary user: a user namespace, in which the job is uid 1000;
+- as root: no user namespace. bwrap drops every capability but those for changing the user, and `setpriv` then
+  becomes a user that exists nowhere else, one per run, who is given the checkout and the outbox. File permissions
+  and RLIMIT_NPROC then mean what they say; with root mapped into a user namespace neither would.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from tasks.adapters.sandbox import scratch as folders
+from tasks.adapters.sandbox.base import TESTBED, Finished, Job
+from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
+from tasks.adapters.sandbox.scratch import Scratch, scratch
+from tasks.adapters.sandbox.supervise import order_for, supervise
+from tasks.adapters.sandbox.supervisor.order import Verdict
+from tasks.domain.errors import SandboxError
+from tasks.domain.outcome import SandboxKind
+
+OUTBOX = PurePosixPath("/swt/out")
+HOME = PurePosixPath("/home/swt")
+TMP = PurePosixPath("/tmp")  # noqa: S108 - inside
+PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
+
+ORDINARY_UID = 1000
+UIDS = range(1_000_000, 2_000_000)
+"""Where a run started by root takes its user from; below 2^21, as old archive formats want."""
+
+SHM_BYTES = 64 << 20
+"""Size of /dev/shm, the only writable memory file system inside."""
+
+OWN_TASKS = 2
+"""bwrap outside and bwrap as init inside."""
+
+NPROC_SLACK = 64
+"""So far above the limit does the kernel refuse to fork: the supervisor names the limit first."""
+
+SHELL_SIGNALS = range(129, 193)
+"""bwrap reports a death by signal n as 128 + n, as shells do; a program that exits with such a code looks the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bubblewrap:
+    """Runs the job under bwrap (containers/bubblewrap, 0.6 or newer). One Linux machine, no engine, no daemon."""
+
+    base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    """Where the private folders of runs are made."""
+
+    program: str = "bwrap"
+
+    @property
+    def kind(self) -> SandboxKind:
+        return SandboxKind.BUBBLEWRAP
+
+    @property
+    def isolates(self) -> bool:
+        return True
+
+    def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
+        """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
+        for folder, seen in ((outbox, OUTBOX), (checkout, TESTBED)):
+            if job_path.is_relative_to(folder):
+                return seen / job_path.relative_to(folder)
+        raise ValueError(f"{job_path} is neither in the checkout {checkout} nor in the outbox {outbox}")
+
+    def run(self, job: Job) -> Finished:
+        with scratch(self.base) as made:
+            uid = _user_for(job, made)
+            order = order_for(
+                job,
+                made,
+                argv=(self.program, "--args", "{hidden_fd}", "--", *_command(job, uid)),
+                hidden=tuple(_options(job, made, uid)),
+                env={"PATH": PATH},
+                cwd=Path("/"),
+                own_tasks=OWN_TASKS,
+                nproc=job.limits.processes + NPROC_SLACK if os.geteuid() == 0 else None,
+            )
+            try:
+                verdict = supervise(order, made.label)
+            finally:
+                folders.keep_plain_files(job.outbox)
+        return _finished(verdict, job)
+
+    def sweep(self) -> int:
+        return folders.sweep(self.base)
+
+    def why_not(self) -> str:
+        """Runs it once for real: empty where it works, else the reason in one line."""
+        with tempfile.TemporaryDirectory(dir=self.base) as name:
+            folder = Path(name)
+            for part in ("checkout", "outbox"):
+                (folder / part).mkdir()
+            job = Job(argv=("true",), checkout=folder / "checkout", outbox=folder / "outbox", log=folder / "log")
+            try:
+                code = self.run(job).exit_code
+            except SandboxError as problem:
+                return str(problem)
+            return "" if code == 0 else f"a first try ended with exit code {code}"
+
+
+def _user_for(job: Job, made: Scratch) -> int:
+    """The user inside; where we are root, one of its own that owns all it may write."""
+    if os.geteuid() != 0:
+        return ORDINARY_UID
+    uid = UIDS[secrets.randbelow(len(UIDS))]
+    for folder in (job.checkout, job.outbox, made.home, made.tmp):
+        _give(folder, uid)
+    return uid
+
+
+def _give(folder: Path, uid: int) -> None:
+    """Change the owner of everything below. Files with several names are left alone: another name may not be the job's."""
+    os.chown(folder, uid, uid)
+    for parent, names, files, at in os.fwalk(folder):
+        for name in names:
+            os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
+        for name in files:
+            if os.stat(name, dir_fd=at, follow_symlinks=False).st_nlink == 1:
+                os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
+
+
+def _options(job: Job, made: Scratch, uid: int) -> list[str]:
+    return [
+        *_namespaces(job),
+        *system_arguments(),
+        *write_etc(made.etc, uid=uid, home=str(HOME)),
+        *_network(job),
+        *_devices(),
+        *_folders(job, made),
+        *("--remount-ro", "/", "--json-status-fd", "{report_fd}"),
+    ]
+
+
+def _command(job: Job, uid: int) -> list[str]:
+    variables = [f"{name}={value}" for name, value in _environment(job).items()]
+    return [*_become(job, uid), "/usr/bin/env", "-i", "-C", str(TESTBED), *variables, *job.argv]
+
+
+def _namespaces(job: Job) -> list[str]:
+    words = ["--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-uts"]
+    words += ["--unshare-cgroup-try", "--hostname", HOSTNAME, "--clearenv"]
+    if not job.network:
+        words.append("--unshare-net")
+    if os.geteuid() == 0:
+        words += ["--cap-drop", "ALL"]
+        return words + [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
+    return [*words, "--unshare-user", "--uid", str(ORDINARY_UID), "--gid", str(ORDINARY_UID)]
+
+
+def _network(job: Job) -> list[str]:
+    return ["--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"] if job.network else []
+
+
+def _devices() -> list[str]:
+    """Its own /proc and /dev; nothing in memory may be filled except a small /dev/shm."""
+    shm = ["--perms", "1777", "--size", str(SHM_BYTES), "--tmpfs", "/dev/shm"]  # noqa: S108 - inside
+    return ["--proc", "/proc", "--dev", "/dev", *shm, "--remount-ro", "/dev"]
+
+
+def _folders(job: Job, made: Scratch) -> list[str]:
+    writable = ((made.home, HOME), (made.tmp, TMP), (job.checkout, TESTBED), (job.outbox, OUTBOX))
+    words = [word for host, guest in writable for word in ("--bind", str(host), str(guest))]
+    for mount in job.mounts:
+        words += ["--bind" if mount.writable else "--ro-bind", str(mount.host), str(mount.guest)]
+    return words
+
+
+def _become(job: Job, uid: int) -> list[str]:
+    """The command before the command: our user and limits that only count inside."""
+    if os.geteuid() != 0:
+        return ["/usr/bin/prlimit", f"--nproc={job.limits.processes + NPROC_SLACK}", "--"]
+    drop = ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"]
+    return ["/usr/bin/setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *drop]
+
+
+def _environment(job: Job) -> dict[str, str]:
+    own = {"HOME": str(HOME), "TMPDIR": str(TMP), "PATH": PATH, "LANG": "C.UTF-8"}
+    return own | dict(job.env)
+
+
+def _finished(verdict: Verdict, job: Job) -> Finished:
+    if verdict.exit_code is not None and not _started(verdict.report):
+        raise SandboxError(f"bubblewrap could not start the job: {_last_line(job.log)}", hint="see `swt doctor`")
+    code = verdict.exit_code
+    return Finished(
+        exit_code=128 - code if code in SHELL_SIGNALS else code,
+        timed_out=verdict.timed_out,
+        limit=verdict.limit,
+        log_truncated=verdict.log_truncated,
+        wall_s=verdict.wall_s,
+        cpu_s=verdict.cpu_s,
+    )
+
+
+def _started(report: str) -> bool:
+    """Whether bwrap came as far as the job: only then does it report an exit code (its --json-status-fd)."""
+    return any("exit-code" in json.loads(line) for line in report.splitlines())
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,56 @@
+"""What an isolating sandbox shows of the machine: the read-only system, and small files of our own in /etc."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
+ETC = (
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/pki/tls",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+)
+"""What interpreters, linkers and TLS look up. Nothing that names the machine, its users or its secrets."""
+
+USER = "swt"
+HOSTNAME = "sandbox"
+
+
+def system_arguments() -> list[str]:
+    """Options of bwrap that show the system read-only; merged-/usr links are kept as links."""
+    words: list[str] = []
+    for name in SYSTEM:
+        path = Path(name)
+        if path.is_symlink():
+            words += ["--symlink", str(path.readlink()), name]
+        elif path.is_dir():
+            words += ["--ro-bind", name, name]
+    for name in ETC:
+        words += ["--ro-bind-try", name, name]
+    return words
+
+
+def write_etc(folder: Path, *, uid: int, home: str) -> list[str]:
+    """Write our own files into `folder`; the options of bwrap that show them in /etc."""
+    files = {
+        "passwd": f"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n{USER}:x:{uid}:{uid}:{USER}:{home}:/bin/sh\n",
+        "group": f"root:x:0:\n{USER}:x:{uid}:\n",
+        "hosts": f"127.0.0.1 localhost {HOSTNAME}\n::1 localhost\n",
+        "hostname": f"{HOSTNAME}\n",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+    }
+    words: list[str] = []
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        words += ["--ro-bind", str(folder / name), f"/etc/{name}"]
+    return words

@@ -1,0 +1,103 @@
+"""The private folders of one run, labelled with their owner, and the removal of what dead owners left."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.adapters.sandbox.label import MARKER, Label
+from tasks.adapters.sandbox.supervisor import tree
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """The folders of one run.
+
+    <root>/
+        home/    HOME inside
+        tmp/     TMPDIR inside
+        etc/     files that stand in for the machine's
+    """
+
+    label: Label
+    root: Path
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def tmp(self) -> Path:
+        return self.root / "tmp"
+
+    @property
+    def etc(self) -> Path:
+        return self.root / "etc"
+
+
+@contextmanager
+def scratch(base: Path) -> Iterator[Scratch]:
+    """New private folders below `base`, removed at the end."""
+    label = Label.new()
+    made = Scratch(label, base / str(label))
+    made.root.mkdir(mode=0o700)
+    try:
+        for folder in (made.home, made.tmp, made.etc):
+            folder.mkdir()
+        yield made
+    finally:
+        remove(made.root)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder that a job could write: read-only directories and any depth included, nothing followed."""
+    with suppress(OSError, RecursionError):
+        shutil.rmtree(folder)
+        return
+    subprocess.run(["chmod", "-R", "u+rwx", str(folder)], check=False, capture_output=True)
+    subprocess.run(["rm", "-rf", "--one-file-system", str(folder)], check=False, capture_output=True)
+
+
+def keep_plain_files(outbox: Path) -> None:
+    """Remove links, pipes, sockets and devices: what leaves a sandbox is files and folders, nothing that leads elsewhere."""
+    for folder, _, names in os.walk(outbox):
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                    os.unlink(entry.path)
+
+
+def sweep(base: Path) -> int:
+    """Remove the folders below `base` and the processes whose owners are gone; the number of things removed."""
+    processes = _orphaned_processes()
+    tree.kill(processes)
+    folders = [path for path in base.glob("swt-run-*") if _orphaned(path.name)]
+    for folder in folders:
+        remove(folder)
+    return len(processes) + len(folders)
+
+
+def _orphaned(name: str) -> bool:
+    label = Label.parse(name)
+    return label is not None and label.orphaned
+
+
+def _orphaned_processes() -> list[int]:
+    return [process.pid for process in tree.everyone() if _orphaned(marker_of(process.pid))]
+
+
+def marker_of(pid: int) -> str:
+    """The label in the environment that a process was started with; empty where there is none or it is not ours to read."""
+    try:
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    prefix = f"{MARKER}=".encode()
+    return next((word.removeprefix(prefix).decode(errors="replace") for word in words if word.startswith(prefix)), "")

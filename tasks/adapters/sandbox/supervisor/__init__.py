@@ -1,0 +1,1 @@
+"""The process that watches one job from outside: starts it, measures it, ends it. Standard library only, one thread, quick to import."""

@@ -1,0 +1,168 @@
+"""Reads an order, runs the job to its end, writes the verdict.
+
+A process of its own for three reasons: it has one thread, so it may fork; it adopts every orphan of the job, so it
+can find, measure and end daemons; and the kernel tells it when the flow dies, so that nothing survives a `kill -9`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+
+from tasks.adapters.sandbox.supervisor import tree
+from tasks.adapters.sandbox.supervisor.disk import DiskMeter
+from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
+from tasks.adapters.sandbox.supervisor.order import Order, Verdict, decode_order, encode
+from tasks.adapters.sandbox.supervisor.start import adopt_orphans, die_with_parent, start
+
+TICK_S = 0.05
+SHARE = 20
+"""At most one part in so many of the time is spent on reading /proc."""
+
+GIVE_UP_S = 20.0
+"""How long killed processes may take to go away."""
+
+F_SETPIPE_SZ = 1031
+
+
+STOPPED = "stopped"
+WALL = "wall"
+
+
+class Watch:
+    """One job under way."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.cpu_s = 0.0
+        self.status: int | None = None
+        self.stopped = False
+        self.log = CappedLog(order.log, order.log_bytes)
+        self.pipe, output = _pipe()
+        self.report, report = os.pipe()
+        self.wake = self._wake_on_signals()
+        self.began = time.monotonic()
+        self.main = start(order, output, report)
+        os.close(output)
+        os.close(report)
+        self.disk = DiskMeter(order.disk_roots, order.disk_bytes)
+        self.due = self.began + TICK_S
+
+    def run(self) -> Verdict | None:
+        """Until the job ends or passes a limit: the tree is gone and the log complete. `None` where we were told to stop."""
+        limit = self._until_over()
+        wall = time.monotonic() - self.began
+        code = None if self.status is None else os.waitstatus_to_exitcode(self.status)
+        self._clear()
+        if self.stopped:
+            return None
+        if code:
+            limit = self._late_limit(code)
+        os.set_blocking(self.report, False)
+        report = os.read(self.report, CHUNK).decode()
+        over = limit == WALL
+        return Verdict(code, over, "" if over else limit, self.log.dropped > 0, wall, self.cpu_s, report)
+
+    def _until_over(self) -> str:
+        while self.status is None:
+            self._wait()
+            self._reap()
+            if self.stopped:
+                return STOPPED
+            if self.status is None and (limit := self._passed()):
+                return limit
+        return ""
+
+    def _wait(self) -> None:
+        """Sleep until there is output, a dead child or a look to take; copy the output."""
+        last = self.began + self.order.wall_s
+        pause = max(0.0, min(self.due, last) - time.monotonic())
+        ready = select.select([self.pipe, self.wake] if self.pipe >= 0 else [self.wake], [], [], pause)[0]
+        if self.wake in ready:
+            os.read(self.wake, CHUNK)
+        if self.pipe in ready and not self.log.take(self.pipe):
+            os.close(self.pipe)
+            self.pipe = -1
+
+    def _reap(self) -> bool:
+        """Collect the dead and their CPU seconds; false where no child is left at all."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not pid:
+                return True
+            self.cpu_s += usage.ru_utime + usage.ru_stime
+            if pid == self.main:
+                self.status = status
+
+    def _passed(self) -> str:
+        """The limit that is passed at this moment, or nothing."""
+        now = time.monotonic()
+        if now - self.began >= self.order.wall_s:
+            return "wall"
+        if now < self.due:
+            return ""
+        limit = self._look()
+        after = time.monotonic()
+        self.due = after + max(TICK_S, SHARE * (after - now))
+        return limit
+
+    def _look(self) -> str:
+        processes = tree.descendants(os.getpid())
+        if sum(process.threads for process in processes) > self.order.tasks + self.order.own_tasks:
+            return "processes"
+        if tree.memory(processes, self.order.memory_bytes) > self.order.memory_bytes:
+            return "memory"
+        return "disk" if self.disk.over(process.pid for process in processes) else ""
+
+    def _late_limit(self, code: int) -> str:
+        """A job that failed by itself may have failed because the disk was full for it."""
+        return "disk" if code == -signal.SIGXFSZ or self.disk.added(()) > self.disk.limit else ""
+
+    def _clear(self) -> None:
+        """End what is left of the tree, collect it, and copy the rest of the output."""
+        patience = time.monotonic() + GIVE_UP_S
+        while self._reap() and time.monotonic() < patience:
+            tree.kill_below(os.getpid())
+            time.sleep(0.002)
+        if self.pipe >= 0:
+            os.set_blocking(self.pipe, False)
+            while self.log.take(self.pipe):
+                pass
+        self.log.close()
+
+    def _wake_on_signals(self) -> int:
+        """A descriptor that becomes readable when a child dies or we are told to stop."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+        signal.signal(signal.SIGTERM, lambda number, frame: self._stop())
+        die_with_parent(signal.SIGTERM)
+        self.stopped = os.getppid() != self.order.parent
+        return reading
+
+    def _stop(self) -> None:
+        self.stopped = True
+
+
+def _pipe() -> tuple[int, int]:
+    """A pipe for the output that the job may also open by name (/dev/stdout), whoever it runs as."""
+    reading, writing = os.pipe()
+    os.fchmod(writing, 0o666)
+    return reading, writing
+
+
+def main() -> None:
+    """The whole life of the supervisor; exit code 3 where it was told to stop."""
+    order = decode_order(sys.stdin.buffer.read())
+    adopt_orphans()
+    verdict = Watch(order).run()
+    if verdict is None:
+        sys.exit(3)
+    sys.stdout.buffer.write(encode(verdict))

@@ -1,0 +1,69 @@
+"""What the supervisor is told and what it answers: JSON on its standard input and output."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+PROGRAM_MISSING = 127
+PROGRAM_REFUSED = 126
+"""The exit codes of a program that cannot be started, as shells and `env` have them."""
+
+
+class Order(NamedTuple):
+    """One process to start and how far it may go. Paths are the host's."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    log: str
+    hidden: tuple[str, ...]
+    """Arguments given through a descriptor, `{hidden_fd}` in `argv`, so that the job cannot read the host's paths in them.
+    `{report_fd}` in `argv` or here becomes a descriptor whose text comes back in `Verdict.report`."""
+    shielded: bool
+    """Whether a process of ours stands between the supervisor and the job, for jobs that kill their parent."""
+    wall_s: float
+    memory_bytes: int
+    tasks: int
+    """Processes and threads together, as the kernel counts them."""
+    own_tasks: int
+    """Tasks of the wrapper itself, not counted against `tasks`."""
+    nproc: int | None
+    """RLIMIT_NPROC of the job; null where the kernel's count would include strangers."""
+    disk_bytes: int
+    disk_roots: tuple[str, ...]
+    log_bytes: int
+    parent: int
+    """Process id of the flow: the supervisor ends its job when that is gone."""
+
+
+class Verdict(NamedTuple):
+    """How the job ended, as seen from outside."""
+
+    exit_code: int | None
+    """Null where the supervisor killed it; negative where a signal ended it."""
+    timed_out: bool
+    limit: str
+    """`memory`, `processes`, `disk` or empty."""
+    log_truncated: bool
+    wall_s: float
+    cpu_s: float
+    report: str
+
+
+def encode(message: Order | Verdict) -> bytes:
+    """One JSON object; undecodable names survive as surrogate escapes."""
+    return json.dumps(message._asdict()).encode("ascii")
+
+
+def decode_order(data: bytes) -> Order:
+    """The inverse of `encode` for an order."""
+    fields = json.loads(data)
+    for name in ("argv", "hidden", "disk_roots"):
+        fields[name] = tuple(fields[name])
+    return Order(**fields)
+
+
+def decode_verdict(data: bytes) -> Verdict:
+    """The inverse of `encode` for a verdict; `ValueError` if `data` is not one."""
+    return Verdict(**json.loads(data))

@@ -1,0 +1,91 @@
+"""The process tree below one process, read from /proc: who is in it, what it uses, and how to end it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import NamedTuple
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Member(NamedTuple):
+    """One process, as /proc/<pid>/stat has it (man 5 proc)."""
+
+    pid: int
+    parent: int
+    state: str
+    threads: int
+    started: int
+    """Clock ticks since boot: with the pid it names a process for good."""
+    rss: int
+    """Resident bytes, shared pages counted in full."""
+
+
+def member(pid: int) -> Member | None:
+    """The process with this id; `None` once it is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            text = file.read()
+    except OSError:
+        return None
+    fields = text[text.rindex(b")") + 2 :].split()
+    return Member(pid, int(fields[1]), fields[0].decode(), int(fields[17]), int(fields[19]), int(fields[21]) * PAGE)
+
+
+def everyone() -> list[Member]:
+    """All processes that /proc shows."""
+    found = (member(int(name)) for name in os.listdir("/proc") if name.isdigit())
+    return [process for process in found if process is not None]
+
+
+def descendants(root: int) -> list[Member]:
+    """Living processes below `root`, itself excluded, parents before their children; zombies left out."""
+    children: dict[int, list[Member]] = defaultdict(list)
+    for process in everyone():
+        children[process.parent].append(process)
+    found = list(children[root])
+    for process in found:
+        found.extend(children[process.pid])
+    return [process for process in found if process.state != "Z"]
+
+
+def memory(processes: Iterable[Member], limit: int) -> int:
+    """Resident bytes of the processes. Shared pages are counted once where the plain sum is above `limit`."""
+    processes = list(processes)
+    plain = sum(process.rss for process in processes)
+    if plain <= limit:
+        return plain
+    return sum(_proportional(process) for process in processes)
+
+
+def _proportional(process: Member) -> int:
+    """Proportional set size in bytes; the resident size where the kernel does not tell."""
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
+            return sum(int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:"))
+    except OSError:
+        return process.rss
+
+
+def kill(processes: Iterable[int], number: int = signal.SIGKILL) -> None:
+    """Send a signal to each; those that are gone or not ours are passed over."""
+    for pid in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def kill_below(root: int) -> int:
+    """End every descendant of `root`; the number of processes found.
+
+    All are stopped first, again and again until no new one turns up, so that a fork bomb cannot outrun the killing.
+    """
+    stopped: set[int] = set()
+    while fresh := [process.pid for process in descendants(root) if process.pid not in stopped]:
+        kill(fresh, signal.SIGSTOP)
+        stopped.update(fresh)
+    kill(stopped)
+    return len(stopped)
