@@ -1,0 +1,87 @@
+"""Starts git so that nothing of the machine's or the user's configuration has a say, and nothing is ever asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.domain.errors import InfrastructureError
+
+_CONFIG = """\
+[safe]
+\tdirectory = *
+[core]
+\thooksPath = /dev/null
+\tautocrlf = false
+\tattributesFile = /dev/null
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[advice]
+\tdetachedHead = false
+"""
+
+
+class GitFailed(InfrastructureError):
+    """git ended with an error; the message has what it said."""
+
+    slug = "git"
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git with a configuration of our own, which lies in `folder`."""
+
+    folder: Path
+
+    def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
+        """Standard output of `git args…`; `GitFailed` where it fails."""
+        done = self.attempt(*args, cwd=cwd, stdin=stdin)
+        if done.returncode != 0:
+            said = done.stderr.decode("utf-8", "replace").strip()
+            raise GitFailed(f"git {' '.join(args[:4])} … failed: {said}", hint="run `swt doctor`")
+        return done.stdout
+
+    def attempt(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """The finished process, failed or not."""
+        return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=self._env(), capture_output=True, check=False)
+
+    @contextmanager
+    def talk(self, *args: str) -> Iterator[subprocess.Popen[bytes]]:
+        """A git process to write to and read from; ended with the block."""
+        with subprocess.Popen(
+            ["git", *args], env=self._env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def _env(self) -> dict[str, str]:
+        """The process environment without git's own variables: proxies and certificates are for `add` from a URL."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        return kept | {
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_CONFIG_GLOBAL": str(self._config()),
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ASKPASS": "/bin/false",
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+            "GIT_ATTR_NOSYSTEM": "1",
+            "GIT_LITERAL_PATHSPECS": "1",
+            "LC_ALL": "C",
+        }
+
+    def _config(self) -> Path:
+        path = self.folder / "gitconfig"
+        if not path.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f"gitconfig.{os.getpid()}")
+            temporary.write_text(_CONFIG)
+            temporary.replace(path)
+        return path

@@ -1,0 +1,160 @@
+"""Bare mirrors, one per repository: where base commits, files and dates come from. Only `add` ever writes."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import IO
+
+from tasks.adapters.git.command import Git
+from tasks.domain.errors import BadInput, NotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file of a commit."""
+
+    path: str
+    """Undecodable bytes are kept as surrogate escapes."""
+    mode: str
+    """Git's: `100644`, `100755`, `120000` (link), `160000` (submodule)."""
+    sha: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrors:
+    """Bare repositories below `root`:
+
+    root/
+    ├── gitconfig               the only configuration that git sees
+    └── <owner>__<name>.git
+    """
+
+    root: Path
+
+    def path(self, repo: str) -> Path:
+        """The mirror of `owner/name`; `NotFound` where there is none."""
+        path = self._path(repo)
+        if not path.is_dir():
+            raise NotFound(f"there is no mirror of {repo} in {self.root}", hint=_how_to_add(repo))
+        return path
+
+    def add(self, repo: str, source: Path | str) -> Path:
+        """Copies the repository at `source` (a folder or a URL) with all its refs, or fetches what is new in it.
+
+        A copy of a folder shares its packs by hard links where the file system can, and needs the folder no more.
+        Nothing is pruned: a commit that a snapshot names must not vanish because a branch was moved.
+        """
+        path = self._path(repo)
+        if path.is_dir():
+            self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
+            return path
+        self.root.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".adding-", dir=self.root))
+        try:
+            self._git.run("clone", "--quiet", "--mirror", "--no-tags", str(source), str(scratch / "copy"))
+            _settle(scratch / "copy", path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return path
+
+    def has_commit(self, repo: str, sha: str) -> bool:
+        """Whether the mirror holds the commit; `NotFound` where there is no mirror."""
+        return self._at(repo, "cat-file", "-e", f"{_plain(sha)}^{{commit}}").returncode == 0
+
+    def commit(self, repo: str, sha: str) -> str:
+        """The full name of a commit; `NotFound` where the mirror lacks it."""
+        done = self._at(repo, "rev-parse", "--verify", "--quiet", f"{_plain(sha)}^{{commit}}")
+        if done.returncode != 0:
+            raise NotFound(f"the mirror of {repo} has no commit {sha}", hint=_how_to_add(repo))
+        return done.stdout.decode().strip()
+
+    def committed_at(self, repo: str, sha: str) -> datetime:
+        """The committer date, UTC."""
+        full = self.commit(repo, sha)
+        text = self._git.run(
+            "--git-dir", str(self.path(repo)), "show", "-s", "--no-show-signature", "--format=%ct", full
+        )
+        return datetime.fromtimestamp(int(text), UTC)
+
+    def read_file(self, repo: str, sha: str, path: str) -> bytes | None:
+        """The bytes of a file of a commit (of a link: where it points); null where there is no such file."""
+        done = self._at(repo, "cat-file", "blob", f"{_plain(sha)}:{path}")
+        if done.returncode == 0:
+            return done.stdout
+        self.commit(repo, sha)
+        return None
+
+    def list_paths(self, repo: str, sha: str) -> tuple[str, ...]:
+        """Every file of a commit, sorted as git sorts."""
+        return tuple(entry.path for entry in self.entries(repo, sha))
+
+    def entries(self, repo: str, sha: str) -> tuple[Entry, ...]:
+        """Every file of a commit with its mode and blob."""
+        full = self.commit(repo, sha)
+        listing = self._git.run("--git-dir", str(self.path(repo)), "ls-tree", "-r", "-z", "--full-tree", full)
+        return tuple(_entry(line) for line in listing.split(b"\0") if line)
+
+    def blobs(self, repo: str, shas: Iterable[str]) -> Iterator[bytes]:
+        """The contents of many blobs, in order, through one git process."""
+        with self._git.talk("--git-dir", str(self.path(repo)), "cat-file", "--batch") as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            for sha in shas:
+                process.stdin.write(sha.encode() + b"\n")
+                process.stdin.flush()
+                yield _blob(process.stdout, sha)
+
+    @property
+    def _git(self) -> Git:
+        return Git(self.root)
+
+    def _path(self, repo: str) -> Path:
+        owner, _, name = repo.partition("/")
+        if not owner or not name or "/" in name or owner.startswith(".") or name in (".", ".."):
+            raise BadInput(f"{repo!r} is not a repository", hint="write it as owner/name")
+        return self.root / f"{owner}__{name}.git"
+
+    def _at(self, repo: str, *args: str) -> CompletedProcess[bytes]:
+        return self._git.attempt("--git-dir", str(self.path(repo)), *args)
+
+
+def _how_to_add(repo: str) -> str:
+    return f"swt repo add {repo} --git PATH"
+
+
+def _plain(sha: str) -> str:
+    """`sha`, unless it is something that git would read as an option or an expression."""
+    if not sha.isalnum():
+        raise BadInput(f"{sha!r} is not a commit", hint="give the 40 hexadecimal digits of a commit")
+    return sha
+
+
+def _settle(copy: Path, path: Path) -> None:
+    """Moves a finished copy to its place, unless another process was first."""
+    try:
+        copy.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+
+
+def _entry(line: bytes) -> Entry:
+    facts, _, path = line.partition(b"\t")
+    mode, _, sha = facts.decode().split(" ")
+    return Entry(path.decode("utf-8", "surrogateescape"), mode, sha)
+
+
+def _blob(stream: IO[bytes], sha: str) -> bytes:
+    """One answer of `git cat-file --batch`."""
+    header = stream.readline().split()
+    if len(header) != 3:
+        raise NotFound(f"blob {sha} is missing from the mirror", hint="add the repository anew from a complete clone")
+    data = stream.read(int(header[2]))
+    stream.read(1)
+    return data

@@ -1,0 +1,173 @@
+"""Throw-away trees: the files of one commit, and nothing else of the repository.
+
+A tree has no `.git`, so there is no history, no remote and no later object in it to find. Its files are the blobs of
+the commit byte for byte: no attribute, filter or line-ending setting has a say. Everything has one time, `FIXED_MTIME`.
+
+The first checkout of a commit packs it into an archive in the cache; every checkout unpacks that.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.adapters.git.bytecode import Bytecode, drop_bytecode
+from tasks.adapters.git.mirrors import Entry, Mirrors
+from tasks.adapters.patch.apply import FIXED_MTIME
+from tasks.domain.errors import InfrastructureError
+
+__all__ = ["Trees", "drop_bytecode"]
+
+DEFAULT_BUDGET = 8 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """Trees of any commit in `mirrors`. Safe to share by threads and processes.
+
+    cache/
+    ├── <owner>__<name>-<sha>[-<python tag>].tar    one per commit (and bytecode), the least recently used go first
+    └── .packing-…                                  an archive in the making
+    """
+
+    mirrors: Mirrors
+    cache: Path
+    budget: int = DEFAULT_BUDGET
+    """Bytes that the archives may take together."""
+
+    def checkout(self, repo: str, sha: str, into: Path, bytecode: Bytecode | None = None) -> None:
+        """Fills the folder `into` (made if need be, otherwise empty) with the files of a commit.
+
+        With `bytecode` there are `__pycache__` folders too, compiled by that Python. `NotFound` where the mirror or
+        the commit is missing.
+        """
+        into.mkdir(parents=True, exist_ok=True)
+        name = _archive_name(repo, sha, bytecode)
+        try:
+            self._unpack(name, into)
+        except FileNotFoundError:
+            self._pack(name, repo, sha, bytecode)
+            self._unpack(name, into)
+
+    def _unpack(self, name: str, into: Path) -> None:
+        """`FileNotFoundError` where the archive is not in the cache (any more)."""
+        with (self.cache / name).open("rb") as archive:
+            os.utime(archive.fileno())
+            _untar(archive.fileno(), into)
+
+    def _pack(self, name: str, repo: str, sha: str, bytecode: Bytecode | None) -> None:
+        self.cache.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".packing-", dir=self.cache))
+        try:
+            archive = scratch / name
+            if bytecode is None:
+                self._pack_blobs(archive, repo, sha)
+            else:
+                self._pack_compiled(archive, repo, sha, bytecode)
+            self._make_room(archive.stat().st_size)
+            archive.replace(self.cache / name)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def _pack_blobs(self, archive: Path, repo: str, sha: str) -> None:
+        entries = self.mirrors.entries(repo, sha)
+        blobs = self.mirrors.blobs(repo, (entry.sha for entry in entries if entry.mode != "160000"))
+        with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
+            for folder in _folders(entries):
+                tar.addfile(_member(folder, 0o755, tarfile.DIRTYPE))
+            for entry in entries:
+                _add(tar, entry, blobs)
+
+    def _pack_compiled(self, archive: Path, repo: str, sha: str, bytecode: Bytecode) -> None:
+        tree = archive.parent / "tree"
+        self.checkout(repo, sha, tree)
+        bytecode.compile(tree)
+        with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
+            tar.add(tree, arcname=".", filter=_timeless)
+
+    def _make_room(self, size: int) -> None:
+        """Removes the archives that were not used for longest until `size` more bytes fit."""
+        archives = sorted(_sizes(self.cache), key=lambda found: found[0])
+        used = sum(found[1] for found in archives)
+        for _, bytes_, path in archives:
+            if used + size <= self.budget:
+                return
+            path.unlink(missing_ok=True)
+            used -= bytes_
+
+
+def _archive_name(repo: str, sha: str, bytecode: Bytecode | None) -> str:
+    tail = f"-{bytecode.tag}" if bytecode else ""
+    return f"{repo.replace('/', '__', 1)}-{sha}{tail}.tar"
+
+
+def _untar(archive: int, into: Path) -> None:
+    """The system's tar is three times as fast as Python's."""
+    argv = ["tar", "-x", "-p", "-f", "-", "-C", str(into)]
+    try:
+        done = subprocess.run(argv, stdin=archive, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        if error.filename == "tar":
+            raise InfrastructureError(
+                "tar is not on PATH", hint="install tar; `swt doctor` lists what is needed"
+            ) from error
+        raise
+    if done.returncode != 0:
+        said = done.stderr.decode("utf-8", "replace").strip()[:500]
+        raise InfrastructureError(f"a tree could not be unpacked into {into}: {said}", hint="is the disk full?")
+
+
+def _sizes(cache: Path) -> Iterator[tuple[int, int, Path]]:
+    """Time of last use (nanoseconds), bytes and path of every archive."""
+    for path in cache.glob("*.tar"):
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue
+        yield stat.st_mtime_ns, stat.st_size, path
+
+
+def _folders(entries: tuple[Entry, ...]) -> list[str]:
+    """Every folder of some files, parents first."""
+    found = {parent for entry in entries for parent in _parents(entry.path)}
+    return sorted(found | {entry.path for entry in entries if entry.mode == "160000"})
+
+
+def _parents(path: str) -> Iterator[str]:
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def _add(tar: tarfile.TarFile, entry: Entry, blobs: Iterator[bytes]) -> None:
+    """One file or link; a submodule is an empty folder, made already."""
+    if entry.mode == "160000":
+        return
+    data = next(blobs)
+    if entry.mode == "120000":
+        member = _member(entry.path, 0o777, tarfile.SYMTYPE)
+        member.linkname = data.decode("utf-8", "surrogateescape")
+        tar.addfile(member)
+        return
+    member = _member(entry.path, 0o755 if entry.mode == "100755" else 0o644, tarfile.REGTYPE)
+    member.size = len(data)
+    tar.addfile(member, io.BytesIO(data))
+
+
+def _member(name: str, mode: int, kind: bytes) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.mode, member.type, member.mtime = mode, kind, FIXED_MTIME
+    return member
+
+
+def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """An archive member that does not say when or by whom it was made."""
+    member.mtime, member.uid, member.gid, member.uname, member.gname = FIXED_MTIME, 0, 0, "", ""
+    return member

@@ -1,0 +1,238 @@
+"""Applies a patch to files, all of it or nothing, up a ladder of ever more relaxed rules.
+
+No git repository and no other program is needed, so nothing can be skipped silently for lying outside one. On the
+first rung the result is the one of `git apply`, byte for byte (tests/adapters/patch/test_against_git.py).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
+from tasks.adapters.patch.paths import refuse_kinds, refuse_paths
+from tasks.adapters.patch.place import place
+from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
+from tasks.adapters.patch.render import Change, render
+
+FIXED_MTIME = 1_600_000_000
+"""Every file of a tree has this time, also a patched one: nothing can tell the states apart by the clock."""
+
+ReadBase = Callable[[str], bytes | None]
+"""The bytes of a file of the base commit; null where there is none. `Mirrors.read_file` fits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """A patch that was applied."""
+
+    rung: Rung
+    """The worst one that any file needed."""
+    patch: str
+    """Normal form: the diff between the files before and after, which applies exactly."""
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...]
+    """What was tidied, such as line endings."""
+
+
+def apply_to_files(patch: Patch, read_base: ReadBase) -> Applied | Refused:
+    """What `patch` makes of the files that `read_base` gives; writes nothing."""
+    if refused := refuse_paths(patch) or refuse_kinds(patch):
+        return refused
+    files = _Files(read_base)
+    rungs = []
+    for file in patch.files:
+        rung = files.apply(file)
+        if isinstance(rung, Refused):
+            return rung
+        rungs.append(rung)
+    changes = files.changes()
+    return Applied(
+        rung=max(rungs, key=RUNGS.index),
+        patch=render(changes),
+        changes=changes,
+        notes=tuple(dict.fromkeys((*patch.notes, *files.notes))),
+    )
+
+
+def apply_patch(tree: Path, patch: str) -> Applied | Refused:
+    """Applies `patch` to the files below `tree`, which needs no repository around it.
+
+    Every file is computed before the first one is written. Written files get the time `FIXED_MTIME`; a bytecode
+    cache of them is the caller's to drop (`tasks.adapters.git.bytecode.drop_bytecode` with `touched_paths`).
+    """
+    read = read_patch(patch)
+    if isinstance(read, Refused):
+        return read
+    if refused := refuse_paths(read) or _refuse_places(read, tree):
+        return refused
+    applied = apply_to_files(read, lambda path: _read(tree / path))
+    if isinstance(applied, Applied):
+        for change in applied.changes:
+            _write(tree / change.path, change)
+    return applied
+
+
+def touched_paths(patch: str) -> tuple[str, ...]:
+    """Every path that a patch reads or writes; none where the text is no patch."""
+    read = read_patch(patch)
+    return paths_of(read.files) if isinstance(read, Patch) else ()
+
+
+def paths_of(files: Iterable[FilePatch]) -> tuple[str, ...]:
+    """Distinct paths of some files of a patch, in order."""
+    return tuple(dict.fromkeys(path for file in files for path in file.paths))
+
+
+class _Files:
+    """The touched files while a patch is applied to them; a file may be patched twice."""
+
+    def __init__(self, read_base: ReadBase) -> None:
+        self.read_base = read_base
+        self.before: dict[str, str | None] = {}
+        self.now: dict[str, str | None] = {}
+        self.executable: dict[str, bool] = {}
+        self.notes: list[str] = []
+
+    def changes(self) -> tuple[Change, ...]:
+        """Changes in order of first touch, without those that came to nothing."""
+        every = (
+            Change(path=path, before=old, after=self.now[path], executable=self.executable.get(path))
+            for path, old in self.before.items()
+        )
+        return tuple(
+            change
+            for change in every
+            if change.before != change.after or (change.executable is not None and change.after is not None)
+        )
+
+    def apply(self, file: FilePatch) -> Rung | Refused:
+        """Applies one file's patch in memory."""
+        text = self._load(file.old_path or file.path)
+        if refused := self._refuse(file, text):
+            return refused
+        result = self._ladder(file, text)
+        if isinstance(result, Refused):
+            return result
+        rung, after = result
+        self._store(file, after)
+        return rung
+
+    def _load(self, path: str) -> str | None:
+        if path not in self.now:
+            data = self.read_base(path)
+            self.before[path] = self.now[path] = None if data is None else to_text(data)
+        return self.now[path]
+
+    def _refuse(self, file: FilePatch, text: str | None) -> Refused | None:
+        """A file to be made that is there, or one to be changed that is not."""
+        if file.status is Status.ADDED and text is not None:
+            return Refused(reason=Reason.ALREADY_EXISTS, detail=f"{file.path} is to be added but is there already")
+        if file.status in (Status.RENAMED, Status.COPIED) and self._load(file.path) is not None:
+            return Refused(reason=Reason.ALREADY_EXISTS, detail=f"{file.path} is a new name but is there already")
+        if file.status is not Status.ADDED and text is None and not _all_new(file):
+            return Refused(
+                reason=Reason.NO_SUCH_FILE, detail=f"{file.old_path} is to be {file.status} but is not there"
+            )
+        return None
+
+    def _ladder(self, file: FilePatch, text: str | None) -> tuple[Rung, str] | Refused:
+        """The first rung that takes every hunk, and the text that it makes."""
+        lines = split_lines(text or "")
+        hunks = self._with_endings(file, lines)
+        misfit: list[str] | Hunk = []
+        rungs = RUNGS[1:] if text is None and file.status is not Status.ADDED else RUNGS
+        for rung in rungs:
+            misfit = place(lines, hunks, rung)
+            if isinstance(misfit, list):
+                after = "".join(misfit)
+                if file.status is Status.DELETED and after and rung is Rung.EXACT and file.hunks:
+                    continue
+                return rung, after
+        start = misfit.old_start if isinstance(misfit, Hunk) else 0
+        return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"{file.path}: the hunk at line {start} fits nowhere")
+
+    def _with_endings(self, file: FilePatch, lines: list[str]) -> tuple[Hunk, ...]:
+        """The hunks with the line endings of the file, where the two differ throughout."""
+        theirs = _endings(line for hunk in file.hunks for line in hunk.lines)
+        ours = _endings(lines)
+        if {theirs, ours} != {"\n", "\r\n"}:
+            return file.hunks
+        self.notes.append(f"line endings: {file.path} has {_NAMES[ours]}, the patch {_NAMES[theirs]}")
+        return tuple(
+            replace(hunk, lines=tuple(_with_ending(line, theirs, ours) for line in hunk.lines)) for hunk in file.hunks
+        )
+
+    def _store(self, file: FilePatch, after: str) -> None:
+        if file.status is Status.RENAMED:
+            self.now[file.old_path or ""] = None
+        if file.status is not Status.DELETED and file.new_mode is not None and file.new_mode != file.old_mode:
+            executable = file.new_mode.endswith("755")
+            if executable or file.status is not Status.ADDED:
+                self.executable[file.path] = executable
+        self._load(file.path)
+        self.now[file.path] = None if file.status is Status.DELETED else after
+
+
+_NAMES = {"\n": "LF", "\r\n": "CRLF"}
+
+
+def _endings(lines: Iterable[str]) -> str:
+    """The ending that all terminated lines share; empty where they differ or there are none."""
+    found = {"\r\n" if line.endswith("\r\n") else "\n" for line in lines if line.endswith("\n")}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _with_ending(line: str, theirs: str, ours: str) -> str:
+    return line.removesuffix(theirs) + ours if line.endswith(theirs) else line
+
+
+def _all_new(file: FilePatch) -> bool:
+    """Whether the patch can only mean a new file, although its header names an old one."""
+    return file.status is Status.MODIFIED and bool(file.hunks) and not any(hunk.old for hunk in file.hunks)
+
+
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
+
+
+def _refuse_places(patch: Patch, tree: Path) -> Refused | None:
+    """A path that is or goes through a link (what is behind it may lie outside the tree), or that mixes up
+    files and folders."""
+    for path in paths_of(patch.files):
+        *folders, whole = ("/".join(path.split("/")[: n + 1]) for n in range(path.count("/") + 1))
+        links = [at for at in (*folders, whole) if (tree / at).is_symlink()]
+        if links:
+            return Refused(reason=Reason.LINK, detail=f"{path} goes through the link {links[0]}")
+        if (tree / whole).is_dir() or any((tree / at).is_file() for at in folders):
+            return Refused(reason=Reason.ALREADY_EXISTS, detail=f"{path} is in the way of a folder, or below a file")
+    return None
+
+
+def _write(path: Path, change: Change) -> None:
+    """One file of the tree as it is after the patch."""
+    if change.after is None:
+        path.unlink(missing_ok=True)
+        return
+    _make_folder(path.parent)
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
+    if change.executable is not None:
+        mode = 0o755 if change.executable else 0o644
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".swt-")
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(to_bytes(change.after))
+    os.chmod(temporary, mode)  # noqa: PTH101
+    os.utime(temporary, (FIXED_MTIME, FIXED_MTIME))
+    os.replace(temporary, path)  # noqa: PTH105
+    os.utime(path.parent, (FIXED_MTIME, FIXED_MTIME))
+
+
+def _make_folder(folder: Path) -> None:
+    """`folder` and its parents, as old as everything else."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir()
+        os.utime(folder.parent, (FIXED_MTIME, FIXED_MTIME))

@@ -1,0 +1,129 @@
+"""The nouns of a unified diff, and the ways in which one can be refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+LINK_MODES = ("120000", "160000")
+"""Git's file modes of a symbolic link and of a submodule."""
+
+
+class Status(StrEnum):
+    """What a patch does to one file."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+    COPIED = "copied"
+
+
+class Reason(StrEnum):
+    """Why a patch is not taken; the values are slugs of `submission.reason`."""
+
+    EMPTY = "empty"
+    NO_DIFF = "no-diff"
+    CLIMBING_PATH = "climbing-path"
+    """An absolute path, one with `..`, one into `.git`, or one through a link that leaves the tree."""
+    LINK = "link"
+    BINARY = "binary"
+    ALREADY_EXISTS = "already-exists"
+    """The patch creates a file that the base commit has."""
+    NO_SUCH_FILE = "no-such-file"
+    """The patch edits, deletes or renames a file that the base commit lacks."""
+    DOES_NOT_APPLY = "does-not-apply"
+
+
+class Rung(StrEnum):
+    """How far the rules had to be relaxed, from best to worst.
+
+    `exact`            what `git apply` does: every line in place, line numbers may be off
+    `recount`          the same after counting the lines of each hunk anew
+    `reduced-context`  at least one line of context matches on each side that has any; blanks at line ends are ignored
+    `fuzzy`            context may be missing or differ in blanks; removed lines still have to be there
+    """
+
+    EXACT = "exact"
+    RECOUNT = "recount"
+    REDUCED_CONTEXT = "reduced-context"
+    FUZZY = "fuzzy"
+
+
+RUNGS = tuple(Rung)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """One `@@` block. Lines keep their sign (` `, `-`, `+`) and their newline, unless the file ends without one."""
+
+    old_start: int
+    old_count: int
+    """As the header claims; `old` has what is there."""
+    new_start: int
+    new_count: int
+    lines: tuple[str, ...]
+
+    @property
+    def old(self) -> list[str]:
+        return [line[1:] for line in self.lines if line[0] != "+"]
+
+    @property
+    def new(self) -> list[str]:
+        return [line[1:] for line in self.lines if line[0] != "-"]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the header counts its lines right."""
+        return (self.old_count, self.new_count) == (len(self.old), len(self.new))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePatch:
+    """What a patch says about one file."""
+
+    old_path: str | None
+    """Null for a file that is added."""
+    new_path: str | None
+    """Null for a file that is deleted."""
+    status: Status
+    old_mode: str | None
+    """Git's six digits where the patch says them; null otherwise."""
+    new_mode: str | None
+    binary: bool
+    hunks: tuple[Hunk, ...]
+
+    @property
+    def path(self) -> str:
+        """The path after the patch; the old one of a deleted file."""
+        path = self.old_path if self.new_path is None else self.new_path
+        assert path is not None
+        return path
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every path that is read or written, the old one first."""
+        return tuple(dict.fromkeys(path for path in (self.old_path, self.new_path) if path is not None))
+
+    @property
+    def links(self) -> bool:
+        """Whether a symbolic link or a submodule is made or edited."""
+        return self.old_mode in LINK_MODES or self.new_mode in LINK_MODES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A text that could be read as a diff of at least one file."""
+
+    files: tuple[FilePatch, ...]
+    notes: tuple[str, ...] = ()
+    """What was tidied while reading, such as line endings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A patch that is not taken."""
+
+    reason: Reason
+    detail: str
+    """The path concerned and what is wrong with it."""

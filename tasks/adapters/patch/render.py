@@ -1,0 +1,126 @@
+"""The normal form of a patch: the diff between the files before and after it, the same text for the same change."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tasks.adapters.patch.model import FilePatch
+from tasks.adapters.patch.read import DEV_NULL, split_lines, to_bytes
+
+CONTEXT = 3
+REGULAR, EXECUTABLE = "100644", "100755"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One file before and after a patch. Text holds undecodable bytes as surrogate escapes."""
+
+    path: str
+    before: str | None
+    """Null where the file is not there."""
+    after: str | None
+    executable: bool | None = None
+    """Whether the file is made executable (or not any more); null where the patch says nothing of it."""
+
+
+def render(changes: Iterable[Change]) -> str:
+    """A git diff that applies exactly, files in order of their paths, renames as a deletion and an addition.
+
+    Changes that change nothing are left out.
+    """
+    return "".join(_file(change) for change in sorted(changes, key=lambda change: to_bytes(change.path)))
+
+
+def hunk_text(file: FilePatch) -> str:
+    """The hunks of `file` as it gave them, counted anew."""
+    return "".join(
+        f"@@ -{hunk.old_start},{len(hunk.old)} +{hunk.new_start},{len(hunk.new)} @@\n" + _signed(hunk.lines)
+        for hunk in file.hunks
+    )
+
+
+def _file(change: Change) -> str:
+    if change.before == change.after and change.executable is None:
+        return ""
+    old, new = _quote("a/" + change.path), _quote("b/" + change.path)
+    body = _body(split_lines(change.before or ""), split_lines(change.after or ""))
+    names = (DEV_NULL if change.before is None else old, DEV_NULL if change.after is None else new)
+    tail = f"--- {_tabbed(names[0])}\n+++ {_tabbed(names[1])}\n{body}" if body else ""
+    return f"diff --git {old} {new}\n{_modes(change)}{tail}"
+
+
+def _modes(change: Change) -> str:
+    mode = EXECUTABLE if change.executable else REGULAR
+    if change.before is None:
+        return f"new file mode {mode}\n"
+    if change.after is None:
+        return f"deleted file mode {REGULAR}\n"
+    if change.executable is None:
+        return ""
+    return f"old mode {REGULAR if change.executable else EXECUTABLE}\nnew mode {mode}\n"
+
+
+def _body(old: list[str], new: list[str]) -> str:
+    """The hunks between two lists of lines."""
+    return "".join(
+        f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@\n"
+        + _signed(_group_lines(group, old, new))
+        for group in _groups(old, new)
+    )
+
+
+def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
+    """Opcodes with `CONTEXT` lines around them; equal heads and tails are set aside first, which is most of a file."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    start, stop = max(head - CONTEXT, 0), min(max(tail - CONTEXT, 0), tail)
+    matcher = difflib.SequenceMatcher(None, old[start : len(old) - stop], new[start : len(new) - stop])
+    for group in matcher.get_grouped_opcodes(CONTEXT):
+        yield [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in group]
+
+
+def _common(old: list[str], new: list[str]) -> int:
+    """Length of the longest common start."""
+    pairs = zip(old, new, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
+
+
+def _group_lines(group: list[tuple[str, int, int, int, int]], old: list[str], new: list[str]) -> Iterator[str]:
+    for tag, old_start, old_stop, new_start, new_stop in group:
+        if tag == "equal":
+            yield from (" " + line for line in old[old_start:old_stop])
+        else:
+            yield from ("-" + line for line in old[old_start:old_stop])
+            yield from ("+" + line for line in new[new_start:new_stop])
+
+
+def _signed(lines: Iterable[str]) -> str:
+    """Signed lines, with git's remark below one that has no newline."""
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
+
+
+def _span(start: int, stop: int) -> str:
+    """A range of a hunk header: 1-based, and the line before it where it is empty."""
+    size = stop - start
+    return f"{start + 1 if size else start},{size}"
+
+
+def _tabbed(name: str) -> str:
+    """Git ends a name that has a space with a tab, so that what follows is no part of it."""
+    return name + "\t" if " " in name else name
+
+
+def _quote(name: str) -> str:
+    """Git's C-style quoting, for names that need it."""
+    data = to_bytes(name)
+    if all(0x20 <= byte < 0x7F and byte not in b'"\\' for byte in data):
+        return name
+    return '"' + "".join(_escape(byte) for byte in data) + '"'
+
+
+def _escape(byte: int) -> str:
+    if byte in b'"\\':
+        return "\\" + chr(byte)
+    return chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}"
