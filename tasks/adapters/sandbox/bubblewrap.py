@@ -1,4 +1,4 @@
-"""The bubblewrap sandbox: namespaces of its own, no network, a read-only system, and only the job's folders of the host.
+"""The bubblewrap sandbox: own namespaces, no network, a read-only system, and only the job's folders of the host.
 
 Two ways to the same inside, because a job must never run as the host's root:
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,7 +22,7 @@ from tasks.adapters.sandbox import scratch as folders
 from tasks.adapters.sandbox.base import TESTBED, Finished, Job
 from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
 from tasks.adapters.sandbox.scratch import Scratch, scratch
-from tasks.adapters.sandbox.supervise import order_for, supervise
+from tasks.adapters.sandbox.supervise import finished, from_shell, order_for, supervise
 from tasks.adapters.sandbox.supervisor.order import Verdict
 from tasks.domain.errors import SandboxError
 from tasks.domain.outcome import SandboxKind
@@ -43,9 +44,6 @@ OWN_TASKS = 2
 
 NPROC_SLACK = 64
 """So far above the limit does the kernel refuse to fork: the supervisor names the limit first."""
-
-SHELL_SIGNALS = range(129, 193)
-"""bwrap reports a death by signal n as 128 + n, as shells do; a program that exits with such a code looks the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +94,8 @@ class Bubblewrap:
 
     def why_not(self) -> str:
         """Runs it once for real: empty where it works, else the reason in one line."""
+        if shutil.which(self.program) is None:
+            return f"{self.program} is not on PATH (package `bubblewrap`)"
         with tempfile.TemporaryDirectory(dir=self.base) as name:
             folder = Path(name)
             for part in ("checkout", "outbox"):
@@ -119,9 +119,12 @@ def _user_for(job: Job, made: Scratch) -> int:
 
 
 def _give(folder: Path, uid: int) -> None:
-    """Change the owner of everything below. Files with several names are left alone: another name may not be the job's."""
+    """Change the owner of everything below.
+
+    Files with several names (hard links) keep theirs: another name may belong to a mirror that the job must not write.
+    """
     os.chown(folder, uid, uid)
-    for parent, names, files, at in os.fwalk(folder):
+    for _, names, files, at in os.fwalk(folder):
         for name in names:
             os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
         for name in files:
@@ -191,15 +194,7 @@ def _environment(job: Job) -> dict[str, str]:
 def _finished(verdict: Verdict, job: Job) -> Finished:
     if verdict.exit_code is not None and not _started(verdict.report):
         raise SandboxError(f"bubblewrap could not start the job: {_last_line(job.log)}", hint="see `swt doctor`")
-    code = verdict.exit_code
-    return Finished(
-        exit_code=128 - code if code in SHELL_SIGNALS else code,
-        timed_out=verdict.timed_out,
-        limit=verdict.limit,
-        log_truncated=verdict.log_truncated,
-        wall_s=verdict.wall_s,
-        cpu_s=verdict.cpu_s,
-    )
+    return finished(verdict, from_shell(verdict.exit_code))
 
 
 def _started(report: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tasks.adapters.sandbox.base import Sandbox
@@ -26,62 +26,66 @@ class Probe:
 
 def available() -> tuple[Probe, ...]:
     """Every kind in the order of preference, each really tried."""
-    return tuple(_probe(kind) for kind in ISOLATES)
+    return tuple(_probe(entry) for entry in ENTRIES)
 
 
 def pick(kind: SandboxKind | None, *, trusted: bool) -> Sandbox:
-    """The sandbox asked for, or for `None` the first that works; the process sandbox only for trusted code.
+    """The sandbox asked for, or for `None` the first that works; one that isolates nothing only for trusted code.
 
     `UsageError` where there is none.
     """
     if kind is not None:
-        return _asked(_probe(kind), trusted)
-    for probe in map(_probe, ISOLATES):
-        if probe.usable and (trusted or probe.kind in ISOLATING):
-            return MAKERS[probe.kind]()
+        return _asked(next(entry for entry in ENTRIES if entry.kind is kind), trusted)
+    for entry in ENTRIES:
+        if (trusted or entry.isolating) and not entry.why_not():
+            return entry.make()
     raise UsageError(
         "no sandbox of this machine isolates, and the code to run is not trusted",
-        hint="install bubblewrap or a container engine (`swt doctor` says what is missing), or trust it with `--sandbox process`",
+        hint="install bubblewrap (`swt doctor` says what is missing), or say that you trust the code",
     )
 
 
-def _asked(probe: Probe, trusted: bool) -> Sandbox:
-    if not probe.usable:
-        raise UsageError(f"the sandbox {probe.kind} cannot be used: {probe.why_not}", hint="see `swt doctor`")
-    if not trusted and probe.kind not in ISOLATING:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """One kind, in one place: a new kind is a new entry."""
+
+    kind: SandboxKind
+    isolating: bool
+    isolates: str
+    why_not: Callable[[], str]
+    make: Callable[[], Sandbox]
+
+
+def _asked(entry: _Entry, trusted: bool) -> Sandbox:
+    if not trusted and not entry.isolating:
         raise UsageError(
-            f"the sandbox {probe.kind} isolates nothing, and the code to run is not trusted",
+            f"the sandbox `{entry.kind}` isolates nothing, and the code to run is not trusted",
             hint="choose another one, or say that you trust the code",
         )
-    return MAKERS[probe.kind]()
+    if why_not := entry.why_not():
+        raise UsageError(f"the sandbox `{entry.kind}` cannot be used: {why_not}", hint="see `swt doctor`")
+    return entry.make()
 
 
-def _probe(kind: SandboxKind) -> Probe:
-    why_not = WHY_NOT[kind]()
-    return Probe(kind=kind, usable=not why_not, why_not=why_not, isolates=ISOLATES[kind])
+def _probe(entry: _Entry) -> Probe:
+    why_not = entry.why_not()
+    return Probe(kind=entry.kind, usable=not why_not, why_not=why_not, isolates=entry.isolates)
 
 
-def _docker_why_not() -> str:
-    return "not built in yet"
-
-
-def _bubblewrap_why_not() -> str:
-    found = shutil.which("bwrap")
-    return Bubblewrap().why_not() if found else "bwrap is not on PATH (package `bubblewrap`)"
-
-
-ISOLATES = {
-    SandboxKind.DOCKER: "network, file system, processes, users, resources",
-    SandboxKind.BUBBLEWRAP: "network, file system, processes, users; resources are watched and limited from outside",
-    SandboxKind.PROCESS: "nothing; resources are watched and limited from outside",
-}
-WHY_NOT = {
-    SandboxKind.DOCKER: _docker_why_not,
-    SandboxKind.BUBBLEWRAP: _bubblewrap_why_not,
-    SandboxKind.PROCESS: str,
-}
-MAKERS: dict[SandboxKind, type[Bubblewrap] | type[Process]] = {
-    SandboxKind.BUBBLEWRAP: Bubblewrap,
-    SandboxKind.PROCESS: Process,
-}
-ISOLATING = frozenset({SandboxKind.DOCKER, SandboxKind.BUBBLEWRAP})
+ENTRIES = (
+    _Entry(
+        kind=SandboxKind.BUBBLEWRAP,
+        isolating=True,
+        isolates="network, files, processes, users; resources are watched from outside",
+        why_not=lambda: Bubblewrap().why_not(),
+        make=Bubblewrap,
+    ),
+    _Entry(
+        kind=SandboxKind.PROCESS,
+        isolating=False,
+        isolates="nothing; resources are watched from outside",
+        why_not=lambda: "",
+        make=Process,
+    ),
+)
+"""In the order of preference."""

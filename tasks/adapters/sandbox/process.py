@@ -10,7 +10,7 @@ from tasks.adapters.sandbox import scratch as folders
 from tasks.adapters.sandbox.base import Finished, Job
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.scratch import Scratch, marker_of, scratch
-from tasks.adapters.sandbox.supervise import order_for, supervise
+from tasks.adapters.sandbox.supervise import finished, order_for, supervise
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.errors import SandboxError
 from tasks.domain.outcome import SandboxKind
@@ -57,14 +57,7 @@ class Process:
                 raise
             finally:
                 folders.keep_plain_files(job.outbox)
-        return Finished(
-            exit_code=verdict.exit_code,
-            timed_out=verdict.timed_out,
-            limit=verdict.limit,
-            log_truncated=verdict.log_truncated,
-            wall_s=verdict.wall_s,
-            cpu_s=verdict.cpu_s,
-        )
+        return finished(verdict, verdict.exit_code)
 
     def sweep(self) -> int:
         return folders.sweep(self.base)

@@ -65,13 +65,16 @@ def remove(folder: Path) -> None:
 
 
 def keep_plain_files(outbox: Path) -> None:
-    """Remove links, pipes, sockets and devices: what leaves a sandbox is files and folders, nothing that leads elsewhere."""
-    for folder, _, names in os.walk(outbox):
-        with suppress(OSError), os.scandir(folder) as entries:
-            for entry in entries:
-                mode = entry.stat(follow_symlinks=False).st_mode
+    """Remove links, pipes, sockets and devices: what leaves a sandbox is files and folders that lead nowhere else.
+
+    A report that is a link to a file of the host would be read with the flow's rights, and a pipe would block it.
+    """
+    for folder, folders, files in os.walk(outbox):
+        for path in (Path(folder, name) for name in (*folders, *files)):
+            with suppress(OSError):
+                mode = path.lstat().st_mode
                 if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                    os.unlink(entry.path)
+                    path.unlink()
 
 
 def sweep(base: Path) -> int:
@@ -94,7 +97,7 @@ def _orphaned_processes() -> list[int]:
 
 
 def marker_of(pid: int) -> str:
-    """The label in the environment that a process was started with; empty where there is none or it is not ours to read."""
+    """The label in the environment that a process was started with; empty where there is none that we may read."""
     try:
         words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     except OSError:

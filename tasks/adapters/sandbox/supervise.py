@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tasks.adapters.sandbox.base import Job
+from tasks.adapters.sandbox.base import Finished, Job
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.scratch import Scratch
 from tasks.adapters.sandbox.supervisor.order import Order, Verdict, decode_verdict, encode
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.adapters.sandbox.supervisor.main import main; main()"
 MIB = 1 << 20
+SHELL_SIGNALS = frozenset(range(129, 193))
 
 
 def order_for(
@@ -71,6 +72,26 @@ def supervise(order: Order, label: Label) -> Verdict:
     if process.returncode:
         raise SandboxError(_lost(process.returncode, err), hint="see whether the machine ran out of memory or disk")
     return decode_verdict(out)
+
+
+def finished(verdict: Verdict, exit_code: int | None) -> Finished:
+    """The verdict in the words of the protocol."""
+    return Finished(
+        exit_code=exit_code,
+        timed_out=verdict.timed_out,
+        limit=verdict.limit,
+        log_truncated=verdict.log_truncated,
+        wall_s=verdict.wall_s,
+        cpu_s=verdict.cpu_s,
+    )
+
+
+def from_shell(code: int | None) -> int | None:
+    """The exit code behind one that reports a death by signal n as 128 + n, as shells, bwrap and Docker do.
+
+    A program that exits with such a code of its own accord looks the same.
+    """
+    return 128 - code if code is not None and code in SHELL_SIGNALS else code
 
 
 def _lost(code: int, err: bytes) -> str:

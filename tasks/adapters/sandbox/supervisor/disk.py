@@ -1,5 +1,8 @@
 """How many bytes a job has added to the folders that it may write."""
 
+# Importing pathlib would slow the start of every run.
+# ruff: noqa: PTH115, PTH116, PTH208
+
 from __future__ import annotations
 
 import os

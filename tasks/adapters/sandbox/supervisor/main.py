@@ -11,6 +11,7 @@ import select
 import signal
 import sys
 import time
+from types import FrameType
 
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.disk import DiskMeter
@@ -52,7 +53,7 @@ class Watch:
         self.due = self.began + TICK_S
 
     def run(self) -> Verdict | None:
-        """Until the job ends or passes a limit: the tree is gone and the log complete. `None` where we were told to stop."""
+        """Until the job is over, its tree gone and its log complete; `None` if we were told to stop."""
         limit = self._until_over()
         wall = time.monotonic() - self.began
         code = None if self.status is None else os.waitstatus_to_exitcode(self.status)
@@ -141,14 +142,15 @@ class Watch:
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        signal.signal(signal.SIGTERM, lambda number, frame: self._stop())
+        signal.signal(signal.SIGCHLD, self._note)
+        signal.signal(signal.SIGTERM, self._note)
         die_with_parent(signal.SIGTERM)
         self.stopped = os.getppid() != self.order.parent
         return reading
 
-    def _stop(self) -> None:
-        self.stopped = True
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        """The byte on the wake-up descriptor ends the sleep; all that is left to say is whether to go on."""
+        self.stopped = self.stopped or number == signal.SIGTERM
 
 
 def _pipe() -> tuple[int, int]:

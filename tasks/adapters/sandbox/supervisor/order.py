@@ -18,7 +18,7 @@ class Order(NamedTuple):
     cwd: str
     log: str
     hidden: tuple[str, ...]
-    """Arguments given through a descriptor, `{hidden_fd}` in `argv`, so that the job cannot read the host's paths in them.
+    """Arguments given through a descriptor, `{hidden_fd}` in `argv`: there the job cannot read the host's paths.
     `{report_fd}` in `argv` or here becomes a descriptor whose text comes back in `Verdict.report`."""
     shielded: bool
     """Whether a process of ours stands between the supervisor and the job, for jobs that kill their parent."""

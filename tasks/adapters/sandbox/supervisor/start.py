@@ -1,5 +1,8 @@
 """Starting the job: a fork of a process that has one thread, so that limits can be set between fork and exec."""
 
+# Importing pathlib would slow the start of every run.
+# ruff: noqa: PTH123
+
 from __future__ import annotations
 
 import ctypes
@@ -7,6 +10,7 @@ import os
 import resource
 import signal
 from contextlib import suppress
+from typing import NoReturn
 
 from tasks.adapters.sandbox.supervisor.order import PROGRAM_MISSING, PROGRAM_REFUSED, Order
 
@@ -31,9 +35,10 @@ def die_with_parent(number: signal.Signals) -> None:
 
 def start(order: Order, output: int, report: int) -> int:
     """The process id of the job, in a session of its own, with `output` as standard output and error."""
-    pid = os.fork()
-    if pid:
-        return pid
+    return os.fork() or _child(order, output, report)
+
+
+def _child(order: Order, output: int, report: int) -> NoReturn:
     try:
         os.setsid()
         if order.shielded:
@@ -45,7 +50,10 @@ def start(order: Order, output: int, report: int) -> int:
 
 
 def _shield() -> None:
-    """Go on in a child. The process left behind waits for it and ends the same way; killing that one spares the supervisor."""
+    """Go on in a child. The process left behind waits for it and ends the same way.
+
+    It is the job's parent: a job that kills its parent kills that one and not the supervisor.
+    """
     die_with_parent(signal.SIGKILL)
     child = os.fork()
     if not child:
@@ -59,7 +67,7 @@ def _shield() -> None:
     os._exit(code)
 
 
-def _become(order: Order, output: int, report: int) -> None:
+def _become(order: Order, output: int, report: int) -> NoReturn:
     die_with_parent(signal.SIGKILL)
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
