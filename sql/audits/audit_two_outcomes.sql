@@ -1,0 +1,7 @@
+-- Audit, must be empty: a case with two different outcomes in one run.
+-- needs: case_outcome
+CREATE OR REPLACE VIEW audit_two_outcomes AS
+SELECT run_key, case_id, list(DISTINCT outcome ORDER BY outcome) AS outcomes
+FROM case_outcome
+GROUP BY run_key, case_id
+HAVING count(DISTINCT outcome) > 1;

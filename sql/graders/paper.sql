@@ -1,0 +1,42 @@
+-- The verdict as the paper defines it (sections 3.1 and 3.3), on the cases of T. The default grader.
+--
+-- One row per candidate and policy. measured: false where a run is not there; then every verdict is null.
+-- well_formed    W: the candidate's patch applies
+-- solved         S: some case of T goes from failing to passing, and every case of T passes on the fixed code
+-- fail_to_any    F→X: some case of T fails before       fail_to_pass  F→P: some case of T fails before, passes after
+-- pass_to_pass   P→P: some case of T passes in both     reason        why not solved; empty where it is
+-- needs: submission_status, submission_case, transition
+CREATE OR REPLACE VIEW paper AS
+WITH t AS (
+    SELECT
+        c.candidate_id, c.policy,
+        bool_or(t.transition = 'fail_to_pass') AS fail_to_pass,
+        bool_or(t.transition LIKE 'fail_to_%') AS fail_to_any,
+        bool_or(t.transition = 'pass_to_pass') AS pass_to_pass,
+        bool_and(t.transition LIKE '%_to_pass') AS all_pass,
+        bool_or(t.transition LIKE '%_to_fail') AS fails_after
+    FROM submission_case AS c
+    JOIN transition AS t ON t.grader = 'paper' AND t.before = c.candidate_before AND t.after = c.candidate_after
+    WHERE c.in_t
+    GROUP BY c.candidate_id, c.policy
+)
+SELECT
+    s.candidate_id, s.policy, s.instance_key, s.instance_id, s.snapshot, s.method, s.model, s.sample,
+    'paper' AS grader,
+    s.measured,
+    CASE WHEN s.measured THEN s.applied END AS well_formed,
+    CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass AND t.all_pass, false) END AS solved,
+    CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_any, false) END AS fail_to_any,
+    CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass, false) END AS fail_to_pass,
+    CASE WHEN s.measured THEN s.applied AND coalesce(t.pass_to_pass, false) END AS pass_to_pass,
+    CASE
+        WHEN s.reason <> '' THEN s.reason
+        WHEN t.candidate_id IS NULL THEN 'no-cases'
+        WHEN t.fails_after THEN 'fails-after'
+        WHEN NOT t.all_pass THEN 'not-passed-after'
+        WHEN NOT t.fail_to_any THEN 'passes-before'
+        WHEN NOT t.fail_to_pass THEN 'no-fail-to-pass'
+        ELSE ''
+    END AS reason
+FROM submission_status AS s
+LEFT JOIN t ON t.candidate_id = s.candidate_id AND t.policy = s.policy;

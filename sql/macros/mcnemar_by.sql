@@ -1,0 +1,24 @@
+-- McNemar's exact test for each pair of methods, for any grader and policy.
+--
+-- Per snapshot and pair, method_a before method_b in the alphabet: instances measured for both, of these solved by
+-- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs.
+-- needs: method_instance, exact_tests
+CREATE OR REPLACE MACRO mcnemar_by(for_grader, for_policy) AS TABLE
+WITH result AS (
+    SELECT snapshot, name, instance_id, solved FROM method_instance(for_grader, for_policy) WHERE measured
+),
+pair AS (
+    SELECT
+        a.snapshot, a.name AS method_a, b.name AS method_b,
+        count(*) AS instances,
+        count(*) FILTER (a.solved AND b.solved) AS both_solve,
+        count(*) FILTER (a.solved AND NOT b.solved) AS only_a,
+        count(*) FILTER (b.solved AND NOT a.solved) AS only_b,
+        count(*) FILTER (NOT a.solved AND NOT b.solved) AS neither
+    FROM result AS a
+    JOIN result AS b ON b.snapshot = a.snapshot AND b.instance_id = a.instance_id AND a.name < b.name
+    GROUP BY a.snapshot, a.name, b.name
+)
+SELECT *, mcnemar_exact(only_a, only_b) AS p
+FROM pair
+ORDER BY snapshot, method_a, method_b;

@@ -1,0 +1,36 @@
+-- Every method on every instance of its snapshot, sample 0, by the grader `for_grader` and the policy `for_policy`.
+--
+-- Columns: snapshot, method, model, name (method and model in one), instance_id, candidate_id (null: no candidate, which
+-- counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass
+-- (all null where unmeasured: such an instance is left out of that method's rates, and counted).
+-- needs: task_instance, counted_candidate, counted_policy, verdict
+CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
+WITH entry AS (
+    SELECT DISTINCT snapshot, method, model FROM counted_candidate WHERE sample = 0
+),
+cell AS (
+    SELECT e.snapshot, e.method, e.model, i.instance_id, c.candidate_id
+    FROM entry AS e
+    JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = e.snapshot
+    LEFT JOIN counted_candidate AS c
+        ON c.snapshot = e.snapshot AND c.instance_id = i.instance_id AND c.sample = 0
+        AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model
+),
+graded AS (
+    SELECT v.*
+    FROM verdict AS v
+    JOIN counted_policy(for_policy) AS p ON p.candidate_id = v.candidate_id AND p.policy = v.policy
+    WHERE v.grader = for_grader
+)
+SELECT
+    c.snapshot, c.method, c.model,
+    c.method || coalesce(' (' || c.model || ')', '') AS name,
+    c.instance_id, c.candidate_id, v.policy,
+    c.candidate_id IS NULL OR coalesce(v.measured, false) AS measured,
+    if(c.candidate_id IS NULL, false, v.well_formed) AS well_formed,
+    if(c.candidate_id IS NULL, false, v.solved) AS solved,
+    if(c.candidate_id IS NULL, false, v.fail_to_any) AS fail_to_any,
+    if(c.candidate_id IS NULL, false, v.fail_to_pass) AS fail_to_pass,
+    if(c.candidate_id IS NULL, false, v.pass_to_pass) AS pass_to_pass
+FROM cell AS c
+LEFT JOIN graded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id;

@@ -1,0 +1,44 @@
+-- Method overlap for any grader and policy: every non-empty subset of methods, and the instances that it solves.
+--
+-- methods: names in the subset; size. exactly: instances solved by all of them and by no other method; by_any: by some
+-- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
+-- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method.
+-- needs: method_instance
+CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
+WITH result AS (
+    SELECT snapshot, name, instance_id, coalesce(solved, false) AS solved
+    FROM method_instance(for_grader, for_policy)
+    WHERE method NOT IN ('golden', 'nop')
+),
+ranked AS (
+    SELECT
+        snapshot, name,
+        row_number() OVER (PARTITION BY snapshot ORDER BY count(*) FILTER (solved) DESC, name) - 1 AS place
+    FROM result
+    GROUP BY snapshot, name
+    QUALIFY place < 12
+),
+solver AS (
+    SELECT r.snapshot, r.instance_id, sum(1 << k.place)::BIGINT AS mask
+    FROM result AS r JOIN ranked AS k ON k.snapshot = r.snapshot AND k.name = r.name
+    WHERE r.solved
+    GROUP BY r.snapshot, r.instance_id
+),
+weight AS (
+    SELECT snapshot, mask, count(*) AS instances FROM solver GROUP BY snapshot, mask
+),
+subset AS (
+    SELECT snapshot, list(name ORDER BY place) AS names, unnest(range(1, 1 << count(*))) AS mask
+    FROM ranked
+    GROUP BY snapshot
+)
+SELECT
+    s.snapshot,
+    [s.names[i] for i in range(1, len(s.names) + 1) if s.mask & (1 << (i - 1)) <> 0] AS methods,
+    bit_count(s.mask) AS size,
+    coalesce(sum(w.instances) FILTER (w.mask = s.mask), 0)::BIGINT AS exactly,
+    coalesce(sum(w.instances) FILTER (w.mask & s.mask <> 0), 0)::BIGINT AS by_any,
+    coalesce(sum(w.instances) FILTER (w.mask & s.mask = s.mask), 0)::BIGINT AS by_all
+FROM subset AS s LEFT JOIN weight AS w ON w.snapshot = s.snapshot
+GROUP BY s.snapshot, s.names, s.mask
+ORDER BY s.snapshot, size, methods;

@@ -1,0 +1,22 @@
+-- Table 2 of the paper for any grader and policy: `FROM table2_by('swt_bench', 'as-submitted')`.
+--
+-- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
+-- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
+-- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
+-- needs: method_instance, wilson
+CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
+SELECT
+    snapshot, method, model,
+    count(*) FILTER (measured) AS n,
+    count(*) FILTER (NOT measured) AS unmeasured,
+    round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
+    round(100.0 * count(*) FILTER (solved) / nullif(n, 0), 1) AS S,
+    round(100.0 * count(*) FILTER (fail_to_any) / nullif(n, 0), 1) AS F_X,
+    round(100.0 * count(*) FILTER (fail_to_pass) / nullif(n, 0), 1) AS F_P,
+    round(100.0 * count(*) FILTER (pass_to_pass) / nullif(n, 0), 1) AS P_P,
+    round(100 * wilson_low(count(*) FILTER (solved), n), 1) AS S_low,
+    round(100 * wilson_high(count(*) FILTER (solved), n), 1) AS S_high,
+    count(*) FILTER (solved) AS solved
+FROM method_instance(for_grader, for_policy)
+GROUP BY snapshot, method, model
+ORDER BY snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;

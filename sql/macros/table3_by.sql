@@ -1,0 +1,43 @@
+-- Table 3 of the paper for any grader and policy: mean change coverage over all, solved and unsolved instances.
+--
+-- Per snapshot, method, model and definition of change coverage (`paper`, `swt_bench`), sample 0. dc_all, dc_solved,
+-- dc_unsolved in %; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
+-- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
+-- counts where the golden tests' own denominator is known to be more than 0.
+-- needs: method_instance, counted_policy, counted_candidate, change_coverage
+CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
+WITH reference AS (
+    SELECT c.snapshot, c.instance_id, d.definition, max(d.denominator) AS denominator
+    FROM counted_candidate AS c
+    JOIN change_coverage AS d ON d.candidate_id = c.candidate_id
+    WHERE d.measured AND (c.method = 'golden' OR d.definition = 'paper')
+    GROUP BY c.snapshot, c.instance_id, d.definition
+),
+cell AS (
+    SELECT
+        m.snapshot, m.method, m.model, x.definition, m.solved,
+        if(m.candidate_id IS NULL, r.denominator IS NOT NULL, m.measured AND coalesce(d.measured, false)) AS measured,
+        CASE
+            WHEN m.candidate_id IS NOT NULL THEN d.delta_c
+            WHEN r.denominator > 0 THEN 0.0
+        END AS delta_c
+    FROM method_instance(for_grader, for_policy) AS m
+    CROSS JOIN (VALUES ('paper'), ('swt_bench')) AS x (definition)
+    LEFT JOIN change_coverage AS d
+        ON d.candidate_id = m.candidate_id AND d.policy = m.policy AND d.definition = x.definition
+    LEFT JOIN reference AS r
+        ON r.snapshot = m.snapshot AND r.instance_id = m.instance_id AND r.definition = x.definition
+)
+SELECT
+    snapshot, method, model, definition,
+    round(100 * avg(delta_c) FILTER (measured), 1) AS dc_all,
+    round(100 * avg(delta_c) FILTER (measured AND solved), 1) AS dc_solved,
+    round(100 * avg(delta_c) FILTER (measured AND NOT solved), 1) AS dc_unsolved,
+    count(delta_c) FILTER (measured) AS n_all,
+    count(delta_c) FILTER (measured AND solved) AS n_solved,
+    count(delta_c) FILTER (measured AND NOT solved) AS n_unsolved,
+    count(*) FILTER (measured AND delta_c IS NULL) AS excluded,
+    count(*) FILTER (NOT measured) AS unmeasured
+FROM cell
+GROUP BY snapshot, method, model, definition
+ORDER BY snapshot, definition, method, model;

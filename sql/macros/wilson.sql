@@ -1,0 +1,14 @@
+-- Wilson's score interval for a rate of k successes in n trials, at 95 %: `wilson_low(k, n)`, `wilson_high(k, n)`.
+--
+-- Shares between 0 and 1; null where n is 0. Wilson 1927, without continuity correction.
+-- needs:
+CREATE OR REPLACE MACRO wilson_low(k, n) AS
+    greatest(0.0, (k / nullif(n, 0)::DOUBLE + 1.959963984540054 ** 2 / (2 * n)
+        - 1.959963984540054 * sqrt(
+            k / nullif(n, 0)::DOUBLE * (1 - k / nullif(n, 0)::DOUBLE) / n + 1.959963984540054 ** 2 / (4.0 * n * n)))
+    / (1 + 1.959963984540054 ** 2 / nullif(n, 0)));
+CREATE OR REPLACE MACRO wilson_high(k, n) AS
+    least(1.0, (k / nullif(n, 0)::DOUBLE + 1.959963984540054 ** 2 / (2 * n)
+        + 1.959963984540054 * sqrt(
+            k / nullif(n, 0)::DOUBLE * (1 - k / nullif(n, 0)::DOUBLE) / n + 1.959963984540054 ** 2 / (4.0 * n * n)))
+    / (1 + 1.959963984540054 ** 2 / nullif(n, 0)));

@@ -1,0 +1,56 @@
+-- Do the golden tests behave here as the source's lists say?
+--
+-- One row per instance of a snapshot that has lists. measured: both golden runs are there (else the rest is null).
+-- f2p_ok: every FAIL_TO_PASS case passes after and did not before; p2p_ok: every PASS_TO_PASS case passes after.
+-- f2p_misses, p2p_misses: the names that do not; f2p_exact: no other case goes from not passing to passing.
+-- Names are matched by `golden_case`. This is the question `reference_check`.
+-- needs: task_instance, golden_suite, settled_run, golden_case
+CREATE OR REPLACE VIEW instance_reference AS
+WITH ready AS (
+    SELECT g.instance_key, count(DISTINCT r.code_state) = 2 AS measured
+    FROM golden_suite AS g
+    LEFT JOIN settled_run AS r ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id
+    GROUP BY g.instance_key
+),
+called AS (
+    SELECT
+        instance_key, unnest(names) AS name,
+        after = 'passed' AS passes,
+        after = 'passed' AND before <> 'passed' AS turns
+    FROM golden_case
+),
+known AS (
+    SELECT
+        instance_key,
+        coalesce(list(DISTINCT name) FILTER (passes), []) AS passing,
+        coalesce(list(DISTINCT name) FILTER (turns), []) AS turning
+    FROM called
+    GROUP BY instance_key
+),
+extra AS (
+    SELECT t.snapshot, t.instance_id, count(*) AS cases
+    FROM task_instance AS t JOIN golden_case AS g ON g.instance_key = t.instance_key
+    WHERE g.after = 'passed' AND g.before <> 'passed' AND NOT list_has_any(g.names, t.FAIL_TO_PASS)
+    GROUP BY t.snapshot, t.instance_id
+),
+missed AS (
+    SELECT
+        t.snapshot, t.instance_id, t.instance_key,
+        coalesce(r.measured, false) AS measured,
+        list_sort([name for name in t.FAIL_TO_PASS if NOT list_contains(coalesce(k.turning, []), name)]) AS f2p,
+        list_sort([name for name in t.PASS_TO_PASS if NOT list_contains(coalesce(k.passing, []), name)]) AS p2p,
+        coalesce(e.cases, 0) AS extra
+    FROM task_instance AS t
+    LEFT JOIN ready AS r ON r.instance_key = t.instance_key
+    LEFT JOIN known AS k ON k.instance_key = t.instance_key
+    LEFT JOIN extra AS e ON e.snapshot = t.snapshot AND e.instance_id = t.instance_id
+    WHERE t.FAIL_TO_PASS IS NOT NULL
+)
+SELECT
+    snapshot, instance_id, instance_key, measured,
+    CASE WHEN measured THEN len(f2p) = 0 END AS f2p_ok,
+    CASE WHEN measured THEN len(p2p) = 0 END AS p2p_ok,
+    CASE WHEN measured THEN len(f2p) = 0 AND extra = 0 END AS f2p_exact,
+    CASE WHEN measured THEN f2p END AS f2p_misses,
+    CASE WHEN measured THEN p2p END AS p2p_misses
+FROM missed;

@@ -1,0 +1,48 @@
+-- How much do more samples help? Unbiased pass@k of each method with several samples.
+--
+-- Per snapshot, method, model, grader, policy and k up to the most samples of any instance. n: instances that count,
+-- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
+-- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
+-- needs: counted_candidate, verdict, task_instance, unbiased_pass
+CREATE OR REPLACE VIEW pass_at_k AS
+WITH sampled AS (
+    SELECT
+        c.snapshot, c.method, c.model, c.instance_id, v.grader, v.policy,
+        count(*) FILTER (v.measured) AS samples,
+        count(*) FILTER (v.solved) AS hits
+    FROM counted_candidate AS c
+    JOIN verdict AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
+    GROUP BY ALL
+),
+entry AS (
+    SELECT snapshot, method, model, grader, policy, max(samples) AS most FROM sampled GROUP BY ALL
+),
+asked AS (
+    SELECT e.*, unnest(range(1, most + 1)) AS k FROM entry AS e
+),
+submitted AS (
+    SELECT DISTINCT snapshot, method, model, instance_id FROM counted_candidate
+),
+cell AS (
+    SELECT
+        a.snapshot, a.method, a.model, a.grader, a.policy, a.k,
+        CASE WHEN b.instance_id IS NULL THEN 0.0 ELSE unbiased_pass(s.samples, s.hits, a.k) END AS share,
+        coalesce(s.hits, 0) > 0 AS hit
+    FROM asked AS a
+    JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = a.snapshot
+    LEFT JOIN sampled AS s
+        ON s.snapshot = a.snapshot AND s.instance_id = i.instance_id AND s.method = a.method
+        AND s.model IS NOT DISTINCT FROM a.model AND s.grader = a.grader AND s.policy = a.policy
+    LEFT JOIN submitted AS b
+        ON b.snapshot = a.snapshot AND b.instance_id = i.instance_id AND b.method = a.method
+        AND b.model IS NOT DISTINCT FROM a.model
+)
+SELECT
+    snapshot, method, model, grader, policy, k,
+    count(share) AS n,
+    count(*) - count(share) AS unmeasured,
+    round(100 * avg(share), 1) AS pass_at_k,
+    round(100.0 * count(*) FILTER (hit AND share IS NOT NULL) / nullif(count(share), 0), 1) AS "any"
+FROM cell
+GROUP BY snapshot, method, model, grader, policy, k
+ORDER BY snapshot, grader, policy, method, model, k;

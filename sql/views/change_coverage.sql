@@ -1,0 +1,38 @@
+-- Change coverage of each submission: the share of the golden patch's executable lines to which T adds an execution.
+--
+-- One row per (candidate_id, policy, definition). measured: the traced runs are there. numerator, denominator: lines;
+-- delta_c: their ratio, null where unmeasured or where no changed line is executable. Not well-formed covers nothing.
+-- `paper` (section 3.3)  executable: executed on its side by the golden tests or by T^R, the repository's tests in the
+--     golden files. Added: some case of T executes it; or the candidate's run executes it outside every case (while
+--     importing), and suite `none` never does, neither in the candidate's files nor in T^R. T^R counts there because
+--     a candidate that only adds a file has nothing in suite `none`, and importing the fixed module is no merit.
+-- `swt_bench`  executable: a statement of a file that a golden or `none` run loaded, even if never executed. Added:
+--     more executions than in suite `none` on `after`, also for removed lines (the harness's slip). Executions are
+--     counted in contexts here, in hits there.
+-- needs: submission, submission_trace, trace_line
+CREATE OR REPLACE VIEW change_coverage AS
+WITH counted AS (
+    SELECT
+        candidate_id, policy,
+        count(*) FILTER (golden + reference > 0) AS executable,
+        count(*) FILTER (
+            golden + reference > 0 AND (t_hit OR (candidate_outside AND none = 0 AND reference = 0))
+        ) AS added,
+        count(*) FILTER (statement) AS statements,
+        count(*) FILTER (statement AND candidate > none_after) AS more
+    FROM trace_line
+    GROUP BY candidate_id, policy
+),
+both_ways AS (
+    SELECT
+        s.candidate_id, s.policy, s.instance_key, d.definition,
+        coalesce(if(d.definition = 'paper', t.measured_paper, t.measured_swt_bench), false) AS measured,
+        CASE WHEN measured THEN coalesce(if(d.definition = 'paper', c.added, c.more), 0) END AS numerator,
+        CASE WHEN measured THEN coalesce(if(d.definition = 'paper', c.executable, c.statements), 0) END AS denominator
+    FROM submission AS s
+    CROSS JOIN (VALUES ('paper'), ('swt_bench')) AS d (definition)
+    LEFT JOIN submission_trace AS t ON t.candidate_id = s.candidate_id AND t.policy = s.policy
+    LEFT JOIN counted AS c ON c.candidate_id = s.candidate_id AND c.policy = s.policy
+)
+SELECT *, numerator / nullif(denominator, 0)::DOUBLE AS delta_c
+FROM both_ways;

@@ -1,0 +1,37 @@
+-- What the golden tests of an instance do, case by case.
+--
+-- One row per (instance_key, case_id) in the latest environment: before, after (outcomes, `missing` where there is no
+-- row), and names: every way in which the source's lists may call the case: its label, each line of the label (Django
+-- prints a docstring on a line of its own), its label up to the first space where it is a pytest id (the source's
+-- parser cut there), and with a path in its parameters shortened to the last part (the source's parser did).
+-- needs: golden_suite, settled_run, case_outcome
+CREATE OR REPLACE VIEW golden_case AS
+WITH cell AS (
+    SELECT g.instance_key, r.code_state, o.case_id, o.label, o.outcome
+    FROM golden_suite AS g
+    JOIN settled_run AS r ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id
+    JOIN case_outcome AS o ON o.run_key = r.run_key
+),
+one AS (
+    SELECT
+        instance_key, case_id,
+        coalesce(max_by(label, code_state), '') AS label,
+        coalesce(min(outcome) FILTER (code_state = 'before'), 'missing') AS before,
+        coalesce(min(outcome) FILTER (code_state = 'after'), 'missing') AS after
+    FROM cell
+    GROUP BY instance_key, case_id
+)
+SELECT
+    instance_key, case_id, before, after,
+    list_distinct(
+        [label] || [trim(line) for line in string_split(label, chr(10))]
+        || if(
+            contains(label, '::'),
+            [
+                split_part(label, ' ', 1),
+                regexp_replace(split_part(label, ' ', 1), '\[/[^/*][^*]*/([^/]*)\]$', '[/\1]')
+            ],
+            []
+        )
+    ) AS names
+FROM one;

@@ -1,0 +1,24 @@
+-- What is known about each submission before any grader looks at it?
+--
+-- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
+-- sample, applied (the patch applies), measured (the runs that a verdict needs are there; nothing is needed where it
+-- does not apply), reason: why it does not apply, else `infrastructure` or `not-run` where unmeasured, else empty.
+-- needs: candidate, submission, submission_run, run
+CREATE OR REPLACE VIEW submission_status AS
+WITH broken AS (
+    SELECT DISTINCT instance_key, suite_id FROM run WHERE status = 'infrastructure' AND suite_id IS NOT NULL
+)
+SELECT
+    c.snapshot, c.candidate_id, s.policy, c.instance_key, c.instance_id, c.method, c.model, c.sample,
+    s.well_formed AS applied,
+    NOT s.well_formed OR coalesce(r.measured, false) AS measured,
+    CASE
+        WHEN NOT s.well_formed THEN coalesce(nullif(s.reason, ''), 'not-well-formed')
+        WHEN coalesce(r.measured, false) THEN ''
+        WHEN b.suite_id IS NOT NULL THEN 'infrastructure'
+        ELSE 'not-run'
+    END AS reason
+FROM candidate AS c
+JOIN submission AS s ON s.candidate_id = c.candidate_id
+LEFT JOIN submission_run AS r ON r.candidate_id = s.candidate_id AND r.policy = s.policy
+LEFT JOIN broken AS b ON b.instance_key = s.instance_key AND b.suite_id = s.suite_id;

@@ -1,0 +1,52 @@
+-- Every changed line of a submission's golden patch, with what its traced runs know about it.
+--
+-- One row per (candidate_id, policy, path, side, line): `before` lines are read in the runs on `before` (Xr), `after`
+-- lines in the runs on `after` (Xa); both states watch the same numbers, so the side decides.
+-- golden, reference, none, candidate  contexts that executed the line (0: nobody did)
+-- none_after          the same for suite `none` on `after`, whatever the side (the public harness's base)
+-- candidate_outside   the candidate's run executed it outside every case
+-- t_hit               some case of T executed it
+-- statement           a golden or `none` run on that side loaded the file and has code for the line
+-- needs: submission_trace, changed_line, line_context, line_hit, submission_case, watched_file
+CREATE OR REPLACE VIEW trace_line AS
+WITH line AS (
+    SELECT
+        s.candidate_id, s.policy, x.path, x.side, x.line, s.none_after AS none_after_run,
+        if(x.side = 'before', s.golden_before, s.golden_after) AS golden_run,
+        if(x.side = 'before', s.reference_before, s.reference_after) AS reference_run,
+        if(x.side = 'before', s.none_before, s.none_after) AS none_run,
+        if(x.side = 'before', s.candidate_before, s.candidate_after) AS candidate_run
+    FROM submission_trace AS s
+    JOIN (SELECT DISTINCT instance_key, path, side, line FROM changed_line) AS x USING (instance_key)
+    WHERE s.measured_swt_bench
+),
+t_line AS (
+    SELECT DISTINCT c.candidate_id, c.policy, h.run_key, h.path, unnest(h.lines) AS line
+    FROM submission_trace AS s
+    JOIN submission_case AS c ON c.candidate_id = s.candidate_id AND c.policy = s.policy AND c.in_t
+    JOIN line_hit AS h ON h.case_id = c.case_id AND h.run_key IN (s.candidate_before, s.candidate_after)
+),
+code AS (
+    SELECT DISTINCT run_key, path, unnest(executable) AS line FROM watched_file WHERE loaded
+)
+SELECT
+    l.candidate_id, l.policy, l.path, l.side, l.line,
+    coalesce(g.contexts, 0) AS golden,
+    coalesce(r.contexts, 0) AS reference,
+    coalesce(n.contexts, 0) AS none,
+    coalesce(c.contexts, 0) AS candidate,
+    coalesce(na.contexts, 0) AS none_after,
+    coalesce(c.outside, false) AS candidate_outside,
+    t.line IS NOT NULL AS t_hit,
+    gc.line IS NOT NULL OR nc.line IS NOT NULL AS statement
+FROM line AS l
+LEFT JOIN line_context AS g ON g.run_key = l.golden_run AND g.path = l.path AND g.line = l.line
+LEFT JOIN line_context AS r ON r.run_key = l.reference_run AND r.path = l.path AND r.line = l.line
+LEFT JOIN line_context AS n ON n.run_key = l.none_run AND n.path = l.path AND n.line = l.line
+LEFT JOIN line_context AS c ON c.run_key = l.candidate_run AND c.path = l.path AND c.line = l.line
+LEFT JOIN line_context AS na ON na.run_key = l.none_after_run AND na.path = l.path AND na.line = l.line
+LEFT JOIN t_line AS t
+    ON t.candidate_id = l.candidate_id AND t.policy = l.policy
+    AND t.run_key = l.candidate_run AND t.path = l.path AND t.line = l.line
+LEFT JOIN code AS gc ON gc.run_key = l.golden_run AND gc.path = l.path AND gc.line = l.line
+LEFT JOIN code AS nc ON nc.run_key = l.none_run AND nc.path = l.path AND nc.line = l.line;

@@ -1,0 +1,26 @@
+-- Which cases have another outcome with tracing than without, on the same suite, state, environment and sandbox?
+--
+-- traced, untraced  outcomes, `missing` where that run has no such case. Tracing must never change a verdict, so
+-- every row here is a defect or a flaky case (design: coverage).
+-- needs: sandbox_run, case_outcome
+CREATE OR REPLACE VIEW tracing_difference AS
+WITH pair AS (
+    SELECT instance_key, suite_ref, code_state, run_key, traced_run_key
+    FROM sandbox_run
+    WHERE tracer = 'none' AND traced_run_key IS NOT NULL
+),
+cell AS (
+    SELECT p.*, o.case_id, o.outcome AS untraced, NULL AS traced
+    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_key
+    UNION ALL
+    SELECT p.*, o.case_id, NULL, o.outcome
+    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.traced_run_key
+)
+SELECT
+    instance_key, suite_ref, code_state, case_id,
+    coalesce(min(traced), 'missing') AS traced,
+    coalesce(min(untraced), 'missing') AS untraced,
+    traced_run_key, run_key AS untraced_run_key
+FROM cell
+GROUP BY instance_key, suite_ref, code_state, case_id, traced_run_key, run_key
+HAVING min(traced) IS DISTINCT FROM min(untraced);
