@@ -1,0 +1,158 @@
+"""Plan → built environment: once per content, whole or not at all, safe between processes."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from tasks.adapters.uv.install import install, move
+from tasks.adapters.uv.interpreters import find_uv
+from tasks.adapters.uv.lock import Locker, lock_key
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
+from tasks.adapters.uv.process import Tool
+from tasks.domain.environment import Environment
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.names import EnvId
+from tasks.domain.outcome import RunnerKind
+
+ROW = "environment.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builder:
+    """Builds environments below one folder, and finds those that are there.
+
+    The cache holds::
+
+        locks/<key>.txt              hashed locks, by what was asked of the resolver
+        environments/<env_id>/       one finished environment each
+        environments/.<env_id>.*     under way: a lock file, a half-built folder
+    """
+
+    cache: Path
+    environ: Mapping[str, str]
+    """The environment variables that uv is started with (certificates, proxies, its own cache)."""
+    uv: Path | None = None
+    """Null for the one installed beside this project."""
+    timeout_s: float = 1800.0
+    """For each command."""
+
+    @property
+    def tool(self) -> Tool:
+        """uv with its surroundings."""
+        return Tool(self.uv or find_uv(), self.environ, self.timeout_s)
+
+    def lock(self, plan: EnvironmentPlan) -> str:
+        """The plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
+        locks = self.cache.absolute() / "locks"
+        with _alone(locks / f".{lock_key(plan)}.lock"):
+            return Locker(self.tool, locks).lock(plan)
+
+    def build(self, plan: EnvironmentPlan, checkout: Callable[[], Path]) -> BuiltEnvironment:
+        """The plan's environment, built unless it is there.
+
+        `checkout` is called only where the plan is `editable` and has to be built: a folder with the sources that
+        may be written to. Raises `BuildFailed` where it cannot be built, `InfrastructureError` where it may be
+        tried again.
+        """
+        lock = self.lock(plan)
+        env_id = plan.env_id(lock)
+        root = self.root(env_id)
+        with _alone(root.with_name(f".{env_id}.lock")):
+            if not (root / ROW).is_file():
+                self._build(plan, lock, env_id, checkout)
+        return self.load(env_id, plan)
+
+    def root(self, env_id: EnvId) -> Path:
+        """Where an environment is or would be."""
+        return self.cache.absolute() / "environments" / env_id
+
+    def load(self, env_id: EnvId, plan: EnvironmentPlan) -> BuiltEnvironment:
+        """An environment that is there."""
+        root = self.root(env_id)
+        row = read_row(root / ROW)
+        return BuiltEnvironment(
+            environment=row, root=root, python=root / "bin" / "python", interpreter=plan.interpreter
+        )
+
+    def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
+        root = self.root(env_id)
+        half = root.with_name(f".{env_id}.half")
+        shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(root, ignore_errors=True)
+        started = time.monotonic()
+        try:
+            install(self.tool, plan, lock, half, checkout)
+            write_row(half / ROW, row_of(plan, lock, env_id, time.monotonic() - started))
+            move(half, root)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock file between processes; it is left behind, since removing it would let two in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def row_of(plan: EnvironmentPlan, lock: str, env_id: EnvId, seconds: float) -> Environment:
+    """The row of an environment built just now."""
+    return Environment(
+        env_id=env_id,
+        repo=plan.repo,
+        python=plan.interpreter.minor,
+        python_full=plan.interpreter.version,
+        lock=lock,
+        install=plan.steps,
+        exclude_newer=plan.exclude_newer,
+        runner=plan.runner,
+        test_args=plan.test_args,
+        env=plan.env,
+        source_roots=plan.source_roots,
+        recipe=plan.recipe,
+        built_at=datetime.now(UTC),
+        build_seconds=round(seconds, 3),
+    )
+
+
+def write_row(path: Path, row: Environment) -> None:
+    """The row beside what it describes, as JSON with ISO timestamps."""
+    path.write_text(json.dumps(asdict(row), default=_iso, indent=1), encoding="utf-8")
+
+
+def _iso(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} does not belong in an environment row")
+
+
+def read_row(path: Path) -> Environment:
+    """The inverse of `write_row`. Raises `InfrastructureError` where the file is torn."""
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        newer = facts.pop("exclude_newer")
+        facts["exclude_newer"] = datetime.fromisoformat(newer) if newer else None
+        facts["built_at"] = datetime.fromisoformat(facts["built_at"])
+        facts["runner"] = RunnerKind(facts["runner"])
+        kept: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in facts.items()
+        }
+        return Environment(**kept)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "remove the folder and it is built again"
+        raise InfrastructureError(f"environment {path.parent.name} is damaged: {error}", hint=hint) from error

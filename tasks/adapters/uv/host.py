@@ -1,0 +1,52 @@
+"""The running interpreter as an environment: for the bundled demo and for tests, without any network."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
+from tasks.domain.environment import Environment
+from tasks.domain.names import EnvId, RepoName, content_key
+from tasks.domain.outcome import RunnerKind
+
+RECIPE = "host"
+
+
+def host_environment(
+    repo: RepoName, *, source_roots: tuple[str, ...] = ("",), runner: RunnerKind = RunnerKind.PYTEST
+) -> BuiltEnvironment:
+    """The interpreter that runs this, with all that is installed in it; `env_id` comes from names and versions."""
+    interpreter = Interpreter(
+        path=Path(sys.executable), version=platform.python_version(), base_prefix=Path(sys.base_prefix)
+    )
+    lock = installed_lock()
+    env_id = EnvId(content_key("host", repo, interpreter.version, lock, source_roots, str(runner)))
+    row = Environment(
+        env_id=env_id,
+        repo=repo,
+        python=interpreter.minor,
+        python_full=interpreter.version,
+        lock=lock,
+        install=(RECIPE,),
+        exclude_newer=None,
+        runner=runner,
+        test_args=(),
+        env=(),
+        source_roots=source_roots,
+        recipe=RECIPE,
+        built_at=datetime.now(UTC),
+        build_seconds=0.0,
+    )
+    return BuiltEnvironment(
+        environment=row, root=Path(sys.prefix), python=Path(sys.executable), interpreter=interpreter
+    )
+
+
+def installed_lock() -> str:
+    """`name==version` of every installed distribution, sorted; no hashes, since files on disk have none."""
+    names = {(dist.metadata["Name"].lower(), dist.version) for dist in importlib.metadata.distributions()}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(names))

@@ -1,0 +1,97 @@
+"""The steps that fill a virtual environment."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tasks.adapters.uv.lock import cutoff
+from tasks.adapters.uv.metadata import pointing_wheel
+from tasks.adapters.uv.plan import EnvironmentPlan
+from tasks.adapters.uv.process import Tool
+from tasks.domain.errors import BuildFailed
+
+
+def install(uv: Tool, plan: EnvironmentPlan, lock: str, root: Path, checkout: Callable[[], Path]) -> None:
+    """Make a virtual environment at `root` and carry out every step of the plan in it."""
+    uv.run("venv", "--quiet", "--no-project", "--python", str(plan.interpreter.path), str(root))
+    python = root / "bin" / "python"
+    if lock:
+        _sync(uv, plan, lock, python)
+    if plan.editable:
+        _install_metadata(uv, plan, python, checkout())
+    _compile(uv, python, root)
+    _generate(plan, root)
+
+
+def _sync(uv: Tool, plan: EnvironmentPlan, lock: str, python: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="swt-lock-") as folder:
+        path = Path(folder) / "lock.txt"
+        path.write_text(lock, encoding="utf-8")
+        uv.run(
+            *("pip", "sync", "--quiet", "--python", str(python), "--require-hashes"),
+            *(*cutoff(plan.exclude_newer), str(path)),
+            hint="a locked package does not build here: drop it in the recipe, or install what it needs",
+        )
+
+
+def _install_metadata(uv: Tool, plan: EnvironmentPlan, python: Path, checkout: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="swt-wheel-") as name:
+        folder = Path(name)
+        uv.run(
+            *("build", "--quiet", "--wheel", "--no-sources", "--python", str(python)),
+            *(*cutoff(plan.exclude_newer), "--out-dir", str(folder / "built"), str(checkout)),
+            extra_env=plan.build_env,
+            hint="the project's metadata does not build at this commit: install = none in the recipe may do",
+        )
+        wheel = pointing_wheel(_only_wheel(folder / "built"), folder / "pointing", plan.source_roots)
+        uv.run("pip", "install", "--quiet", "--no-deps", "--offline", "--python", str(python), str(wheel))
+    for leak in root_of(python).glob("lib/python*/site-packages/*.dist-info/direct_url.json"):
+        leak.unlink()
+
+
+def _only_wheel(folder: Path) -> Path:
+    wheels = sorted(folder.glob("*.whl"))
+    if len(wheels) != 1:
+        raise BuildFailed(f"building the checkout left {len(wheels)} wheels", hint="write a recipe with install = none")
+    return wheels[0]
+
+
+def root_of(python: Path) -> Path:
+    """The environment that `bin/python` belongs to."""
+    return python.parent.parent
+
+
+def _compile(uv: Tool, python: Path, root: Path) -> None:
+    """Compile all that is installed: a test run must neither write bytecode nor see compile-time warnings."""
+    packages = [str(path) for path in sorted(root.glob("lib/python*/site-packages"))]
+    tool = Tool(python, uv.environ, uv.timeout_s)
+    tool.run("-m", "compileall", "-q", "-j", "2", *packages, extra_env=("PYTHONWARNINGS=ignore",), tolerate=(1,))
+
+
+def _generate(plan: EnvironmentPlan, root: Path) -> None:
+    for file in plan.generated:
+        path = root / "generated" / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+
+
+def text_files(root: Path) -> Iterator[Path]:
+    """Files of an environment that hold its own path as text: scripts, `.pth` files, its configuration."""
+    yield from sorted(path for path in (root / "bin").iterdir() if path.is_file() and not path.is_symlink())
+    yield from sorted(root.glob("lib/python*/site-packages/*.pth"))
+    yield root / "pyvenv.cfg"
+
+
+def move(built: Path, final: Path) -> None:
+    """Rename a finished environment, after its texts are made to name the place where it will be."""
+    old, new = str(built).encode(), str(final).encode()
+    for path in text_files(built):
+        data = path.read_bytes()
+        if old in data:
+            mode = path.stat().st_mode
+            path.unlink()  # may be a hard link into the package cache
+            path.write_bytes(data.replace(old, new))
+            path.chmod(mode)
+    built.rename(final)

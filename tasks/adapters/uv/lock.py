@@ -1,0 +1,84 @@
+"""Requirements → a hashed lock as of a moment, kept on disk by the content of what was asked."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tasks.adapters.uv.plan import EnvironmentPlan
+from tasks.adapters.uv.process import Tool
+from tasks.domain.names import content_key
+
+OLD_BACKENDS = datetime(2019, 2, 6, tzinfo=UTC)
+"""Before setuptools 40.8 nothing could build a plain setup.py in isolation: build isolation may see this day's."""
+
+_LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
+
+
+@dataclass(frozen=True, slots=True)
+class Locker:
+    """Locks below `folder`, one file each."""
+
+    uv: Tool
+    folder: Path
+
+    def lock(self, plan: EnvironmentPlan) -> str:
+        """Hashed requirements of the plan, one per distribution, without any index address.
+
+        Raises `BuildFailed` where they cannot be satisfied, `InfrastructureError` where the registry is away.
+        """
+        if not plan.requirements:
+            return ""
+        path = self.folder / f"{lock_key(plan)}.txt"
+        if not path.exists():
+            write_whole(path, strip(self._resolve(plan)))
+        return path.read_text(encoding="utf-8")
+
+    def _resolve(self, plan: EnvironmentPlan) -> str:
+        constraints = self.folder / f"{lock_key(plan)}.constraints"
+        write_whole(constraints, "\n".join(plan.constraints) + "\n")
+        try:
+            return self.uv.run(
+                *("pip", "compile", "-", "--python", str(plan.interpreter.path), "--constraint", str(constraints)),
+                *("--generate-hashes", "--no-header", "--no-annotate", "--no-sources", "--quiet"),
+                *("--python-version", plan.interpreter.version, *cutoff(plan.exclude_newer)),
+                stdin="\n".join(plan.requirements) + "\n",
+                hint="the requirements contradict each other, or the cutoff is too early: write a recipe",
+            )
+        finally:
+            constraints.unlink(missing_ok=True)
+
+
+def lock_key(plan: EnvironmentPlan) -> str:
+    """Content key of all that decides a resolution."""
+    moment = plan.exclude_newer.astimezone(UTC).isoformat()
+    return content_key("lock", plan.requirements, plan.constraints, plan.interpreter.version, moment)
+
+
+def cutoff(moment: datetime) -> tuple[str, ...]:
+    """uv's options for "as of `moment`": a full UTC timestamp, since a bare date means the local end of day."""
+    stamp = _stamp(moment)
+    if moment >= OLD_BACKENDS:
+        return ("--exclude-newer", stamp)
+    return ("--exclude-newer", stamp, "--exclude-newer-package", f"setuptools={_stamp(OLD_BACKENDS)}")
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def strip(text: str) -> str:
+    """A lock without comments and options that name where packages came from."""
+    lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _LOCATION.match(line)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that no reader ever sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -1,0 +1,95 @@
+"""One command of uv or an interpreter: argv in, standard output out, failures told apart by their class."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.domain.errors import BuildFailed, InfrastructureError
+
+_NETWORK = re.compile(
+    r"error sending request|dns error|failed to lookup address|connection (refused|reset|closed)|timed out|tcp connect"
+    r"|client error \(connect\)|network is unreachable|could not connect|HTTP status server error"
+    r"|invalid peer certificate|tunnel error|error decoding response body|network was disabled",
+    re.IGNORECASE,
+)
+_MACHINE = re.compile(r"no space left on device|too many open files|cannot allocate memory", re.IGNORECASE)
+_ADDRESS = re.compile(r"\b[a-z][a-z+]*://[^\s\"'`)>\]]+", re.IGNORECASE)
+_HOST_OPTION = re.compile(r"(--(?:extra-)?(?:index|index-url|default-index|find-links)[= ])\S+")
+FIRST_LINES = 12
+LINE_WIDTH = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program with the environment that it is started in and its time limit in seconds."""
+
+    program: Path
+    environ: Mapping[str, str]
+    timeout_s: float
+
+    def run(
+        self,
+        *args: str,
+        stdin: str = "",
+        extra_env: tuple[str, ...] = (),
+        hint: str = "",
+        tolerate: tuple[int, ...] = (),
+    ) -> str:
+        """Standard output of `program args…`, started in an empty folder so that no project's settings leak in.
+
+        `tolerate` lists exit codes besides 0 that are no failure. Raises `BuildFailed` where the tool refuses,
+        `InfrastructureError` where the machine or the network failed.
+        """
+        argv = [str(self.program), *args]
+        env = {**self.environ, **dict(pair.split("=", 1) for pair in extra_env)}
+        with tempfile.TemporaryDirectory(prefix="swt-uv-") as folder:
+            done = self._start(argv, env, folder, stdin)
+        if done.returncode not in (0, *tolerate):
+            raise failure(f"{self.program.name} {args[0]}", done.stderr or done.stdout, hint)
+        return done.stdout
+
+    def _start(self, argv: list[str], env: dict[str, str], folder: str, stdin: str) -> subprocess.CompletedProcess[str]:
+        try:
+            return subprocess.run(
+                argv,
+                input=stdin,
+                env=env,
+                cwd=folder,
+                timeout=self.timeout_s,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            message = f"{self.program.name} {argv[1]} took longer than {self.timeout_s:.0f} s"
+            raise InfrastructureError(message, hint="a slow registry or a slow build; raise the time limit") from error
+        except OSError as error:
+            message = f"{self.program.name} could not be started: {error.strerror}"
+            raise InfrastructureError(message, hint="swt doctor says what this machine has") from error
+
+
+def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureError:
+    """The error for a tool that ended badly, with the first lines of its output, scrubbed."""
+    message = f"{what} failed: {first_lines(output)}"
+    if _NETWORK.search(output):
+        return InfrastructureError(message, hint="the package registry did not answer; try again")
+    if _MACHINE.search(output):
+        return InfrastructureError(message, hint="free some disk or memory and try again")
+    return BuildFailed(message, hint=hint)
+
+
+def first_lines(output: str) -> str:
+    """The first lines of `output` without addresses: they may hold credentials and say where packages came from."""
+    lines = [line.rstrip()[:LINE_WIDTH] for line in scrub(output).splitlines() if line.strip()]
+    return "\n".join(lines[:FIRST_LINES])
+
+
+def scrub(text: str) -> str:
+    """`text` with every address replaced by `<address>`."""
+    return _ADDRESS.sub("<address>", _HOST_OPTION.sub(r"\1<address>", text))

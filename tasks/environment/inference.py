@@ -1,0 +1,149 @@
+"""The ladder for repositories without a recipe: what their own files say that their tests need.
+
+Each rung looks in one kind of place. All that find something are tried in order, most explicit first.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tasks.environment.project import Project, read_project
+from tasks.environment.pyproject import read_pyproject
+from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements
+from tasks.environment.setup_files import read_setup_cfg, read_setup_py
+
+READERS = (read_pyproject, read_setup_cfg, read_setup_py)
+TEST_NAMES = ("test", "tests", "testing", "dev", "develop", "development", "ci")
+"""Names of extras and groups that hold what tests need: all of the first three that exist, else the first of the
+rest."""
+_REQUIREMENT_FILES = (
+    "requirements/tests.txt",
+    "requirements/test.txt",
+    "requirements/testing.txt",
+    "requirements/dev.txt",
+    "requirements/development.txt",
+    "requirements-test.txt",
+    "requirements-tests.txt",
+    "requirements_test.txt",
+    "requirements_tests.txt",
+    "test-requirements.txt",
+    "test_requirements.txt",
+    "tests/requirements.txt",
+    "requirements-dev.txt",
+    "requirements_dev.txt",
+    "dev-requirements.txt",
+    "dev_requirements.txt",
+)
+_FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What one rung found."""
+
+    rung: str
+    requirements: Requirements
+
+
+Rung = Callable[[Project, Read], Requirements]
+"""What the tests need, beyond what the project itself needs; empty where this place says nothing."""
+
+
+def dependency_groups(project: Project, read: Read) -> Requirements:  # noqa: ARG001
+    """PEP 735 groups and Poetry's."""
+    return Requirements(parse_lines(_named(project.groups, project.groups.get)))
+
+
+def extras(project: Project, read: Read) -> Requirements:  # noqa: ARG001
+    """Extras of the project, and setuptools' `tests_require`."""
+    lines = _named(project.extras, project.expand)
+    return Requirements(parse_lines((*lines, *project.test_requires)))
+
+
+def requirement_files(project: Project, read: Read) -> Requirements:  # noqa: ARG001
+    """The first requirement file for tests that exists, with `requirements.txt`."""
+    for path in _REQUIREMENT_FILES:
+        found = read_requirements(read, path)
+        if found.lines:
+            return found + read_requirements(read, "requirements.txt")
+    return Requirements()
+
+
+def tox_deps(project: Project, read: Read) -> Requirements:
+    """`deps` and `extras` of tox's plain test environment."""
+    config = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        config.read_string(read("tox.ini") or "")
+    except configparser.Error:
+        return Requirements()
+    text = config.get("testenv", "deps", fallback="")
+    named = config.get("testenv", "extras", fallback="").replace(",", "\n").split()
+    found = Requirements(parse_lines(line for name in named for line in project.expand(name)))
+    for line in text.splitlines():
+        found += _tox_line(line.strip(), read)
+    return found
+
+
+def bare(project: Project, read: Read) -> Requirements:  # noqa: ARG001
+    """Nothing but `requirements.txt`: the last resort, and enough for many small projects."""
+    return read_requirements(read, "requirements.txt")
+
+
+RUNGS: tuple[tuple[str, Rung], ...] = (
+    ("dependency-groups", dependency_groups),
+    ("extras", extras),
+    ("requirement-files", requirement_files),
+    ("tox", tox_deps),
+    ("bare", bare),
+)
+
+
+def infer(read: Read) -> tuple[Project, tuple[Proposal, ...]]:
+    """The project and a proposal for each rung that found something; `bare` is always there.
+
+    Every proposal holds the project's own dependencies and pytest.
+    """
+    project = read_project(read, READERS)
+    proposals = []
+    for name, rung in RUNGS:
+        found = rung(project, read)
+        if found.lines or name == "bare":
+            proposals.append(Proposal(name, _complete(project, found)))
+    return project, tuple(proposals)
+
+
+def _complete(project: Project, found: Requirements) -> Requirements:
+    everything = project.requirements() + found
+    without_self = everything.without([project.name]) if project.name else everything
+    return without_self if "pytest" in without_self.names else without_self + Requirements(("pytest",))
+
+
+def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...] | None]) -> tuple[str, ...]:
+    """Lines of the tables with a name from `TEST_NAMES`; those for development only where no test table is there."""
+    names = {normal(name): name for name in table}
+    tests = [names[name] for name in TEST_NAMES[:3] if name in names]
+    chosen = tests or [names[name] for name in TEST_NAMES[3:] if name in names][:1]
+    return tuple(line for name in chosen for line in lines_of(name) or ())
+
+
+def _tox_line(line: str, read: Read) -> Requirements:
+    match = _FACTOR.match(line)
+    if match and "py" not in match["factors"] and "test" not in match["factors"]:
+        return Requirements()
+    plain = match["rest"] if match else line
+    if plain.startswith(("-r", "-c")):
+        path = plain[2:].strip().removeprefix("{toxinidir}/")
+        found = read_requirements(read, path)
+        return found if plain.startswith("-r") else Requirements((), found.lines)
+    return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
+
+
+def source_roots(project: Project, read: Read) -> tuple[str, ...]:
+    """Folders that make the project importable from its checkout: as it says, else `src` where its package is there."""
+    if project.package_root is not None:
+        return (project.package_root.strip("./") if project.package_root != "." else "",)
+    package = normal(project.name).replace("-", "_")
+    return ("src",) if package and read(f"src/{package}/__init__.py") is not None else ("",)

@@ -1,0 +1,147 @@
+"""pyproject.toml: PEP 621, PEP 735 dependency groups, setuptools' dynamic files, Poetry."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from tasks.environment.project import Project
+from tasks.environment.requirements import Read, normal, read_requirements
+
+_NUMBERS = re.compile(r"\d+(?:\.\d+)*")
+
+
+def read_pyproject(read: Read) -> Project:
+    """What pyproject.toml says; nothing where it is missing or cannot be parsed."""
+    table = _load(read("pyproject.toml"))
+    return _standard(table, read) | _poetry(_dig(table, "tool", "poetry"))
+
+
+def _load(text: str | None) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text or "")
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _dig(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    """The table at the end of `keys`; empty where there is none."""
+    found: Any = table
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _strings(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def _standard(table: Mapping[str, Any], read: Read) -> Project:
+    project, dynamic = _dig(table, "project"), _dig(table, "tool", "setuptools", "dynamic")
+    extras = {name: _strings(lines) for name, lines in _dig(project, "optional-dependencies").items()}
+    later = {name: _from_files(entry, read) for name, entry in _dig(dynamic, "optional-dependencies").items()}
+    return Project(
+        name=str(project.get("name", "")),
+        requires_python=str(project.get("requires-python", "")),
+        classifiers=_strings(project.get("classifiers")),
+        dependencies=_strings(project.get("dependencies")) or _from_files(dynamic.get("dependencies"), read),
+        extras={**later, **extras},
+        groups=_groups(_dig(table, "dependency-groups")),
+        package_root=_package_root(_dig(table, "tool", "setuptools")),
+    )
+
+
+def _from_files(entry: Any, read: Read) -> tuple[str, ...]:
+    """`{file = "requirements.txt"}` or `{file = [...]}`."""
+    named = entry.get("file") if isinstance(entry, dict) else None
+    paths = [named] if isinstance(named, str) else _strings(named)
+    return tuple(line for path in paths for line in read_requirements(read, path).lines)
+
+
+def _groups(table: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    return {name: _group(table, name, frozenset()) for name in table}
+
+
+def _group(table: Mapping[str, Any], name: str, seen: frozenset[str]) -> tuple[str, ...]:
+    """One PEP 735 group with `{include-group = …}` followed; a circle is cut."""
+    names = {normal(key): key for key in table}
+    key = names.get(normal(name))
+    if key is None or key in seen or not isinstance(table[key], list):
+        return ()
+    lines: list[str] = []
+    for item in table[key]:
+        if isinstance(item, str):
+            lines.append(item)
+        elif isinstance(item, dict):
+            lines += _group(table, str(item.get("include-group", "")), seen | {key})
+    return tuple(lines)
+
+
+def _package_root(setuptools: Mapping[str, Any]) -> str | None:
+    where = _strings(_dig(setuptools, "packages", "find").get("where"))
+    mapped = _dig(setuptools, "package-dir").get("")
+    return where[0] if where else mapped if isinstance(mapped, str) else None
+
+
+def _poetry(table: Mapping[str, Any]) -> Project:
+    if not table:
+        return Project()
+    groups = {"dev": _poetry_lines(_dig(table, "dev-dependencies"))}
+    groups |= {name: _poetry_lines(_dig(entry, "dependencies")) for name, entry in _dig(table, "group").items()}
+    needs = _dig(table, "dependencies")
+    roots = [entry.get("from") for entry in table.get("packages", []) if isinstance(entry, dict)]
+    return Project(
+        name=str(table.get("name", "")),
+        requires_python=caret(needs["python"]) if isinstance(needs.get("python"), str) else "",
+        classifiers=_strings(table.get("classifiers")),
+        dependencies=_poetry_lines(needs),
+        extras={name: _strings(lines) for name, lines in _dig(table, "extras").items()},
+        groups={name: lines for name, lines in groups.items() if lines},
+        package_root=next((root for root in roots if isinstance(root, str)), None),
+    )
+
+
+def _poetry_lines(table: Mapping[str, Any]) -> tuple[str, ...]:
+    lines = (_poetry_line(name, entry) for name, entry in table.items() if name != "python")
+    return tuple(line for line in lines if line)
+
+
+def _poetry_line(name: str, entry: Any) -> str:
+    """PEP 508 form of one entry; empty for an optional one, a path or a repository."""
+    if isinstance(entry, str):
+        return f"{name}{caret(entry)}"
+    if not isinstance(entry, dict) or entry.get("optional") or not isinstance(entry.get("version"), str):
+        return ""
+    extras = f"[{','.join(_strings(entry.get('extras')))}]" if entry.get("extras") else ""
+    marker = f"; {entry['markers']}" if entry.get("markers") else ""
+    return f"{name}{extras}{caret(entry['version'])}{marker}"
+
+
+def caret(version: str) -> str:
+    """Poetry's `^1.2`, `~1.2`, `1.2` and `*` as PEP 440: the next release that may break is excluded."""
+    parts = [_one_bound(part.strip()) for part in version.split("||")[0].split(",")]
+    return ",".join(part for part in parts if part)
+
+
+def _one_bound(text: str) -> str:
+    match = _NUMBERS.search(text)
+    if match is None:
+        return ""
+    if text[0] == "^":
+        return f">={match[0]},<{_next(match[0], _first_nonzero(match[0]))}"
+    if text[0] == "~" and not text.startswith("~="):
+        return f">={match[0]},<{_next(match[0], min(1, match[0].count('.')))}"
+    return text.replace(" ", "") if text[0] in "<>=!~" else f"=={text}"
+
+
+def _first_nonzero(version: str) -> int:
+    numbers = [int(part) for part in version.split(".")]
+    return next((at for at, number in enumerate(numbers) if number), len(numbers) - 1)
+
+
+def _next(version: str, at: int) -> str:
+    """`1.2.3`, 0 → `2`: the version with the number at `at` one higher and nothing behind it."""
+    numbers = [int(part) for part in version.split(".")]
+    return ".".join(str(number) for number in [*numbers[:at], numbers[at] + 1])

@@ -1,0 +1,182 @@
+"""Instance → environment plans, and the climb from plan to built environment with every attempt recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from tasks.adapters.uv.interpreters import pick
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.domain.environment import EnvironmentAttempt
+from tasks.domain.errors import BuildFailed, NotFound, SwtError
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import EnvId, RepoName, RepoPath
+from tasks.domain.outcome import RunnerKind
+from tasks.environment.inference import READERS, Proposal, infer, source_roots
+from tasks.environment.project import PROJECT_FILES, read_project
+from tasks.environment.pythons import choose_python
+from tasks.environment.recipes import Picked, Recipe, RecipeBook
+from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
+from tasks.environment.versions import derive_version
+
+Books = Mapping[RepoName, RecipeBook]
+
+
+def plan_environment(
+    instance: TaskInstance, read: Read, books: Books, interpreters: tuple[Interpreter, ...], committed_at: datetime
+) -> EnvironmentPlan:
+    """The plan that is tried first. See `plan_ladder`."""
+    return plan_ladder(instance, read, books, interpreters, committed_at)[0]
+
+
+def plan_ladder(
+    instance: TaskInstance, read: Read, books: Books, interpreters: tuple[Interpreter, ...], committed_at: datetime
+) -> tuple[EnvironmentPlan, ...]:
+    """Plans for an instance, in the order in which they are tried: its recipe alone, else one per rung.
+
+    `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC). Raises `NotFound`
+    where this machine has no fitting interpreter.
+    """
+    version = version_of(instance, read, books)
+    book = books.get(instance.repo)
+    picked = book.pick(version) if book else None
+    if picked:
+        return (_from_recipe(instance.repo, version, picked, read, interpreters),)
+    return _inferred(instance.repo, version, read, interpreters, committed_at)
+
+
+def version_of(instance: TaskInstance, read: Read, books: Books) -> str | None:
+    """The row's own version, else what the checkout's files say by the rules of its recipe file."""
+    if instance.version:
+        return instance.version
+    book = books.get(instance.repo)
+    return derive_version(read, book.version_rules) if book else None
+
+
+def _from_recipe(
+    repo: RepoName, version: str | None, picked: Picked, read: Read, interpreters: tuple[Interpreter, ...]
+) -> EnvironmentPlan:
+    recipe = picked.recipe
+    found = recipe_requirements(recipe, read)
+    editable = recipe.install == "editable"
+    return EnvironmentPlan(
+        repo=repo,
+        version=version,
+        rung="recipe",
+        recipe=picked.name,
+        interpreter=pick(interpreters, recipe.python),
+        requirements=found.lines,
+        constraints=found.constraints,
+        exclude_newer=recipe.exclude_newer.astimezone(UTC),
+        editable=editable,
+        project_files=project_files(read) if editable else (),
+        build_env=tuple(_fill(pair, version) for pair in recipe.build_env),
+        generated=tuple(TextFile(path=RepoPath(path), text=_fill(text, version)) for path, text in recipe.generated),
+        source_roots=recipe.source_roots,
+        runner=recipe.runner,
+        test_args=recipe.test_args,
+        env=recipe.env,
+    )
+
+
+def recipe_requirements(recipe: Recipe, read: Read) -> Requirements:
+    """The recipe's packages, then the checkout's requirement files, then the project's own dependencies."""
+    packages = Requirements(parse_lines(recipe.packages), recipe.constraints)
+    files = Requirements()
+    for alternatives in recipe.requirements:
+        existing = [path for path in alternatives.split("|") if read(path) is not None]
+        files += read_requirements(read, existing[0]) if existing else Requirements()
+    own = read_project(read, READERS).requirements(*recipe.extras) if recipe.own else Requirements()
+    return packages + files.without(packages.names | set(recipe.drop)) + own.without(recipe.drop)
+
+
+def _fill(text: str, version: str | None) -> str:
+    return text.replace("{version}", version or "0")
+
+
+def project_files(read: Read) -> tuple[TextFile, ...]:
+    """The files that decide the checkout's metadata."""
+    texts = ((path, read(path)) for path in PROJECT_FILES)
+    return tuple(TextFile(path=RepoPath(path), text=text) for path, text in texts if text is not None)
+
+
+def _inferred(
+    repo: RepoName, version: str | None, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
+) -> tuple[EnvironmentPlan, ...]:
+    project, proposals = infer(read)
+    interpreter = choose_python(project, committed_at, interpreters)
+    if interpreter is None:
+        message = f"{repo}: no CPython here was out on {committed_at:%Y-%m-%d} and fits {project.requires_python!r}"
+        raise NotFound(message, hint="install an older CPython with pyenv or uv, or write a recipe")
+    roots = source_roots(project, read)
+    return tuple(_plan_of(proposal, repo, version, interpreter, roots, read, committed_at) for proposal in proposals)
+
+
+def _plan_of(
+    proposal: Proposal,
+    repo: RepoName,
+    version: str | None,
+    interpreter: Interpreter,
+    roots: tuple[str, ...],
+    read: Read,
+    committed_at: datetime,
+) -> EnvironmentPlan:
+    files = project_files(read)
+    pretend = version or "0.0.0"
+    return EnvironmentPlan(
+        repo=repo,
+        version=version,
+        rung=proposal.rung,
+        recipe="inferred",
+        interpreter=interpreter,
+        requirements=proposal.requirements.lines,
+        constraints=proposal.requirements.constraints,
+        exclude_newer=committed_at.astimezone(UTC),
+        editable=bool(files),
+        project_files=files,
+        build_env=(f"SETUPTOOLS_SCM_PRETEND_VERSION={pretend}",) if files else (),
+        source_roots=roots,
+        runner=RunnerKind.PYTEST,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Climb:
+    """How the ladder went."""
+
+    built: BuiltEnvironment | None
+    """Null where no rung could be built."""
+    attempts: tuple[EnvironmentAttempt, ...]
+
+
+def climb(
+    instance: TaskInstance, plans: Iterable[EnvironmentPlan], build: Callable[[EnvironmentPlan], BuiltEnvironment]
+) -> Climb:
+    """Build the first plan that can be. A rung that fails is recorded; an `InfrastructureError` ends the climb."""
+    attempts: list[EnvironmentAttempt] = []
+    for plan in plans:
+        started = time.monotonic()
+        try:
+            built = build(plan)
+        except BuildFailed as error:
+            attempts.append(_attempt(instance, plan.rung, None, error, time.monotonic() - started))
+            continue
+        attempts.append(_attempt(instance, plan.rung, built.environment.env_id, None, time.monotonic() - started))
+        return Climb(built=built, attempts=tuple(attempts))
+    return Climb(built=None, attempts=tuple(attempts))
+
+
+def _attempt(
+    instance: TaskInstance, rung: str, env_id: EnvId | None, error: SwtError | None, seconds: float
+) -> EnvironmentAttempt:
+    return EnvironmentAttempt(
+        instance_key=instance.instance_key,
+        instance_id=instance.instance_id,
+        rung=rung,
+        env_id=env_id,
+        error=str(error or ""),
+        seconds=round(seconds, 3),
+        tried_at=datetime.now(UTC),
+    )
