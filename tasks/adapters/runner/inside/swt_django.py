@@ -1,0 +1,59 @@
+"""Django's own suite: its `tests/runtests.py`, run as a script, heard through unittest's hooks."""
+
+import os
+import runpy
+import sys
+
+import swt_unittest
+
+_SCRIPT = "tests/runtests.py"
+_DEFAULTS = ("--verbosity", "2", "--settings=test_sqlite")
+
+
+def run(config, recorder, root):
+    """(exit code, complaint). Versions 1.11 to 5; always in one process."""
+    labels = swt_unittest.labels_of(config["files"], base="tests/")
+    listener = swt_unittest.Listener(recorder, labels)
+    swt_unittest.install(listener)
+    _hook_case_call(listener)
+    script = os.path.join(root, _SCRIPT)
+    sys.argv = [script] + arguments(config["test_args"]) + list(labels)
+    sys.path.insert(0, os.path.dirname(script))
+    runpy.run_path(script, run_name="__main__")
+    return 0, ""
+
+
+def arguments(test_args):
+    """The script's options, with `--parallel 1` where they do not say."""
+    args = list(test_args) or list(_DEFAULTS)
+    if not any(arg.startswith("--parallel") for arg in args):
+        args += ["--parallel", "1"]
+    return args
+
+
+def _hook_case_call(listener):
+    """Django prepares a case (fixtures, database, client) before `startTest`; that is part of its context too."""
+    expect = listener.expect
+
+    def expecting(suite):
+        expect(suite)
+        testcases = sys.modules.get("django.test.testcases")
+        if testcases is not None and "__call__" in vars(testcases.SimpleTestCase):
+            _wrap_call(testcases.SimpleTestCase, listener)
+
+    listener.expect = expecting
+
+
+def _wrap_call(case_class, listener):
+    original = case_class.__call__
+
+    def __call__(self, result=None):
+        if result is not listener.result:
+            return original(self, result)
+        listener.enter(self, wide=True)
+        try:
+            return original(self, result)
+        finally:
+            listener.close(self)
+
+    case_class.__call__ = __call__

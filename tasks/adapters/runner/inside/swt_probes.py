@@ -1,0 +1,117 @@
+"""The default tracer: watched files are compiled with probes when they are imported, and nothing else is touched.
+
+The hook is `SourceFileLoader.get_code` itself, for watched paths only. Finders, loaders, specs and `sys.meta_path`
+stay as they are, so `inspect`, `pkgutil`, `importlib.resources` and whoever saves and restores the import machinery
+see nothing new, and it works for every re-import. Bytecode is neither read nor written for watched files.
+"""
+
+import ast
+import functools
+import importlib.machinery
+import os
+import sys
+
+import swt_lines
+import swt_plant
+
+_realpath = os.path.realpath
+
+
+class _Watched(object):
+    """One watched file: `hits` are the lines that ran since the context was switched."""
+
+    def __init__(self, path, absolute, lines):
+        self.path = path
+        self.absolute = absolute
+        self.lines = lines
+        self.hits = set()
+        self.executable = None
+        self.loaded = False
+        self.probed = False
+        self.note = ""
+
+    def code(self, source, filename):
+        """Code with probes; without them, and with a note, where they cannot be planted."""
+        original = swt_lines.quiet_compile(source, filename)
+        self.loaded = True
+        self.executable = sorted(self.lines & swt_lines.code_lines(original))
+        try:
+            tree = swt_lines.quiet_compile(source, filename, ast.PyCF_ONLY_AST)
+            swt_plant.plant(tree, set(self.executable))
+            planted = swt_plant.arm(swt_lines.quiet_compile(tree, filename), self._hit)
+        except Exception as error:
+            self.note = "probes could not be planted: %r" % (error,)
+            return original
+        self.probed = True
+        return planted
+
+    def _hit(self, line):
+        return functools.partial(self.hits.add, line)
+
+    def take(self):
+        """The lines that ran, which are forgotten here. Other threads may add meanwhile."""
+        taken = []
+        while self.hits:
+            taken.append(self.hits.pop())
+        return sorted(taken)
+
+
+class ProbeTracer(object):
+    """Hits per context, written whenever the context is switched."""
+
+    def __init__(self, report, watch, root):
+        self._report = report
+        self._case = None
+        self._files = {}
+        for path, lines in watch.items():
+            absolute = _realpath(os.path.join(root, path))
+            self._files[absolute] = _Watched(path, absolute, lines)
+        self._hook()
+
+    def _hook(self):
+        loader = importlib.machinery.SourceFileLoader
+        original, files = loader.get_code, self._files
+
+        def get_code(self, fullname):
+            watched = files.get(_realpath(self.path)) if isinstance(self.path, str) else None
+            if watched is None:
+                return original(self, fullname)
+            try:
+                return watched.code(self.get_data(self.path), self.path)
+            except (SyntaxError, ValueError, OSError):
+                return original(self, fullname)
+
+        loader.get_code = get_code
+
+    def switch(self, case):
+        self._flush()
+        self._case = case
+
+    def _flush(self):
+        for watched in self._files.values():
+            if watched.hits:
+                self._report.add("hits", path=watched.path, case=self._case, lines=watched.take())
+
+    def finish(self):
+        self._flush()
+        for watched in self._files.values():
+            self._describe(watched)
+
+    def _describe(self, watched):
+        if watched.executable is None:
+            watched.executable, watched.note = swt_lines.executable_of_file(watched.absolute, watched.lines)
+            if watched.absolute in _module_files():
+                watched.loaded, watched.note = True, "loaded by a way that probes do not see"
+        self._report.add(
+            "file",
+            path=watched.path,
+            loaded=watched.loaded,
+            executable=watched.executable,
+            probed=watched.probed or not watched.loaded,
+            note=watched.note,
+        )
+
+
+def _module_files():
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return {_realpath(path) for path in files if isinstance(path, str)}

@@ -1,0 +1,138 @@
+"""pytest 3 to 9, through a plugin object that only listens."""
+
+import os
+import sys
+
+_BASE = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+_QUIET_CODES = (0, 1, 5)
+_COMPLAINTS = {
+    2: "pytest was interrupted",
+    3: "pytest failed internally",
+    4: "pytest refused to start: a usage error, or a configuration or conftest.py that cannot be loaded",
+}
+
+
+def run(config, recorder, root):
+    """(exit code, complaint). The repository's own configuration stays in force."""
+    args = _BASE + list(config["test_args"]) + list(config["files"])
+    script = os.path.join(os.path.dirname(sys.executable), "pytest")
+    sys.argv = [script] + args
+    import pytest
+
+    listener = _listener(pytest, recorder)
+    code = int(pytest.main(args, plugins=[listener]))
+    listener.close_open_case()
+    complaint = "" if code in _QUIET_CODES else listener.complaint or _COMPLAINTS.get(code, "exit code %d" % code)
+    return code, complaint
+
+
+def _listener(pytest, recorder):
+    """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
+
+    class Plugin(Listener):
+        @pytest.hookimpl(optionalhook=True)
+        def pytest_runtest_logfinish(self, nodeid):
+            self.finish(nodeid)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_cmdline_main(self, config):
+            _one_process(config)
+
+    return Plugin(recorder)
+
+
+def _one_process(config):
+    """Turn off pytest-xdist where the repository's configuration turns it on: workers would not report to us."""
+    for name, value in (("numprocesses", None), ("dist", "no"), ("tx", [])):
+        if hasattr(config.option, name):
+            setattr(config.option, name, value)
+
+
+class Listener(object):
+    """Reports in, rows out."""
+
+    def __init__(self, recorder):
+        self._recorder = recorder
+        self._rootdir = None
+        self._reports = []
+        self._nodeid = None
+        self.complaint = ""
+
+    def pytest_configure(self, config):
+        self._rootdir = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or os.getcwd())
+
+    def pytest_internalerror(self, excrepr):
+        self.complaint = str(excrepr)
+
+    def pytest_collectreport(self, report):
+        if report.outcome == "passed" or not report.nodeid:
+            return
+        case = self._case_id(report.nodeid)
+        path = case.split("::")[0]
+        outcome = "skipped" if report.skipped else "error"
+        row = (outcome, "collect", _text(report))
+        self._recorder.case(case, path, qualname_of(case), case, row, None)
+
+    def pytest_runtest_logstart(self, nodeid):
+        self.close_open_case()
+        self._nodeid, self._reports = nodeid, []
+        self._recorder.begin(self._case_id(nodeid))
+
+    def pytest_runtest_logreport(self, report):
+        if report.nodeid != self._nodeid:
+            return
+        if report.outcome == "rerun" or (report.when == "setup" and self._reports):
+            self._reports = []
+        if report.outcome != "rerun":
+            self._reports.append(report)
+
+    def finish(self, nodeid):
+        """Write the row of the case under way; a case without reports was interrupted."""
+        if nodeid != self._nodeid or nodeid is None:
+            return
+        case = self._case_id(nodeid)
+        verdict = verdict_of(self._reports) if self._reports else ("error", "call", "interrupted")
+        duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
+        self._recorder.leave()
+        self._recorder.case(case, case.split("::")[0], qualname_of(case), case, verdict, duration)
+        self._nodeid = None
+
+    def close_open_case(self):
+        self.finish(self._nodeid)
+
+    def _case_id(self, nodeid):
+        """`nodeid` relative to the checkout instead of pytest's root folder, without old `()` parts."""
+        path, sep, rest = nodeid.replace("::()::", "::").partition("::")
+        return self._recorder.relative(os.path.join(self._rootdir, path)) + sep + rest
+
+
+def qualname_of(case):
+    """`tests/t.py::TestX::test_y[a::b]` → `TestX.test_y`."""
+    return ".".join(case.partition("::")[2].split("[", 1)[0].split("::"))
+
+
+def verdict_of(reports):
+    """(outcome, phase, message) of the reports of one case: set-up, call (several with subtests), teardown."""
+    for phase, outcome in (("call", "failed"), ("setup", "error"), ("teardown", "error")):
+        for report in reports:
+            if report.when == phase and report.failed:
+                return (outcome, phase, _text(report))
+    last = [report for report in reports if report.when != "teardown"][-1:] or reports[-1:]
+    report = last[0]
+    expected = hasattr(report, "wasxfail")
+    if report.skipped:
+        return ("xfailed" if expected else "skipped", report.when, _text(report))
+    return ("xpassed" if expected else "passed", "call", "")
+
+
+def _text(report):
+    """The reason of a skip, or the traceback."""
+    if getattr(report, "wasxfail", ""):
+        return report.wasxfail
+    longrepr = getattr(report, "longrepr", None)
+    if isinstance(longrepr, tuple) and len(longrepr) == 3:
+        return longrepr[2]
+    try:
+        return str(longrepr) if longrepr else ""
+    except Exception as error:
+        return "(no traceback: %r)" % (error,)

@@ -1,0 +1,120 @@
+"""sympy 0.7 to 1.13: its `bin/test`, run as a script, with a reporter that tells us what it hears."""
+
+import importlib
+import os
+import runpy
+import sys
+import traceback
+
+_SCRIPT = "bin/test"
+
+
+def run(config, recorder, root):
+    """(exit code, complaint). The files need not lie in a package; the script's own options stay in force."""
+    args = list(config["test_args"])
+    _environment(args)
+    script = os.path.join(root, _SCRIPT)
+    sys.path[0:0] = [os.path.dirname(script), root]
+    sys.path[0:2] = [root, os.path.dirname(script)]
+    runtests = _runtests()
+    runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder)
+    files = [os.path.join(root, path) for path in config["files"]]
+    runtests.SymPyTests.get_test_files = lambda self, *rest, **options: list(files)
+    if config.get("seed") is not None and "--seed" not in args:
+        args += ["--seed", str(config["seed"])]
+    sys.argv = [script] + args
+    runpy.run_path(script, run_name="__main__")
+    return 0, ""
+
+
+def _environment(args):
+    """What the script sets before it imports sympy; we import sympy before it runs."""
+    if "-C" in args or "--no-cache" in args:
+        os.environ["SYMPY_USE_CACHE"] = "no"
+    os.environ.setdefault("PYTHONHASHSEED", "0")
+
+
+def _runtests():
+    try:
+        return importlib.import_module("sympy.testing.runtests")
+    except ImportError:
+        return importlib.import_module("sympy.utilities.runtests")
+
+
+def reporting(base, recorder):
+    """A subclass of sympy's reporter that also writes rows."""
+
+    class Reporter(base):
+        _case = None
+        _file = ""
+        _seen = ()
+
+        def entering_filename(self, filename, n):
+            self._file, self._seen = recorder.relative(filename), {}
+            return base.entering_filename(self, filename, n)
+
+        def entering_test(self, f):
+            name = getattr(f, "__name__", "test")
+            self._seen[name] = count = self._seen.get(name, 0) + 1
+            self._case = (name, "%s::%s%s" % (self._file, name, "" if count == 1 else "#%d" % count))
+            recorder.begin(self._case[1])
+            return base.entering_test(self, f)
+
+        def _settle(self, outcome, message=""):
+            name, case = self._case
+            duration = recorder.elapsed()
+            recorder.leave()
+            recorder.case(case, self._file, name, name, (outcome, "call", message), duration)
+            self._case = None
+
+        def test_pass(self, *args, **kwargs):
+            self._settle("passed")
+            return base.test_pass(self, *args, **kwargs)
+
+        def test_fail(self, exc_info):
+            self._settle("failed", _text(exc_info))
+            return base.test_fail(self, exc_info)
+
+        def test_skip(self, v):
+            self._settle("skipped", str(v))
+            return base.test_skip(self, v)
+
+        def test_xfail(self):
+            self._settle("xfailed")
+            return base.test_xfail(self)
+
+        def test_xpass(self, v):
+            self._settle("xpassed", str(v))
+            return base.test_xpass(self, v)
+
+        def test_exception(self, exc_info):
+            if self._case is None:
+                _uncollected(recorder, _executed_file(exc_info), exc_info)
+            else:
+                self._settle("error", _text(exc_info))
+            return base.test_exception(self, exc_info)
+
+        def import_error(self, filename, exc_info):
+            _uncollected(recorder, filename, exc_info)
+            return base.import_error(self, filename, exc_info)
+
+    Reporter.__name__ = base.__name__
+    return Reporter
+
+
+def _uncollected(recorder, filename, exc_info):
+    outcome = "skipped" if exc_info[0].__name__ == "Skipped" else "error"
+    recorder.uncollected(recorder.relative(filename), _text(exc_info), outcome)
+
+
+def _executed_file(exc_info):
+    """The test file that was being executed: a local of the runner's frame, for a syntax error has no frame there."""
+    entry, found = exc_info[2], ""
+    while entry is not None and not found:
+        found = entry.tb_frame.f_locals.get("filename", "") if entry.tb_frame.f_code.co_name == "test_file" else ""
+        entry = entry.tb_next
+    return found
+
+
+def _text(exc_info):
+    return "".join(traceback.format_exception(*exc_info))

@@ -1,0 +1,225 @@
+"""Reads what the runner wrote: tolerant of torn, foreign and repeated records, for code under test may be hostile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tasks.domain.names import CaseId, LineNo, RepoPath, RunKey, sorted_lines
+from tasks.domain.outcome import Outcome, Phase
+from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
+
+MAX_CASES = 200_000
+MAX_RECORDS = 4_000_000
+MAX_RECORD_BYTES = 8 << 20
+MESSAGE_CHARS = 4000
+ID_CHARS = 4000
+
+GRAVITY = (
+    Outcome.FAILED,
+    Outcome.ERROR,
+    Outcome.TIMEOUT,
+    Outcome.XPASSED,
+    Outcome.SKIPPED,
+    Outcome.XFAILED,
+    Outcome.PASSED,
+)
+"""Of several outcomes of one case id, the gravest counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """One run as its report file tells it."""
+
+    run_key: RunKey
+    cases: tuple[CaseOutcome, ...]
+    """In the order in which they finished; one row for each case id."""
+    hits: tuple[LineHit, ...]
+    watched: tuple[WatchedFile, ...]
+    completed: bool
+    """Whether the runner got to its end record."""
+    complaint: str
+    """What the repository's runner said against running at all; empty otherwise."""
+    running: CaseId | None
+    """The case that had begun and not finished when the report ends."""
+    exit_code: int | None
+    """Of the repository's runner; null without an end record."""
+    unprobed: tuple[RepoPath, ...] = ()
+    """Watched files that were executed without probes: no statement about their lines can be made."""
+    duplicates: tuple[CaseId, ...] = ()
+    """Case ids that came with more than one row."""
+    garbage: int = 0
+    """Lines that are no records."""
+    overflow: int = 0
+    """Rows beyond `MAX_CASES`, which were dropped."""
+
+    def with_timeout(self, outcome: Outcome = Outcome.TIMEOUT) -> Report:
+        """The same with a row for the case that was under way; itself where there is none."""
+        if self.running is None:
+            return self
+        message = "the run was ended while this case was under way"
+        row = _row(self.run_key, {"case": self.running, "phase": "call", "outcome": outcome.value, "message": message})
+        return self if row is None else replace(self, cases=(*self.cases, row), running=None)
+
+
+def read_report(path: Path, run_key: RunKey) -> Report:
+    """The report at `path`; a file that is missing or empty is a run that never got going."""
+    reading = _Reading(run_key)
+    for record in _records(path, reading):
+        reading.take(record)
+    return reading.report()
+
+
+def _records(path: Path, reading: _Reading) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        return
+    with path.open("rb") as source:
+        for _ in range(MAX_RECORDS):
+            line = source.readline(MAX_RECORD_BYTES)
+            if not line:
+                return
+            record = _parse(line)
+            if record is not None:
+                yield record
+            elif line.strip():
+                reading.garbage += 1
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("k"), str) else None
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read so far."""
+
+    run_key: RunKey
+    cases: dict[CaseId, CaseOutcome] = field(default_factory=dict)
+    hits: dict[tuple[RepoPath, CaseId | None], set[int]] = field(default_factory=dict)
+    watched: dict[RepoPath, WatchedFile] = field(default_factory=dict)
+    unprobed: list[RepoPath] = field(default_factory=list)
+    duplicates: dict[CaseId, None] = field(default_factory=dict)
+    running: CaseId | None = None
+    end: dict[str, Any] | None = None
+    garbage: int = 0
+    overflow: int = 0
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Add one record; what is not of its shape counts as garbage."""
+        takers = {"begin": self._begin, "case": self._case, "hits": self._hits, "file": self._file, "end": self._end}
+        taker = takers.get(record["k"])
+        if taker is None or not taker(record):
+            self.garbage += 1
+
+    def _begin(self, record: dict[str, Any]) -> bool:
+        case = record.get("case")
+        if not isinstance(case, str):
+            return False
+        self.running = CaseId(_text(case, ID_CHARS))
+        return True
+
+    def _case(self, record: dict[str, Any]) -> bool:
+        row = _row(self.run_key, record)
+        if row is None:
+            return False
+        if row.case_id == self.running:
+            self.running = None
+        known = self.cases.get(row.case_id)
+        if known is not None:
+            self.duplicates[row.case_id] = None
+            self.cases[row.case_id] = min(known, row, key=lambda each: GRAVITY.index(each.outcome))
+        elif len(self.cases) < MAX_CASES:
+            self.cases[row.case_id] = row
+        else:
+            self.overflow += 1
+        return True
+
+    def _hits(self, record: dict[str, Any]) -> bool:
+        path, case, lines = record.get("path"), record.get("case"), _lines(record.get("lines"))
+        if not isinstance(path, str) or not isinstance(case, str | None) or lines is None:
+            return False
+        key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
+        self.hits.setdefault(key, set()).update(lines)
+        return True
+
+    def _file(self, record: dict[str, Any]) -> bool:
+        path, executable = record.get("path"), _lines(record.get("executable"))
+        if not isinstance(path, str) or executable is None:
+            return False
+        name, loaded = RepoPath(_text(path)), record.get("loaded") is True
+        self.watched[name] = WatchedFile(run_key=self.run_key, path=name, loaded=loaded, executable=executable)
+        if record.get("probed") is not True:
+            self.unprobed.append(name)
+        return True
+
+    def _end(self, record: dict[str, Any]) -> bool:
+        self.end = record
+        return True
+
+    def report(self) -> Report:
+        end = self.end or {}
+        code = end.get("exit")
+        return Report(
+            run_key=self.run_key,
+            cases=tuple(self.cases.values()),
+            hits=tuple(self._hit_rows()),
+            watched=tuple(self.watched.values()),
+            completed=self.end is not None,
+            complaint=_text(end.get("complaint") or ""),
+            running=self.running,
+            exit_code=code if isinstance(code, int) else None,
+            unprobed=tuple(self.unprobed),
+            duplicates=tuple(self.duplicates),
+            garbage=self.garbage,
+            overflow=self.overflow,
+        )
+
+    def _hit_rows(self) -> Iterator[LineHit]:
+        for (path, case), lines in self.hits.items():
+            yield LineHit(run_key=self.run_key, path=path, case_id=case, lines=sorted_lines(lines))
+
+
+def _row(run_key: RunKey, record: dict[str, Any]) -> CaseOutcome | None:
+    """A row, or null where the record has no case id, outcome or phase that we know."""
+    case = record.get("case")
+    try:
+        outcome, phase = Outcome(record.get("outcome", "")), Phase(record.get("phase", ""))
+    except ValueError:
+        return None
+    if not isinstance(case, str) or not case:
+        return None
+    duration = record.get("duration")
+    timed = isinstance(duration, int | float) and not isinstance(duration, bool) and 0 <= duration < float("inf")
+    return CaseOutcome(
+        run_key=run_key,
+        case_id=CaseId(_text(case, ID_CHARS)),
+        path=RepoPath(_text(record.get("path", ""), ID_CHARS)),
+        qualname=_text(record.get("qualname", ""), ID_CHARS),
+        label=_text(record.get("label", case), ID_CHARS),
+        phase=phase,
+        outcome=outcome,
+        duration_s=float(duration) if timed and duration is not None else None,
+        message=_text(record.get("message", "")),
+    )
+
+
+def _lines(value: object) -> tuple[LineNo, ...] | None:
+    """Ascending line numbers, or null where `value` is no list of positive integers."""
+    if not isinstance(value, list):
+        return None
+    if not all(isinstance(line, int) and not isinstance(line, bool) and 0 < line < 10_000_000 for line in value):
+        return None
+    return sorted_lines(value)
+
+
+def _text(value: object, limit: int = MESSAGE_CHARS) -> str:
+    """`value` as text that UTF-8 can hold, at most `limit` characters: lone surrogates become `\\udcXX`."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")[:limit]
