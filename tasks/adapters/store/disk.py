@@ -1,0 +1,246 @@
+"""Files under one root, local or in an object store; a file appears whole or not at all.
+
+Local files are written to a temporary name, synced and renamed. Object stores publish an object when its upload is
+complete, so there the upload itself is the rename. Paths are relative to the root, with `/`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+from pyarrow import fs as arrow_fs
+
+from tasks.domain.errors import BadInput, StoreError
+
+TEMPORARY = ".tmp"
+"""Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """One file."""
+
+    path: str
+    """Relative to the root."""
+    size: int
+    modified: float
+    """Seconds since the epoch."""
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @property
+    def age_s(self) -> float:
+        return time.time() - self.modified
+
+
+class Disk(Protocol):
+    """What the store needs of a place for files."""
+
+    @property
+    def url(self) -> str:
+        """What DuckDB calls the root: an absolute path or a URL."""
+        ...
+
+    def write(self, path: str, data: bytes) -> None: ...
+
+    def read(self, path: str) -> bytes:
+        """`FileNotFoundError` where there is no such file."""
+        ...
+
+    def size(self, path: str) -> int | None:
+        """Bytes; null where there is no such file."""
+        ...
+
+    def files(self, folder: str) -> list[Entry]:
+        """Every file at any depth, sorted by path; empty for a folder that is not there."""
+        ...
+
+    def rename(self, path: str, to: str) -> None: ...
+
+    def delete(self, path: str) -> None:
+        """No error where the file is gone already."""
+        ...
+
+    def source(self, path: str) -> IO[bytes]:
+        """Open for reading at any position."""
+        ...
+
+    def create(self, path: str) -> Any:
+        """A context that gives a writable file; it is published when the context ends without an error."""
+        ...
+
+    def lock(self, *, exclusive: bool, name: str = ".lock") -> Any:
+        """A context. Any number may hold it shared; nobody else when exclusive. Advisory, between processes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDisk:
+    """A folder of this machine, or of a shared file system with working renames."""
+
+    root: Path
+
+    @property
+    def url(self) -> str:
+        return str(self.root)
+
+    def write(self, path: str, data: bytes) -> None:
+        with self.create(path) as sink:
+            sink.write(data)
+
+    def read(self, path: str) -> bytes:
+        return (self.root / path).read_bytes()
+
+    def size(self, path: str) -> int | None:
+        try:
+            return (self.root / path).stat().st_size
+        except FileNotFoundError:
+            return None
+
+    def files(self, folder: str) -> list[Entry]:
+        return sorted(_walk(self.root / folder, folder))
+
+    def rename(self, path: str, to: str) -> None:
+        (self.root / path).replace(self.root / to)
+
+    def delete(self, path: str) -> None:
+        (self.root / path).unlink(missing_ok=True)
+
+    def source(self, path: str) -> IO[bytes]:
+        return (self.root / path).open("rb")
+
+    @contextmanager
+    def create(self, path: str) -> Iterator[IO[bytes]]:
+        final = self.root / path
+        final.parent.mkdir(parents=True, exist_ok=True)
+        temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}{TEMPORARY}")
+        try:
+            with temporary.open("xb") as sink:
+                yield sink
+                sink.flush()
+                os.fsync(sink.fileno())
+            with self.lock(exclusive=False):
+                temporary.replace(final)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_folder(final.parent)
+
+    @contextmanager
+    def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / name).open("ab") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectDisk:
+    """An object store, or any other file system of pyarrow. It has no locks: compact it when nothing writes."""
+
+    system: arrow_fs.FileSystem
+    base: str
+    """Bucket and prefix."""
+    url: str
+
+    def write(self, path: str, data: bytes) -> None:
+        if self.system.type_name != "s3":
+            self.system.create_dir(self._at(path).rpartition("/")[0], recursive=True)
+        with self.system.open_output_stream(self._at(path)) as sink:
+            sink.write(data)
+
+    def read(self, path: str) -> bytes:
+        with self.system.open_input_file(self._at(path)) as source:
+            return bytes(source.read())
+
+    def size(self, path: str) -> int | None:
+        info = self.system.get_file_info(self._at(path))
+        return info.size if info.type == arrow_fs.FileType.File else None
+
+    def files(self, folder: str) -> list[Entry]:
+        selector = arrow_fs.FileSelector(self._at(folder), recursive=True, allow_not_found=True)
+        found = (info for info in self.system.get_file_info(selector) if info.type == arrow_fs.FileType.File)
+        return sorted(Entry(info.path.removeprefix(self.base + "/"), info.size, _seconds(info.mtime)) for info in found)
+
+    def rename(self, path: str, to: str) -> None:
+        self.system.move(self._at(path), self._at(to))
+
+    def delete(self, path: str) -> None:
+        if self.size(path) is not None:
+            self.system.delete_file(self._at(path))
+
+    def source(self, path: str) -> IO[bytes]:
+        return BytesIO(self.read(path))
+
+    @contextmanager
+    def create(self, path: str) -> Iterator[IO[bytes]]:
+        sink = BytesIO()
+        yield sink
+        self.write(path, sink.getvalue())
+
+    @contextmanager
+    def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:  # noqa: ARG002 - the protocol's name
+        yield
+
+    def _at(self, path: str) -> str:
+        return f"{self.base}/{path}"
+
+
+def open_disk(root: str) -> Disk:
+    """A path, a `file://` URL, or any URL that pyarrow knows (`s3://bucket/prefix`, `gs://…`)."""
+    if "://" not in root:
+        return LocalDisk(Path(root).absolute())
+    try:
+        system, base = arrow_fs.FileSystem.from_uri(root)
+    except (ValueError, OSError) as error:
+        raise BadInput(f"{root} is not a store: {error}", hint="give a folder, or a URL such as s3://…") from error
+    if isinstance(system, arrow_fs.LocalFileSystem):
+        return LocalDisk(Path(base))
+    return ObjectDisk(system, base.rstrip("/"), root.rstrip("/"))
+
+
+def _walk(folder: Path, prefix: str) -> Iterator[Entry]:
+    try:
+        entries = list(os.scandir(folder))
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise StoreError(f"{prefix} in the store is a file, not a folder", hint="move it away") from error
+    for entry in entries:
+        path = f"{prefix}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            yield from _walk(folder / entry.name, path)
+        else:
+            yield from _entry(entry, path)
+
+
+def _entry(found: os.DirEntry[str], path: str) -> Iterator[Entry]:
+    try:
+        stat = found.stat()
+    except FileNotFoundError:
+        return  # deleted since the folder was listed
+    yield Entry(path, stat.st_size, stat.st_mtime)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _seconds(moment: datetime | None) -> float:
+    return moment.timestamp() if moment else 0.0

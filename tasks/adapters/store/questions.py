@@ -1,0 +1,144 @@
+"""The files of `sql/`: what they define, what they need, and the order in which they can be created.
+
+    -- What the object answers, in a line or more.
+    --
+    -- Further text.
+    -- needs: run, settled_run
+    CREATE OR REPLACE VIEW name_of_the_file AS …
+
+Files in `macros/` may define several macros, of any names; other files define the object that they are named after.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import duckdb
+
+from tasks.domain.errors import BadInput
+from tasks.domain.tables import TABLES, table_name
+
+MACROS = "macros"
+_CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
+_COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
+_NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One file of `sql/`."""
+
+    name: str
+    description: str
+    """First paragraph of the header, on one line."""
+    kind: str
+    """Folder that the file is in: `graders`, `views`, `tables`, `audits`, `macros` …"""
+    parameters: str
+    """`(grader, policy)` of a macro as it is written in the file; empty for a view."""
+    needs: tuple[str, ...]
+    statements: tuple[str, ...]
+    path: Path
+
+
+def named_queries(sql: Path) -> tuple[Question, ...]:
+    """Every `*.sql` below the folder, each after what it needs. `BadInput` says what is wrong."""
+    found = [_question(path) for path in sorted(sql.rglob("*.sql"))]
+    by_name = _unique(found)
+    for question in found:
+        _check_needs(question, by_name)
+    return tuple(by_name[name] for name in _ordered(found) if name in by_name)
+
+
+def _question(path: Path) -> Question:
+    text = path.read_text("utf-8")
+    header = [line.strip() for line in _leading_comments(text)]
+    statements = _statements(path, text)
+    own = next((match for match in map(_created, statements) if match[2] == path.stem), None)
+    if own is None and path.parent.name != MACROS:
+        raise BadInput(f"{path.name} does not define {path.stem}", hint="name the object after its file")
+    return Question(
+        name=path.stem,
+        description=_description(header),
+        kind=path.parent.name,
+        parameters=(own[3] or "") if own and own[1].upper() != "VIEW" else "",
+        needs=_needed(header),
+        statements=statements,
+        path=path,
+    )
+
+
+def _leading_comments(text: str) -> list[str]:
+    return [line for line in text[: _COMMENTS.match(text).end()].splitlines() if line.strip()]  # type: ignore[union-attr]
+
+
+def _description(header: Iterable[str]) -> str:
+    """The lines up to the first empty comment or the needs."""
+    lines: list[str] = []
+    for line in header:
+        words = line.removeprefix("--").strip()
+        if _NEEDS.match(line) or (lines and not words):
+            break
+        lines += [words] if words else []
+    return " ".join(lines)
+
+
+def _needed(header: Iterable[str]) -> tuple[str, ...]:
+    names = [name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(",")]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _statements(path: Path, text: str) -> tuple[str, ...]:
+    try:
+        parsed = duckdb.extract_statements(text)
+    except duckdb.Error as error:
+        raise BadInput(f"{path.name} is not SQL: {error}") from error
+    statements = tuple(statement.query.strip() for statement in parsed)
+    if not statements:
+        raise BadInput(f"{path.name} holds no statement")
+    for statement in statements:
+        if _CREATE.match(_code(statement)) is None:
+            hint = "files of sql/ hold CREATE OR REPLACE VIEW or MACRO only"
+            raise BadInput(f"{path.name}: {_code(statement)[:60]!r} is not a definition", hint=hint)
+    return statements
+
+
+def _created(statement: str) -> re.Match[str]:
+    match = _CREATE.match(_code(statement))
+    assert match is not None
+    return match
+
+
+def _code(statement: str) -> str:
+    """The statement without the comments above it."""
+    return _COMMENTS.sub("", statement + "\n").strip()
+
+
+def _unique(found: Iterable[Question]) -> dict[str, Question]:
+    tables = {table_name(row_type) for row_type in TABLES}
+    by_name: dict[str, Question] = {}
+    for question in found:
+        if question.name in tables:
+            raise BadInput(f"{question.path.name} has the name of a table", hint="choose another name")
+        if question.name in by_name:
+            raise BadInput(f"two files define {question.name}: {by_name[question.name].path} and {question.path}")
+        by_name[question.name] = question
+    return by_name
+
+
+def _check_needs(question: Question, by_name: Mapping[str, Question]) -> None:
+    tables = {table_name(row_type) for row_type in TABLES}
+    if unknown := [name for name in question.needs if name not in by_name and name not in tables]:
+        hint = "`-- needs:` lists tables of the domain and files of sql/, by name"
+        raise BadInput(f"{question.path.name} needs {', '.join(unknown)}, which nothing defines", hint=hint)
+
+
+def _ordered(found: Iterable[Question]) -> list[str]:
+    graph = {question.name: question.needs for question in found}
+    try:
+        return list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise BadInput(f"files of sql/ need each other in a circle: {' → '.join(error.args[1])}") from error

@@ -1,0 +1,137 @@
+"""Reading tables without a database file: the SQL of `latest.py` over the files that are there now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.adapters.store.disk import Disk, LocalDisk
+from tasks.adapters.store.duck import connected
+from tasks.adapters.store.latest import Source, column_list, latest, literal, quoted
+from tasks.adapters.store.layout import FACTS
+from tasks.adapters.store.parquet import data_files, stored_schema
+from tasks.adapters.store.quarantine import quarantine
+from tasks.adapters.store.schema import columns
+from tasks.domain.errors import BadInput, StoreError
+from tasks.domain.run import Run
+from tasks.domain.tables import table_name
+
+ATTEMPTS = 5
+Answer = TypeVar("Answer")
+
+
+def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Table:
+    """The rows that count and satisfy `where`. Torn files are moved aside on the way."""
+    condition, values = _condition(row_type, where)
+
+    def query(source: Source) -> str:
+        return f"SELECT {column_list(row_type)} FROM ({latest(row_type, source)}){condition}"
+
+    return steadily(
+        lambda: _ask(disk, _needed(row_type), query, values),
+        on_torn=lambda: quarantine(disk),
+    )
+
+
+def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) -> pa.Table:
+    """The answer to a query over all stored rows of some tables, whether they count or not.
+
+    The tables are listed in the order given: `run` comes before its facts.
+    """
+    return steadily(lambda: _ask(disk, kinds, query, []))
+
+
+def steadily(ask: Callable[[], Answer], *, on_torn: Callable[[], object] | None = None) -> Answer:
+    """`ask()`, again where a file went away between listing and opening it, or after torn files were moved aside.
+
+    `StoreError` with DuckDB's words where that does not help.
+    """
+    for left in reversed(range(ATTEMPTS)):
+        try:
+            return ask()
+        except (duckdb.IOException, duckdb.InvalidInputException, FileNotFoundError, pa.ArrowException) as error:
+            if not left or not _is_about_a_file(error):
+                hint = "`swt store check` says what is wrong"
+                raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
+            if on_torn and not _is_gone(error):
+                on_torn()
+    raise AssertionError("unreachable")
+
+
+def glob_of(url: str, row_type: type[Any]) -> str:
+    """FROM clause over all files of a table below a root that DuckDB can reach."""
+    pattern = f"{_escaped_glob(url)}/{table_name(row_type)}/*/*.parquet"
+    return f"read_parquet({literal(pattern)}, union_by_name=true, filename=true, hive_partitioning=false)"
+
+
+def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
+    with connected() as connection:
+        sources = {kind: _source(connection, disk, kind) for kind in kinds}
+        return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
+
+
+def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
+    """The tables to list, the `run` before its facts."""
+    return (Run, row_type) if row_type in FACTS else (row_type,)
+
+
+def _source(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) -> str:
+    """FROM clause over the files of a table and its empty form."""
+    name = f"{table_name(kind)}_files"
+    files = data_files(disk, kind)
+    empty = stored_schema(kind).append(pa.field("filename", pa.string())).empty_table()
+    if not isinstance(disk, LocalDisk):
+        tables = [_remote(disk, entry.path) for entry in files]
+        connection.register(name, pa.concat_tables([empty, *tables], promote_options="permissive"))
+        return name
+    connection.register(name, empty)
+    if not files:
+        return name
+    paths = ", ".join(literal(f"{disk.url}/{entry.path}") for entry in files)
+    found = f"read_parquet([{paths}], union_by_name=true, filename=true, hive_partitioning=false)"
+    return f"(FROM {name} UNION ALL BY NAME FROM {found})"
+
+
+def _remote(disk: Disk, path: str) -> pa.Table:
+    with disk.source(path) as source:
+        table = pq.read_table(source)
+    return table.append_column("filename", pa.array([path] * table.num_rows, pa.string()))
+
+
+def _condition(row_type: type[Any], where: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """WHERE clause and its parameters."""
+    known = {column.name for column in columns(row_type)}
+    if unknown := set(where) - known:
+        raise BadInput(f"{table_name(row_type)} has no column {', '.join(sorted(unknown))}")
+    parts, values = [], []
+    for name, value in where.items():
+        if value is None:
+            parts.append(f"{quoted(name)} IS NULL")
+        else:
+            several = isinstance(value, tuple | list | set | frozenset)
+            parts.append(f"list_contains(?, {quoted(name)})" if several else f"{quoted(name)} = ?")
+            values.append([_plain(item) for item in value] if several else _plain(value))
+    return (" WHERE " + " AND ".join(parts) if parts else ""), values
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else value
+
+
+def _escaped_glob(url: str) -> str:
+    """`url` with the characters that mean something in a glob taken literally."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in url)
+
+
+def _is_gone(error: Exception) -> bool:
+    return isinstance(error, FileNotFoundError) or "No such file" in str(error) or "Cannot open file" in str(error)
+
+
+def _is_about_a_file(error: Exception) -> bool:
+    return (
+        _is_gone(error) or ".parquet" in str(error) or "Parquet" in str(error) or isinstance(error, pa.ArrowException)
+    )

@@ -1,0 +1,162 @@
+"""The store: typed rows to atomic Parquet files and back, the ledger of run keys, and files by their SHA-256."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, TypeVar, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tasks.adapters.store import compaction, health, reading
+from tasks.adapters.store.disk import open_disk
+from tasks.adapters.store.layout import (
+    FACTS,
+    SCHEMA_FOLDER,
+    file_path,
+    folder,
+    layout_of,
+    part_name,
+    run_file,
+    run_of_file,
+)
+from tasks.adapters.store.parquet import content_hash, data_files, parquet_bytes, stamped, stored_schema
+from tasks.adapters.store.quarantine import Problem, quarantine
+from tasks.adapters.store.schema import from_arrow, to_arrow
+from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.names import RunKey
+from tasks.domain.outcome import RunStatus
+from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
+from tasks.domain.tables import TABLES, table_name
+
+Row = TypeVar("Row")
+
+
+class Store:
+    """A root folder or URL (`s3://bucket/prefix`) with the tables of the domain. Holds no handle: pass it around."""
+
+    def __init__(self, root: str) -> None:
+        self.disk = open_disk(root)
+
+    @property
+    def url(self) -> str:
+        """Absolute path or URL of the root."""
+        return self.disk.url
+
+    def write(self, rows: Sequence[Any], *, key: str | None = None, partition: str | None = None) -> str:
+        """Write rows of one table as one file; its path below the root, or "" where there are no rows.
+
+        With `key`, the file is named after it, and a later write with the same key replaces it. Without, equal rows
+        make an equal name. `partition` overrides the folder, which is otherwise taken from the rows. All rows of one
+        owner (layout.py) go into one write. A `run` and its facts go through `write_run`.
+        """
+        if not rows:
+            return ""
+        row_type = _single_type(rows)
+        if row_type is Run or row_type in FACTS:
+            raise BadInput(f"{table_name(row_type)} rows are written by write_run", hint="call Store.write_run")
+        table = to_arrow(rows, row_type)
+        where = folder(row_type, partition or _shared(rows, layout_of(row_type).folder))
+        path = f"{where}/{part_name(key or content_hash([table]))}"
+        self.disk.write(path, parquet_bytes(stamped(table, f"{time.time_ns():019d}")))
+        return path
+
+    def write_run(
+        self,
+        run: Run,
+        cases: Sequence[CaseOutcome] = (),
+        hits: Sequence[LineHit] = (),
+        watched: Sequence[WatchedFile] = (),
+    ) -> str:
+        """Write a run's facts and then its `run` row, which makes them count; the path of the latter.
+
+        Whatever a crash leaves before that row is invisible, and goes with `gc`. A repeated write replaces the first.
+        """
+        tables = [to_arrow(rows, kind) for rows, kind in zip((cases, hits, watched), FACTS, strict=True)]
+        head = to_arrow([run], Run)
+        part = content_hash([head, *tables])
+        for kind, table in zip(FACTS, tables, strict=True):
+            if table.num_rows:
+                path = f"{folder(kind, run.repo)}/{part_name(f'{run.run_key}-{part}')}"
+                self.disk.write(path, parquet_bytes(stamped(table, part)))
+        settled = run.status is not RunStatus.INFRASTRUCTURE
+        path = f"{folder(Run, run.repo)}/{run_file(run.run_key, settled=settled)}"
+        self.disk.write(path, parquet_bytes(stamped(head, part)))
+        return path
+
+    def read(self, row_type: type[Row], **where: Any) -> tuple[Row, ...]:
+        """The rows that count, as in the views. `read(Run, instance_key="…", status=("completed", "timeout"))`:
+        a value has to be equal, a tuple or set has to hold the column's value, None means null."""
+        return from_arrow(reading.select(self.disk, row_type, where), row_type)
+
+    def run_keys(self) -> frozenset[RunKey]:
+        """The ledger: keys of all runs that are settled, that is, not `infrastructure`."""
+        keys: set[RunKey] = set()
+        for entry in data_files(self.disk, Run):
+            if entry.name.startswith(compaction.PACK):
+                keys.update(self._packed_keys(entry.path))
+            elif key := run_of_file(entry.name):
+                keys.add(RunKey(key))
+        return frozenset(keys)
+
+    def put_file(self, content: Path | bytes) -> str:
+        """Keep a log or another file, compressed; its SHA-256. A file that is there already is left alone."""
+        data = content if isinstance(content, bytes) else content.read_bytes()
+        sha = hashlib.sha256(data).hexdigest()
+        if self.disk.size(file_path(sha)) is None:
+            self.disk.write(file_path(sha), gzip.compress(data, 6, mtime=0))
+        return sha
+
+    def open_file(self, sha: str) -> IO[bytes]:
+        """The content of a kept file. `NotFound` where there is none with this SHA-256."""
+        try:
+            return cast(IO[bytes], gzip.open(self.disk.source(file_path(sha))))
+        except FileNotFoundError:
+            hint = "see `swt store check`"
+            raise NotFound(f"the store has no file {sha or '(empty name)'}", hint=hint) from None
+
+    def seed(self) -> None:
+        """Write one file without rows for each table, so that every glob finds something and knows all columns."""
+        for row_type in TABLES:
+            empty = parquet_bytes(stored_schema(row_type).empty_table())
+            self.disk.write(f"{table_name(row_type)}/{SCHEMA_FOLDER}/part-empty.parquet", empty)
+
+    def quarantine(self) -> tuple[Problem, ...]:
+        """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers only."""
+        return quarantine(self.disk)
+
+    def check(self) -> tuple[Problem, ...]:
+        """Everything that is wrong with the store. Reads every page and changes nothing."""
+        return health.check(self.disk)
+
+    def compact(self, *, grace_s: float = 30.0) -> compaction.Compacted:
+        """Merge small files, wait for readers under way, then remove what was merged (compaction.py)."""
+        return compaction.compact(self.disk, grace_s=grace_s)
+
+    def gc(self, *, grace_s: float = 86_400.0) -> tuple[str, ...]:
+        """Delete what nothing refers to and is older than `grace_s`; the paths."""
+        return compaction.collect(self.disk, grace_s=grace_s)
+
+    def _packed_keys(self, path: str) -> list[RunKey]:
+        with self.disk.source(path) as source:
+            table = pq.read_table(source, columns=["run_key", "status"])
+        settled = pa.compute.not_equal(table["status"], RunStatus.INFRASTRUCTURE.value)
+        return [RunKey(key) for key in table.filter(settled)["run_key"].to_pylist()]
+
+
+def _single_type(rows: Sequence[Any]) -> type[Any]:
+    kinds = Counter(type(row) for row in rows)
+    if len(kinds) > 1:
+        raise BadInput(f"one write is one table, not {', '.join(sorted(kind.__name__ for kind in kinds))}")
+    return next(iter(kinds))
+
+
+def _shared(rows: Sequence[Any], column: str) -> str:
+    """The value that all rows have in a column; `mixed` where they differ, `all` where there is no such column."""
+    values = {str(getattr(row, column, "all")) for row in rows}
+    return values.pop() if len(values) == 1 else "mixed"
