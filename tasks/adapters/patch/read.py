@@ -45,6 +45,7 @@ def read_patch(text: str) -> Patch | Refused:
     """The files that `text` patches, in order."""
     if not text.strip():
         return Refused(reason=Reason.EMPTY, detail="the patch is empty")
+    text = to_text(to_bytes(text))
     notes: tuple[str, ...] = ()
     if _all_crlf(text):
         text, notes = text.replace("\r\n", "\n"), (CRLF_NOTE,)

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.model import FilePatch, Patch
 
 TEST_FOLDERS = frozenset({"test", "tests", "testing", "e2e"})
-_TEST_MODULE = re.compile(r"test_.*\.py|.*_test\.py|tests?\.py")
+_TEST_MODULE = re.compile(r"(test|unittest)_.*\.py|.*_test\.py|tests?\.py")
 
 
 class Kind(StrEnum):

@@ -1,0 +1,215 @@
+"""What of a candidate is executed (metrics.md: candidate policy). Pure: files of the base commit come from a callable.
+
+A candidate's patch is read, stripped by the rules of the policy, and applied to the base files that it touches, in
+memory. What then changes, in normal form, is its suite: equal changes are one suite, whoever proposed them and however
+they wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
+from tasks.adapters.patch.paths import kind_problem, refuse_paths
+from tasks.adapters.patch.read import read_patch, to_text
+from tasks.adapters.patch.split import Kind, kind_of
+from tasks.domain.candidate import Candidate, Submission, Suite
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId, InstanceKey, RepoPath
+from tasks.domain.outcome import Policy, SuiteKind
+from tasks.domain.run import files_key
+
+NOTHING_LEFT = "nothing-left"
+NO_TEST_FILE = "no-test-file"
+_RUNNER_FILES = frozenset(
+    ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
+    + (".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py")
+)
+_PACKAGING = re.compile(
+    r"setup\.py|requirements.*\.(txt|in)|(.*\.)?pth|(site|user)customize\.py|MANIFEST\.in|Pipfile(\.lock)?"
+    r"|environment\.ya?ml|.*\.lock|.*\.(so|pyd|dll|dylib|pyc|whl|egg)"
+)
+_DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test|^\s*class Test", re.MULTILINE)
+_SETTINGS = re.compile(r"^DATABASES\s*=", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A candidate under a policy, and the suite that it became; null where it is not well-formed."""
+
+    submission: Submission
+    suite: Suite | None
+
+
+def golden_suite(instance: TaskInstance, read_base: ReadBase) -> Suite | Refused:
+    """The instance's own tests: applied whole, never stripped."""
+    read = read_patch(instance.test_patch)
+    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    if isinstance(applied, Refused):
+        return applied
+    return _suite(instance.instance_key, instance.instance_id, applied, SuiteKind.GOLDEN)
+
+
+def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base: ReadBase) -> Ruling:
+    """Judges whether a candidate is well-formed under `policy`, and what is run of it.
+
+    A candidate whose whole patch changes the same as `golden` is the golden suite, whatever the policy.
+    """
+    read = read_patch(candidate.patch)
+    refused = read if isinstance(read, Refused) else refuse_paths(read)
+    if refused is not None or isinstance(read, Refused):
+        assert refused is not None
+        return _malformed(candidate, policy, refused.reason, refused.detail)
+    if golden is not None and (ruling := _as_golden(candidate, golden, policy, read, read_base)):
+        return ruling
+    kept, stripped = strip(read, policy, read_base)
+    if not kept.files:
+        return _malformed(candidate, policy, NOTHING_LEFT, "the policy took every file out", stripped)
+    applied = apply_to_files(kept, read_base)
+    if isinstance(applied, Refused):
+        return _malformed(candidate, policy, applied.reason, applied.detail, stripped)
+    suite = _suite(candidate.instance_key, candidate.instance_id, applied, SuiteKind.CANDIDATE)
+    if not suite.files:
+        return _malformed(candidate, policy, NO_TEST_FILE, "no file of the patch holds tests", stripped)
+    return Ruling(submission=_accepted(candidate, policy, suite, applied, stripped), suite=suite)
+
+
+def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:
+    """What a policy leaves of a patch, and `path: rule` for every file that it takes out."""
+    if policy is Policy.AS_SUBMITTED:
+        return patch, ()
+    verdicts = [(file, _rule_against(file, read_base)) for file in patch.files]
+    kept = tuple(file for file, rule in verdicts if not rule)
+    return replace(patch, files=kept), tuple(f"{file.path}: {rule}" for file, rule in verdicts if rule)
+
+
+Rule = Callable[[FilePatch, str], bool]
+"""Whether a file is taken out, given its patch and its text at the base commit (empty if there is none)."""
+
+
+def _link(file: FilePatch, _base: str) -> bool:
+    return kind_problem(file) is Reason.LINK
+
+
+def _binary(file: FilePatch, _base: str) -> bool:
+    return kind_problem(file) is Reason.BINARY
+
+
+def _conftest(file: FilePatch, _base: str) -> bool:
+    return any(kind_of(path) is Kind.CONFTEST for path in file.paths)
+
+
+def _runner_configuration(file: FilePatch, base: str) -> bool:
+    """By name, and Django's settings for its own tests, which are called like a test module."""
+    names = {PurePosixPath(path).name for path in file.paths}
+    return bool(names & _RUNNER_FILES) or ("test_sqlite.py" in names and _SETTINGS.search(base) is not None)
+
+
+def _packaging(file: FilePatch, _base: str) -> bool:
+    return any(_PACKAGING.fullmatch(PurePosixPath(path).name) for path in file.paths)
+
+
+def _not_a_test_file(file: FilePatch, _base: str) -> bool:
+    return any(kind_of(path) is Kind.SOURCE or _library_for_tests(path) for path in file.paths)
+
+
+def _library_for_tests(path: str) -> bool:
+    """Code that is shipped to test with, and no test itself: django/test/client.py, sympy/testing/runtests.py."""
+    folders = PurePosixPath(path).parts[:-1]
+    return kind_of(path) in (Kind.HELPER, Kind.DATA) and "tests" not in folders and folders[0] not in _TOP_FOLDERS
+
+
+_TOP_FOLDERS = ("test", "testing", "e2e")
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("link", _link),
+    ("binary", _binary),
+    ("conftest", _conftest),
+    ("runner-configuration", _runner_configuration),
+    ("packaging", _packaging),
+    ("not-a-test-file", _not_a_test_file),
+)
+"""What `tests-only` takes out, first match first."""
+
+
+def _rule_against(file: FilePatch, read_base: ReadBase) -> str:
+    base = to_text(read_base(file.paths[0]) or b"")
+    return next((name for name, rule in RULES if rule(file, base)), "")
+
+
+def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKind) -> Suite:
+    files = _files_that_run(applied, kind)
+    existing = {change.path for change in applied.changes if change.before is not None}
+    base_files = tuple(path for path in files if path in existing)
+    return Suite(
+        suite_id=Suite.id_of(instance_key, applied.patch),
+        instance_key=InstanceKey(instance_key),
+        instance_id=InstanceId(instance_id),
+        kind=kind,
+        patch=applied.patch,
+        files=files,
+        files_key=files_key(files),
+        base_files=base_files,
+        base_files_key=files_key(base_files),
+    )
+
+
+def _files_that_run(applied: Applied, kind: SuiteKind) -> tuple[RepoPath, ...]:
+    """Sorted. Helpers run only where golden tests have no test module at all, data never."""
+    left = {change.path: change.after for change in applied.changes if change.after is not None}
+    modules = [path for path, text in left.items() if _is_module(path, text)]
+    helpers = [path for path in left if kind_of(path) is Kind.HELPER and not path.endswith("/__init__.py")]
+    return tuple(RepoPath(path) for path in sorted(modules or (helpers if kind is SuiteKind.GOLDEN else [])))
+
+
+def _is_module(path: str, text: str) -> bool:
+    """A test module by its name, or a Python file in a test folder that defines tests."""
+    kind = kind_of(path)
+    return kind is Kind.MODULE or (kind is Kind.HELPER and _DEFINES_TESTS.search(text) is not None)
+
+
+def _as_golden(candidate: Candidate, golden: Suite, policy: Policy, read: Patch, read_base: ReadBase) -> Ruling | None:
+    """The golden suite, if the candidate changes just what it changes."""
+    applied = apply_to_files(read, read_base)
+    if isinstance(applied, Refused) or applied.patch != golden.patch:
+        return None
+    return Ruling(submission=_accepted(candidate, policy, golden, applied, ()), suite=golden)
+
+
+def _accepted(
+    candidate: Candidate, policy: Policy, suite: Suite, applied: Applied, stripped: tuple[str, ...]
+) -> Submission:
+    return Submission(
+        candidate_id=candidate.candidate_id,
+        instance_key=candidate.instance_key,
+        instance_id=candidate.instance_id,
+        policy=policy,
+        suite_id=suite.suite_id,
+        well_formed=True,
+        reason="",
+        detail="; ".join(applied.notes),
+        rung=applied.rung.value,
+        stripped=stripped,
+    )
+
+
+def _malformed(
+    candidate: Candidate, policy: Policy, reason: str, detail: str, stripped: tuple[str, ...] = ()
+) -> Ruling:
+    submission = Submission(
+        candidate_id=candidate.candidate_id,
+        instance_key=candidate.instance_key,
+        instance_id=candidate.instance_id,
+        policy=policy,
+        suite_id=None,
+        well_formed=False,
+        reason=str(reason),
+        detail=detail,
+        rung="",
+        stripped=stripped,
+    )
+    return Ruling(submission=submission, suite=None)
