@@ -1,0 +1,251 @@
+"""A small store in memory: the domain's tables in DuckDB, filled by hand, with every file of sql/ loaded on top."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from tasks.adapters.store.schema import arrow_schema
+from tasks.domain.tables import TABLES, table_name
+
+SQL = Path(__file__).parents[2] / "sql"
+CASES = Path(__file__).parent / "cases"
+START = datetime(2026, 11, 1, tzinfo=UTC)
+STATES = ("before", "after")
+Cells = Mapping[str, str]
+"""Case id → outcome. A case id that ends in `.py` is a module that cannot be collected."""
+
+
+@dataclass(frozen=True, slots=True)
+class SqlFile:
+    path: Path
+    text: str
+    needs: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.stem
+
+
+@cache
+def sql_files() -> tuple[SqlFile, ...]:
+    """Every file of sql/, each after what it needs."""
+    files = {path.stem: _read(path) for path in sorted(SQL.rglob("*.sql"))}
+    tables = {table_name(row_type) for row_type in TABLES}
+    graph = {name: set(file.needs) - tables for name, file in files.items()}
+    return tuple(files[name] for name in TopologicalSorter(graph).static_order())
+
+
+def _read(path: Path) -> SqlFile:
+    text = path.read_text()
+    needs = re.search(r"^-- needs:(.*)$", text, re.MULTILINE)
+    assert needs, f"{path} has no `-- needs:` line"
+    return SqlFile(path, text, tuple(name.strip() for name in needs[1].split(",") if name.strip()))
+
+
+class SqlStore:
+    """All tables and views in memory. Rows are added by hand; columns that are not named get plain defaults."""
+
+    def __init__(self) -> None:
+        self.con = duckdb.connect()
+        self.schemas = {table_name(row_type): arrow_schema(row_type) for row_type in TABLES}
+        for name, schema in self.schemas.items():
+            self.con.register("empty", schema.empty_table())
+            self.con.execute(f"CREATE TABLE {name} AS FROM empty")
+            self.con.unregister("empty")
+        for file in sql_files():
+            self.con.execute(file.text)
+
+    def clear(self) -> None:
+        for name in self.schemas:
+            self.con.execute(f"DELETE FROM {name}")
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return self.con.sql(query).fetchall()
+
+    def one(self, query: str) -> tuple[Any, ...]:
+        (row,) = self.rows(query)
+        return row
+
+    def value(self, query: str) -> Any:
+        return self.one(query)[0]
+
+    def add(self, table: str, **values: Any) -> None:
+        row = {
+            field.name: values.pop(field.name, None if field.nullable else _default(str(field.type)))
+            for field in self.schemas[table]
+        }
+        assert not values, f"{table} has no column {sorted(values)}"
+        places = ", ".join("?" for _ in row)
+        self.con.execute(f"INSERT INTO {table} VALUES ({places})", list(row.values()))
+
+    def instance(
+        self,
+        name: str,
+        *,
+        snapshot: str = "s",
+        removed: Iterable[int] = (),
+        added: Iterable[int] = (),
+        golden_base: Iterable[str] = (),
+        **more: Any,
+    ) -> None:
+        """An instance, its golden suite `<name>-golden`, and the changed lines of `src.py`. Its key is its name."""
+        self.add("task_instance", snapshot=snapshot, instance_id=name, instance_key=name, **more)
+        self.suite(name, "golden", base_files=golden_base)
+        for side, lines in zip(STATES, (removed, added), strict=True):
+            for line in lines:
+                self.add("changed_line", instance_key=name, path="src.py", side=side, line=line)
+
+    def suite(self, instance: str, name: str, *, base_files: Iterable[str] = (), edited: Iterable[str] = ()) -> str:
+        """A suite `<instance>-<name>`; `edited` are qualnames in `test_a.py`."""
+        suite_id = f"{instance}-{name}"
+        base = sorted(base_files)
+        kind = "golden" if name == "golden" else "candidate"
+        self.add(
+            "suite",
+            suite_id=suite_id,
+            instance_key=instance,
+            instance_id=instance,
+            kind=kind,
+            base_files=base,
+            base_files_key=files_key(instance, base),
+        )
+        for qualname in edited:
+            self.add(
+                "edited_definition", suite_id=suite_id, instance_key=instance, path="test_a.py", qualname=qualname
+            )
+        return suite_id
+
+    def candidate(
+        self,
+        instance: str,
+        method: str,
+        *,
+        snapshot: str = "s",
+        suite: str | None = None,
+        reason: str = "",
+        policy: str = "tests-only",
+        **more: Any,
+    ) -> str:
+        """A candidate `<instance>-<method>[-sample]` and its submission: of `suite`, or not well-formed for `reason`."""
+        candidate_id = f"{instance}-{method}" + (f"-{more['sample']}" if more.get("sample") else "")
+        known = {"snapshot": snapshot, "instance_id": instance, "instance_key": instance}
+        self.add("candidate", candidate_id=candidate_id, method=method, **known, **more)
+        self.submission(candidate_id, instance, suite=suite, reason=reason, policy=policy)
+        return candidate_id
+
+    def submission(
+        self, candidate_id: str, instance: str, *, suite: str | None, reason: str = "", policy: str = "tests-only"
+    ) -> None:
+        self.add(
+            "submission",
+            candidate_id=candidate_id,
+            instance_key=instance,
+            instance_id=instance,
+            policy=policy,
+            suite_id=suite,
+            well_formed=suite is not None,
+            reason=reason or ("" if suite else "empty"),
+        )
+
+    def run(
+        self,
+        instance: str,
+        suite: str | None,
+        state: str,
+        cells: Cells,
+        *,
+        files: Iterable[str] = ("test_a.py",),
+        minutes: int = 0,
+        lines: Mapping[str | None, list[int]] | None = None,
+        executable: list[int] | None = None,
+        labels: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> str:
+        """One finished run with its outcomes, and the lines of `src.py` by case; `suite` null is suite `none`."""
+        tracer = more.pop("tracer", "none" if lines is None else "probe")
+        key = f"run{self.value('SELECT count(*) FROM run')}"
+        known = {"run_key": key, "instance_key": instance, "instance_id": instance, "code_state": state}
+        kind = "none" if suite is None else "golden" if suite.endswith("-golden") else "candidate"
+        facts = {"status": "completed", "env_id": "env", "sandbox": "process", "cases": len(cells)} | more
+        finished = START + timedelta(minutes=minutes)
+        self.add(
+            "run",
+            **known,
+            suite_kind=kind,
+            suite_id=suite,
+            files=sorted(files),
+            files_key=files_key(instance, files),
+            tracer=tracer,
+            finished_at=finished,
+            **facts,
+        )
+        for case_id, outcome in cells.items():
+            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id))
+        for context, hit in (lines or {}).items():
+            self.add("line_hit", run_key=key, path="src.py", case_id=context, lines=hit)
+        if lines is not None:
+            loaded = bool(lines)
+            self.add("watched_file", run_key=key, path="src.py", loaded=loaded, executable=executable or [])
+        return key
+
+    def _case(self, run_key: str, case_id: str, outcome: str, label: str) -> None:
+        collect = case_id.endswith(".py")
+        path = case_id if "::" not in case_id else case_id.split("::")[0]
+        qualname = "" if collect else case_id.split("::")[-1].split("[")[0]
+        phase = "collect" if collect else "call"
+        self.add(
+            "case_outcome",
+            run_key=run_key,
+            case_id=case_id,
+            path=path,
+            qualname=qualname,
+            label=label,
+            phase=phase,
+            outcome=outcome,
+        )
+
+    def judged(
+        self,
+        instance: str,
+        method: str,
+        cells: Mapping[str, str],
+        *,
+        base: Iterable[str] = (),
+        edited: Iterable[str] = (),
+        **more: Any,
+    ) -> str:
+        """A candidate with all its runs. `cells`: case → its outcomes `none_before none_after before after`, `-` for
+        no row."""
+        sample = f"-{more['sample']}" if more.get("sample") else ""
+        suite = self.suite(instance, method + sample, base_files=base, edited=edited)
+        columns = [dict(zip(cells, column, strict=True)) for column in zip(*map(str.split, cells.values()), strict=True)]
+        for (ref, state), column in zip(
+            ((None, "before"), (None, "after"), (suite, "before"), (suite, "after")),
+            columns or [{}] * 4,
+            strict=True,
+        ):
+            found = {case: outcome for case, outcome in column.items() if outcome != "-"}
+            if ref or base:
+                self.run(instance, ref, state, found, files=base if ref is None else ("test_a.py",))
+            else:
+                assert not found, "suite none has nothing to run"
+        return self.candidate(instance, method, suite=suite, **more)
+
+
+def files_key(instance: str, files: Iterable[str]) -> str:
+    return f"{instance}:{'+'.join(sorted(files))}"
+
+
+def _default(kind: str) -> Any:
+    if kind.startswith("list"):
+        return []
+    return {"string": "", "int64": 0, "double": 0.0, "bool": False}.get(kind, START)

@@ -1,0 +1,187 @@
+"""Outcomes to transitions to verdicts, against cases written by hand, and what holds for every candidate."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sql_store import CASES, SqlStore
+
+from tasks.domain.outcome import Outcome
+
+GRADERS = ("paper", "swt_bench", "swt_bench_2024")
+FLAGS = {"W": "well_formed", "S": "solved", "FX": "fail_to_any", "FP": "fail_to_pass", "PP": "pass_to_pass"}
+OUTCOMES = (*Outcome, "missing")
+WORDS = {"P": "pass", "F": "fail", "N": "none"}
+VERDICT_CASES = tomllib.loads((CASES / "verdicts.toml").read_text())["case"]
+
+
+def transitions() -> list[tuple[str, str, str, str]]:
+    """(grader, before, after, transition) as the case file has them."""
+    cells = []
+    grader, columns = "", []
+    for line in (CASES / "transitions.txt").read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        first, *rest = line.split()
+        if first in GRADERS:
+            grader, columns = first, rest
+        else:
+            cells += [(grader, first, after, _transition(code)) for after, code in zip(columns, rest, strict=True)]
+    return cells
+
+
+def _transition(code: str) -> str:
+    return "unmatched" if code == ".." else f"{WORDS[code[0]]}_to_{WORDS[code[1]]}"
+
+
+@pytest.mark.parametrize("grader", GRADERS)
+def test_every_pair_of_outcomes(store: SqlStore, grader: str) -> None:
+    expected = sorted(cell for cell in transitions() if cell[0] == grader)
+    assert len(expected) == len(OUTCOMES) ** 2
+    found = store.rows(f"SELECT grader, before, after, transition FROM transition WHERE grader = '{grader}'")
+    assert sorted(found) == expected
+
+
+def verdict(store: SqlStore, grader: str) -> str:
+    """`W S FX FP reason` of the only candidate."""
+    *flags, reason = store.one(f"SELECT {', '.join(FLAGS.values())}, reason FROM {grader}")
+    return " ".join([*(short for short, flag in zip(FLAGS, flags, strict=True) if flag), reason]).strip()
+
+
+@pytest.mark.parametrize("case", VERDICT_CASES, ids=[case["name"] for case in VERDICT_CASES])
+def test_a_candidate_and_its_verdicts(store: SqlStore, case: dict[str, Any]) -> None:
+    store.instance("i")
+    store.judged("i", "m", case["cells"], base=case.get("base", ()), edited=case.get("edited", ()))
+    assert {grader: verdict(store, grader) for grader in GRADERS} == {grader: case[grader] for grader in GRADERS}
+
+
+def test_what_does_not_apply_is_measured_and_fails_everywhere(store: SqlStore) -> None:
+    store.instance("i")
+    store.candidate("i", "m", reason="does-not-apply")
+    columns = f"measured, {', '.join(FLAGS.values())}, reason"
+    assert store.rows(f"SELECT grader, {columns} FROM verdict ORDER BY grader") == [
+        (grader, True, False, False, False, False, False, "does-not-apply") for grader in GRADERS
+    ]
+
+
+@pytest.mark.parametrize("gone", ["before", "after"])
+@pytest.mark.parametrize("status", [None, "infrastructure"])
+def test_without_a_run_there_is_no_verdict(store: SqlStore, gone: str, status: str | None) -> None:
+    store.instance("i")
+    suite = store.suite("i", "m")
+    for state in ("before", "after"):
+        if state != gone:
+            store.run("i", suite, state, {"test_a.py::new": "passed"})
+        elif status:
+            store.run("i", suite, state, {"test_a.py::new": "failed"}, status=status)
+    store.candidate("i", "m", suite=suite)
+    reason = status or "not-run"
+    assert store.rows(f"SELECT measured, {', '.join(FLAGS.values())}, reason FROM verdict") == [
+        (False, None, None, None, None, None, reason)
+    ] * len(GRADERS)
+
+
+def test_without_the_runs_of_suite_none_there_is_no_verdict(store: SqlStore) -> None:
+    store.instance("i")
+    suite = store.suite("i", "m", base_files=["test_a.py"])
+    for state, outcome in (("before", "failed"), ("after", "passed")):
+        store.run("i", suite, state, {"test_a.py::new": outcome})
+    store.candidate("i", "m", suite=suite)
+    assert store.rows("SELECT DISTINCT measured, solved FROM verdict") == [(False, None)]
+    assert store.rows("SELECT none_before, candidate_before, in_t FROM submission_case") == [(None, "failed", None)]
+
+
+def test_runs_of_two_environments_are_not_mixed(store: SqlStore) -> None:
+    store.instance("i")
+    suite = store.suite("i", "m")
+    store.run("i", suite, "before", {"test_a.py::new": "failed"}, env_id="old")
+    store.run("i", suite, "after", {"test_a.py::new": "passed"}, env_id="old")
+    store.run("i", suite, "before", {"test_a.py::new": "passed"}, env_id="new", minutes=9)
+    store.candidate("i", "m", suite=suite)
+    assert store.one("SELECT env_id, measured FROM submission_run") == ("old", True)
+    assert store.value("SELECT solved FROM paper") is True
+    store.run("i", suite, "after", {"test_a.py::new": "passed"}, env_id="new", minutes=9)
+    assert store.one("SELECT env_id, measured FROM submission_run") == ("new", True)
+    assert store.value("SELECT solved FROM paper") is False
+
+
+def test_an_untraced_run_confirms_a_traced_one(store: SqlStore) -> None:
+    store.instance("i")
+    suite = store.suite("i", "m")
+    store.run("i", suite, "before", {"test_a.py::new": "failed"})
+    store.run("i", suite, "after", {"test_a.py::new": "passed", "test_a.py::lost": "passed"}, minutes=1)
+    for state in ("before", "after"):
+        store.run("i", suite, state, {"test_a.py::new": "failed"}, tracer="probe", minutes=5)
+    store.candidate("i", "m", suite=suite)
+    assert store.rows("SELECT tracer, traced_run_key FROM settled_run ORDER BY run_key") == [
+        ("none", "run2"),
+        ("none", "run3"),
+    ]
+    assert store.rows("SELECT run_key FROM traced_run ORDER BY ALL") == [("run2",), ("run3",)]
+    assert store.rows("SELECT code_state, case_id, traced, untraced FROM tracing_difference ORDER BY case_id") == [
+        ("after", "test_a.py::lost", "missing", "passed"),
+        ("after", "test_a.py::new", "failed", "passed"),
+    ]
+
+
+def test_the_last_run_settles_and_ours_that_failed_never_do(store: SqlStore) -> None:
+    store.instance("i")
+    for minutes, status in ((1, "completed"), (2, "crashed"), (3, "infrastructure")):
+        store.run("i", "i-golden", "before", {}, minutes=minutes, status=status)
+    assert store.rows("SELECT run_key, status FROM settled_run") == [("run1", "crashed")]
+
+
+def test_effective_outcomes_stand_beside_the_recorded_ones(store: SqlStore) -> None:
+    store.instance("i")
+    cells = {"test_a.py": "- - error -", "test_a.py::old": "passed passed - passed", "test_a.py::new": "- - - passed"}
+    store.judged("i", "m", cells, base=["test_a.py"])
+    assert store.rows("""
+        SELECT case_id, none_before, candidate_before, raw_none_before, raw_candidate_before, in_t, t_reason
+        FROM submission_case ORDER BY case_id
+    """) == [
+        ("test_a.py", "missing", "error", None, "error", False, ""),
+        ("test_a.py::new", "missing", "error", None, None, True, "added"),
+        ("test_a.py::old", "passed", "error", "passed", None, False, ""),
+    ]
+
+
+def test_sympy_prints_nothing_for_a_skipped_case(store: SqlStore) -> None:
+    store.instance("i")
+    store.add("environment", env_id="env", runner="sympy")
+    store.judged("i", "m", {"test_a.py::new": "- - failed passed", "test_a.py::slow": "- - skipped skipped"})
+    assert store.value("SELECT solved FROM swt_bench_2024") is True
+
+
+def test_one_candidate_in_two_snapshots_has_a_verdict_in_each(store: SqlStore) -> None:
+    store.instance("i")
+    store.judged("i", "m", {"test_a.py::new": "- - failed passed"})
+    store.add("candidate", candidate_id="i-m", snapshot="t", instance_id="i", instance_key="i", method="m")
+    assert store.rows("SELECT snapshot, solved FROM paper ORDER BY ALL") == [("s", True), ("t", True)]
+
+
+cell = st.sampled_from([*Outcome, "-"])
+case_cells = st.dictionaries(
+    st.sampled_from(["test_a.py", "test_a.py::one", "test_a.py::two", "test_a.py::three"]),
+    st.tuples(cell, cell, cell, cell).map(" ".join),
+    max_size=4,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cells=case_cells, edited=st.sets(st.sampled_from(["one", "two"])), drop=st.integers(-3, 3))
+def test_graders_are_total_and_coherent(store: SqlStore, cells: dict[str, str], edited: set[str], drop: int) -> None:
+    store.clear()
+    store.instance("i")
+    store.judged("i", "m", cells, base=["test_a.py"], edited=edited)
+    store.con.execute(f"UPDATE run SET status = 'infrastructure' WHERE run_key = 'run{drop}'")
+    verdicts = store.rows("FROM verdict ORDER BY grader")
+    assert len(verdicts) == len(GRADERS)
+    assert store.rows("FROM verdict ORDER BY grader") == verdicts
+    assert store.rows("SELECT DISTINCT measured, solved IS NULL FROM verdict") == [(drop < 0, drop >= 0)]
+    assert store.rows("FROM audit_verdict_incoherent") == []
+    assert store.rows("FROM audit_solved_without_cases") == []
+    assert store.rows("FROM grader_disagreement WHERE solved_a = solved_b") == []
