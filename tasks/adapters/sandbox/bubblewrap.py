@@ -135,6 +135,7 @@ def _give(folder: Path, uid: int) -> None:
 def _options(job: Job, made: Scratch, uid: int) -> list[str]:
     return [
         *_namespaces(job),
+        *_open_folders("/etc", "/home", "/swt"),
         *system_arguments(),
         *write_etc(made.etc, uid=uid, home=str(HOME)),
         *_network(job),
@@ -174,8 +175,14 @@ def _folders(job: Job, made: Scratch) -> list[str]:
     writable = ((made.home, HOME), (made.tmp, TMP), (job.checkout, TESTBED), (job.outbox, OUTBOX))
     words = [word for host, guest in writable for word in ("--bind", str(host), str(guest))]
     for mount in job.mounts:
+        words += _open_folders(*(str(folder) for folder in reversed(mount.guest.parents[:-1])))
         words += ["--bind" if mount.writable else "--ro-bind", str(mount.host), str(mount.guest)]
     return words
+
+
+def _open_folders(*names: str) -> list[str]:
+    """Make folders that everybody may enter: bwrap by itself makes the parents of some mounts for their owner only."""
+    return [word for name in names for word in ("--perms", "0755", "--dir", name)]
 
 
 def _become(job: Job, uid: int) -> list[str]:

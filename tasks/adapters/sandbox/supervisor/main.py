@@ -6,11 +6,13 @@ can find, measure and end daemons; and the kernel tells it when the flow dies, s
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import signal
 import sys
 import time
+from contextlib import suppress
 from types import FrameType
 
 from tasks.adapters.sandbox.supervisor import tree
@@ -26,7 +28,7 @@ SHARE = 20
 GIVE_UP_S = 20.0
 """How long killed processes may take to go away."""
 
-F_SETPIPE_SZ = 1031
+PIPE_BYTES = 1 << 20
 
 
 STOPPED = "stopped"
@@ -38,7 +40,10 @@ class Watch:
 
     def __init__(self, order: Order) -> None:
         self.order = order
-        self.cpu_s = 0.0
+        self.reaped_s = 0.0
+        """CPU seconds of the dead that came to us."""
+        self.seen_s = 0.0
+        """CPU seconds as last looked up: the dead of a namespace whose init is killed are never told to anybody."""
         self.status: int | None = None
         self.stopped = False
         self.log = CappedLog(order.log, order.log_bytes)
@@ -56,6 +61,7 @@ class Watch:
         """Until the job is over, its tree gone and its log complete; `None` if we were told to stop."""
         limit = self._until_over()
         wall = time.monotonic() - self.began
+        self._processes()
         code = None if self.status is None else os.waitstatus_to_exitcode(self.status)
         self._clear()
         if self.stopped:
@@ -65,7 +71,8 @@ class Watch:
         os.set_blocking(self.report, False)
         report = os.read(self.report, CHUNK).decode()
         over = limit == WALL
-        return Verdict(code, over, "" if over else limit, self.log.dropped > 0, wall, self.cpu_s, report)
+        cpu_s = max(self.reaped_s, self.seen_s)
+        return Verdict(code, over, "" if over else limit, self.log.dropped > 0, wall, cpu_s, report)
 
     def _until_over(self) -> str:
         while self.status is None:
@@ -97,7 +104,7 @@ class Watch:
                 return False
             if not pid:
                 return True
-            self.cpu_s += usage.ru_utime + usage.ru_stime
+            self.reaped_s += usage.ru_utime + usage.ru_stime
             if pid == self.main:
                 self.status = status
 
@@ -114,12 +121,17 @@ class Watch:
         return limit
 
     def _look(self) -> str:
-        processes = tree.descendants(os.getpid())
+        processes = self._processes()
         if sum(process.threads for process in processes) > self.order.tasks + self.order.own_tasks:
             return "processes"
         if tree.memory(processes, self.order.memory_bytes) > self.order.memory_bytes:
             return "memory"
         return "disk" if self.disk.over(process.pid for process in processes) else ""
+
+    def _processes(self) -> list[tree.Member]:
+        processes = tree.descendants(os.getpid())
+        self.seen_s = max(self.seen_s, self.reaped_s + sum(process.cpu_s for process in processes))
+        return processes
 
     def _late_limit(self, code: int) -> str:
         """A job that failed by itself may have failed because the disk was full for it."""
@@ -157,6 +169,8 @@ def _pipe() -> tuple[int, int]:
     """A pipe for the output that the job may also open by name (/dev/stdout), whoever it runs as."""
     reading, writing = os.pipe()
     os.fchmod(writing, 0o666)
+    with suppress(OSError):
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return reading, writing
 
 

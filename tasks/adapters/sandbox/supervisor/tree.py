@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Member(NamedTuple):
@@ -26,6 +27,8 @@ class Member(NamedTuple):
     """Clock ticks since boot: with the pid it names a process for good."""
     rss: int
     """Resident bytes, shared pages counted in full."""
+    cpu_s: float
+    """User and system seconds of its own and of the children that it has collected."""
 
 
 def member(pid: int) -> Member | None:
@@ -36,7 +39,15 @@ def member(pid: int) -> Member | None:
     except OSError:
         return None
     fields = text[text.rindex(b")") + 2 :].split()
-    return Member(pid, int(fields[1]), fields[0].decode(), int(fields[17]), int(fields[19]), int(fields[21]) * PAGE)
+    return Member(
+        pid,
+        parent=int(fields[1]),
+        state=fields[0].decode(),
+        threads=int(fields[17]),
+        started=int(fields[19]),
+        rss=int(fields[21]) * PAGE,
+        cpu_s=sum(map(int, fields[11:15])) / TICKS,
+    )
 
 
 def everyone() -> list[Member]:

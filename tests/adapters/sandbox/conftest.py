@@ -1,0 +1,123 @@
+"""One bench for all kinds of sandboxes: a checkout, an outbox, and Python programs as jobs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
+from tasks.adapters.sandbox.pick import ENTRIES
+from tasks.adapters.sandbox.supervisor import tree
+from tasks.domain.run import Limits
+
+PREFIX = Path(sys.base_prefix).resolve()
+PYTHON = str(PREFIX / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
+
+
+@dataclass
+class Bench:
+    """Runs programs in one sandbox, with the interpreter of this test run mounted at its own path."""
+
+    sandbox: Sandbox
+    root: Path
+
+    @property
+    def checkout(self) -> Path:
+        return self.root / "checkout"
+
+    @property
+    def outbox(self) -> Path:
+        return self.root / "outbox"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "log"
+
+    def beside(self, name: str) -> Bench:
+        """Another bench for the same sandbox."""
+        (self.root / name).mkdir()
+        return new_bench(self.sandbox, self.root / name)
+
+    def job(
+        self, *argv: str, mounts: tuple[Mount, ...] = (), env: dict[str, str] | None = None, **limits: float
+    ) -> Job:
+        interpreter = () if PREFIX.is_relative_to("/usr") else (Mount(PREFIX, PurePosixPath(PREFIX)),)
+        return Job(
+            argv=argv,
+            checkout=self.checkout,
+            outbox=self.outbox,
+            env=env or {},
+            mounts=(*interpreter, *mounts),
+            limits=Limits(**({"wall_s": 30.0} | limits)),  # type: ignore[arg-type]
+            log=self.log,
+        )
+
+    def python(self, code: str, **rest: object) -> Finished:
+        """Run a program as `job.py` of the checkout."""
+        (self.checkout / "job.py").write_text(textwrap.dedent(code))
+        return self.sandbox.run(self.job(PYTHON, "-ISu", "job.py", **rest))  # type: ignore[arg-type]
+
+    def said(self) -> str:
+        return self.log.read_text()
+
+    def out(self) -> str:
+        """The folder that leaves, as the job sees it."""
+        return str(self.sandbox.guest(self.outbox, checkout=self.checkout, outbox=self.outbox))
+
+
+@pytest.fixture(params=ENTRIES, ids=lambda entry: str(entry.kind))
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """Every kind of sandbox that works here."""
+    if why_not := request.param.why_not():
+        pytest.skip(f"{request.param.kind}: {why_not}")
+    return new_bench(request.param.make(), tmp_path)
+
+
+@pytest.fixture
+def isolating(bench: Bench) -> Bench:
+    if not bench.sandbox.isolates:
+        pytest.skip(f"the sandbox `{bench.sandbox.kind}` says that it isolates nothing")
+    return bench
+
+
+def new_bench(sandbox: Sandbox, root: Path) -> Bench:
+    made = Bench(sandbox, root)
+    made.checkout.mkdir()
+    made.outbox.mkdir()
+    return made
+
+
+@pytest.fixture
+def alive() -> Callable[[str], list[int]]:
+    """Processes of the host whose command line holds a word."""
+
+    def find(word: str) -> list[int]:
+        return [process.pid for process in tree.everyone() if word.encode() in command_line(process.pid)]
+
+    return find
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], object]], None]:
+    """Wait up to ten seconds for something to become true."""
+
+    def wait(condition: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 10
+        while not condition():
+            assert time.monotonic() < deadline, "it did not happen within ten seconds"
+            time.sleep(0.02)
+
+    return wait
+
+
+def command_line(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
