@@ -4,6 +4,8 @@ import dis
 import types
 import warnings
 
+_PREAMBLE = frozenset(("RESUME", "RETURN_GENERATOR", "GEN_START", "COPY_FREE_VARS", "MAKE_CELL"))
+
 
 def code_lines(code):
     """{line} of a code object and everything nested in it."""
@@ -11,6 +13,28 @@ def code_lines(code):
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             lines |= code_lines(constant)
+    return lines
+
+
+def scopes(code, found=None):
+    """{(name, first line): lines} of the code objects nested in `code`, without the steps that only set them up."""
+    found = {} if found is None else found
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            lines = found.setdefault((constant.co_name, constant.co_firstlineno), set())
+            lines.update(_working_lines(constant))
+            scopes(constant, found)
+    return found
+
+
+def _working_lines(code):
+    """Lines that start an instruction which a line tracer stops at."""
+    current, lines = None, set()
+    starts = dict(dis.findlinestarts(code))
+    for instruction in dis.get_instructions(code):
+        current = starts.get(instruction.offset, current)
+        if current and instruction.opname not in _PREAMBLE:
+            lines.add(current)
     return lines
 
 

@@ -18,13 +18,16 @@ _CONSTANTS = tuple(
 _UNWRAPPABLE = tuple(
     getattr(ast, name) for name in ("Starred", "Slice", "ExtSlice", "Index", "FormattedValue") if name in vars(ast)
 )
+if sys.version_info >= (3, 12):
+    # It starts where its body does, but evaluates its test first; before, the jump was on that line too.
+    _UNWRAPPABLE += (ast.IfExp,)
 _BLOCKS = ("body", "orelse", "finalbody")
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
-def plant(tree, lines):
-    """Plant probes for `lines` in `tree`, in place."""
-    planter = _Planter(lines, _future_annotations(tree))
+def plant(tree, lines, scopes):
+    """Plant probes for `lines` in `tree`, in place. `scopes` are the lines of each code object: `swt_lines.scopes`."""
+    planter = _Planter(lines, scopes, _future_annotations(tree))
     planter.block(tree, "body")
     _fall_back(tree, lines - planter.planted)
 
@@ -112,8 +115,9 @@ def _first_lines(statement):
 class _Planter(object):
     """Walks blocks, then the expressions of each statement. `done` is what already has a probe on the way here."""
 
-    def __init__(self, lines, skip_annotations):
+    def __init__(self, lines, scopes, skip_annotations):
         self._lines = lines
+        self._scopes = scopes
         self._skip_annotations = skip_annotations
         self.planted = set()
 
@@ -214,9 +218,13 @@ class _Planter(object):
                 self._expressions(part, done)
         elif isinstance(node, ast.Lambda):
             self._expressions(node.args, done)
-            self._field(node, "body", node.body, set())
-        elif isinstance(node, (ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)):
-            self._comprehension(node, done)
+            self._scope(node, "<lambda>", lambda: self._field(node, "body", node.body, set()), (node, "body"))
+        elif isinstance(node, ast.GeneratorExp):
+            self._outermost(node, done)
+            self._scope(node, "<genexpr>", lambda: self._inner(node, set()), _first_evaluated(node))
+        elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
+            self._outermost(node, done)
+            self._inner(node, set(done))
         elif isinstance(node, ast.IfExp):
             self._field(node, "test", node.test, done)
             self._field(node, "body", node.body, set(done))
@@ -241,23 +249,60 @@ class _Planter(object):
                 later = set(done)
             values[index] = self._node(value, done if index == 0 else later)
 
-    def _comprehension(self, node, done):
+    def _scope(self, node, name, plant_inside, first):
+        """Code of its own, run later: its lines where no expression starts get a probe ahead of all of it."""
+        known, self.planted = self.planted, set()
+        plant_inside()
+        owner, field = first
+        missing = self._lines & self._scopes.get((name, node.lineno), set()) - self.planted
+        for line in sorted(missing):
+            self.planted.add(line)
+            setattr(owner, field, _around(line, getattr(owner, field)))
+        self.planted |= known
+
+    def _outermost(self, node, done):
+        """The first iterable of a comprehension is evaluated where it stands."""
         outer = node.generators[0]
         self._field(outer, "iter", outer.iter, done)
-        inner = set() if isinstance(node, ast.GeneratorExp) else set(done)
+
+    def _inner(self, node, done):
         for index, part in enumerate(node.generators):
             if index:
-                self._field(part, "iter", part.iter, inner)
-            self._field(part, "target", part.target, inner)
-            self._field(part, "ifs", part.ifs, inner)
+                self._field(part, "iter", part.iter, done)
+            self._field(part, "target", part.target, done)
+            self._field(part, "ifs", part.ifs, done)
         for name in ("elt", "key", "value"):
             if hasattr(node, name):
-                self._field(node, name, getattr(node, name), set(inner))
+                self._field(node, name, getattr(node, name), set(done))
 
     def _fields(self, node, done):
         for name, value in ast.iter_fields(node):
             if name not in ("annotation", "returns") or not self._skip_annotations:
                 self._field(node, name, value, done)
+
+
+def _first_evaluated(node):
+    """(owner, field) of what a generator expression evaluates first for each item of its first iterable."""
+    if node.generators[0].ifs:
+        return _First(node.generators[0].ifs), "item"
+    if len(node.generators) > 1:
+        return node.generators[1], "iter"
+    return node, "elt"
+
+
+class _First(object):
+    """The first item of a list, as an attribute."""
+
+    def __init__(self, items):
+        self._items = items
+
+    @property
+    def item(self):
+        return self._items[0]
+
+    @item.setter
+    def item(self, value):
+        self._items[0] = value
 
 
 def _can_wrap(node):

@@ -37,7 +37,7 @@ class _Watched(object):
         self.executable = sorted(self.lines & swt_lines.code_lines(original))
         try:
             tree = swt_lines.quiet_compile(source, filename, ast.PyCF_ONLY_AST)
-            swt_plant.plant(tree, set(self.executable))
+            swt_plant.plant(tree, set(self.executable), swt_lines.scopes(original))
             planted = swt_plant.arm(swt_lines.quiet_compile(tree, filename), self._hit)
         except Exception as error:
             self.note = "probes could not be planted: %r" % (error,)
