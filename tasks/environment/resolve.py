@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tasks.adapters.uv.interpreters import pick
@@ -15,7 +15,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.inference import READERS, Proposal, infer, source_roots
-from tasks.environment.project import PROJECT_FILES, read_project
+from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
 from tasks.environment.recipes import Picked, Recipe, RecipeBook
 from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
@@ -59,10 +59,12 @@ def _from_recipe(
     repo: RepoName, version: str | None, picked: Picked, read: Read, interpreters: tuple[Interpreter, ...]
 ) -> EnvironmentPlan:
     recipe = picked.recipe
-    found = recipe_requirements(recipe, read)
+    project = read_project(read, READERS)
+    found = recipe_requirements(recipe, project, read)
     editable = recipe.install == "editable"
     return EnvironmentPlan(
         repo=repo,
+        project=project.name or repo.partition("/")[2],
         version=version,
         rung="recipe",
         recipe=picked.name,
@@ -81,14 +83,14 @@ def _from_recipe(
     )
 
 
-def recipe_requirements(recipe: Recipe, read: Read) -> Requirements:
+def recipe_requirements(recipe: Recipe, project: Project, read: Read) -> Requirements:
     """The recipe's packages, then the checkout's requirement files, then the project's own dependencies."""
     packages = Requirements(parse_lines(recipe.packages), recipe.constraints)
     files = Requirements()
     for alternatives in recipe.requirements:
         existing = [path for path in alternatives.split("|") if read(path) is not None]
         files += read_requirements(read, existing[0]) if existing else Requirements()
-    own = read_project(read, READERS).requirements(*recipe.extras) if recipe.own else Requirements()
+    own = project.requirements(*recipe.extras) if recipe.own else Requirements()
     return packages + files.without(packages.names | set(recipe.drop)) + own.without(recipe.drop)
 
 
@@ -110,36 +112,28 @@ def _inferred(
     if interpreter is None:
         message = f"{repo}: no CPython here was out on {committed_at:%Y-%m-%d} and fits {project.requires_python!r}"
         raise NotFound(message, hint="install an older CPython with pyenv or uv, or write a recipe")
-    roots = source_roots(project, read)
-    return tuple(_plan_of(proposal, repo, version, interpreter, roots, read, committed_at) for proposal in proposals)
-
-
-def _plan_of(
-    proposal: Proposal,
-    repo: RepoName,
-    version: str | None,
-    interpreter: Interpreter,
-    roots: tuple[str, ...],
-    read: Read,
-    committed_at: datetime,
-) -> EnvironmentPlan:
     files = project_files(read)
-    pretend = version or "0.0.0"
-    return EnvironmentPlan(
+    plan = EnvironmentPlan(
         repo=repo,
+        project=project.name,
         version=version,
-        rung=proposal.rung,
+        rung="",
         recipe="inferred",
         interpreter=interpreter,
-        requirements=proposal.requirements.lines,
-        constraints=proposal.requirements.constraints,
+        requirements=(),
         exclude_newer=committed_at.astimezone(UTC),
         editable=bool(files),
         project_files=files,
-        build_env=(f"SETUPTOOLS_SCM_PRETEND_VERSION={pretend}",) if files else (),
-        source_roots=roots,
+        build_env=(f"SETUPTOOLS_SCM_PRETEND_VERSION={version or '0.0.0'}",) if files else (),
+        source_roots=source_roots(project, read),
         runner=RunnerKind.PYTEST,
     )
+    return tuple(_propose(plan, proposal) for proposal in proposals)
+
+
+def _propose(plan: EnvironmentPlan, proposal: Proposal) -> EnvironmentPlan:
+    found = proposal.requirements
+    return replace(plan, rung=proposal.rung, requirements=found.lines, constraints=found.constraints)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,14 +17,15 @@ from typing import Any
 from tasks.adapters.uv.install import install, move
 from tasks.adapters.uv.interpreters import find_uv
 from tasks.adapters.uv.lock import Locker, lock_key
-from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
 from tasks.adapters.uv.process import Tool
 from tasks.domain.environment import Environment
-from tasks.domain.errors import InfrastructureError
+from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.names import EnvId
 from tasks.domain.outcome import RunnerKind
 
 ROW = "environment.json"
+REBUILD = "remove its folder in the cache and it is built again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,19 +71,20 @@ class Builder:
         with _alone(root.with_name(f".{env_id}.lock")):
             if not (root / ROW).is_file():
                 self._build(plan, lock, env_id, checkout)
-        return self.load(env_id, plan)
+        return self.load(env_id)
 
     def root(self, env_id: EnvId) -> Path:
         """Where an environment is or would be."""
         return self.cache.absolute() / "environments" / env_id
 
-    def load(self, env_id: EnvId, plan: EnvironmentPlan) -> BuiltEnvironment:
-        """An environment that is there."""
+    def load(self, env_id: EnvId) -> BuiltEnvironment:
+        """An environment that is there; `NotFound` where it is not."""
         root = self.root(env_id)
+        if not (root / ROW).is_file():
+            raise NotFound(f"environment {env_id} is not in the cache", hint="`swt validate` builds what is missing")
         row = read_row(root / ROW)
-        return BuiltEnvironment(
-            environment=row, root=root, python=root / "bin" / "python", interpreter=plan.interpreter
-        )
+        python = root / "bin" / "python"
+        return BuiltEnvironment(environment=row, root=root, python=python, interpreter=_behind(python, row))
 
     def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
         root = self.root(env_id)
@@ -96,6 +98,14 @@ class Builder:
             move(half, root)
         finally:
             shutil.rmtree(half, ignore_errors=True)
+
+
+def _behind(python: Path, row: Environment) -> Interpreter:
+    """The interpreter that an environment's own `python` is a link to."""
+    target = python.resolve()
+    if not target.is_file():
+        raise InfrastructureError(f"environment {row.env_id} has lost its CPython {row.python_full}", hint=REBUILD)
+    return Interpreter(path=target, version=row.python_full, base_prefix=target.parent.parent)
 
 
 @contextmanager
@@ -154,5 +164,4 @@ def read_row(path: Path) -> Environment:
         }
         return Environment(**kept)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "remove the folder and it is built again"
-        raise InfrastructureError(f"environment {path.parent.name} is damaged: {error}", hint=hint) from error
+        raise InfrastructureError(f"environment {path.parent.name} is damaged: {error}", hint=REBUILD) from error

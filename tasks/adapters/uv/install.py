@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tasks.adapters.uv.lock import cutoff
-from tasks.adapters.uv.metadata import pointing_wheel
+from tasks.adapters.uv.metadata import PTH, pointing_wheel, pth
 from tasks.adapters.uv.plan import EnvironmentPlan
 from tasks.adapters.uv.process import Tool
 from tasks.domain.errors import BuildFailed
@@ -21,6 +21,8 @@ def install(uv: Tool, plan: EnvironmentPlan, lock: str, root: Path, checkout: Ca
         _sync(uv, plan, lock, python)
     if plan.editable:
         _install_metadata(uv, plan, python, checkout())
+    else:
+        _site_packages(root).joinpath(PTH).write_text(pth(plan.source_roots), encoding="utf-8")
     _compile(uv, python, root)
     _generate(plan, root)
 
@@ -47,7 +49,7 @@ def _install_metadata(uv: Tool, plan: EnvironmentPlan, python: Path, checkout: P
         )
         wheel = pointing_wheel(_only_wheel(folder / "built"), folder / "pointing", plan.source_roots)
         uv.run("pip", "install", "--quiet", "--no-deps", "--offline", "--python", str(python), str(wheel))
-    for leak in root_of(python).glob("lib/python*/site-packages/*.dist-info/direct_url.json"):
+    for leak in _site_packages(python.parent.parent).glob("*.dist-info/direct_url.json"):
         leak.unlink()
 
 
@@ -58,16 +60,24 @@ def _only_wheel(folder: Path) -> Path:
     return wheels[0]
 
 
-def root_of(python: Path) -> Path:
-    """The environment that `bin/python` belongs to."""
-    return python.parent.parent
+def _site_packages(root: Path) -> Path:
+    (folder,) = root.glob("lib/python*/site-packages")
+    return folder
 
 
 def _compile(uv: Tool, python: Path, root: Path) -> None:
     """Compile all that is installed: a test run must neither write bytecode nor see compile-time warnings."""
-    packages = [str(path) for path in sorted(root.glob("lib/python*/site-packages"))]
     tool = Tool(python, uv.environ, uv.timeout_s)
-    tool.run("-m", "compileall", "-q", "-j", "2", *packages, extra_env=("PYTHONWARNINGS=ignore",), tolerate=(1,))
+    tool.run(
+        "-m",
+        "compileall",
+        "-q",
+        "-j",
+        "2",
+        str(_site_packages(root)),
+        extra_env=("PYTHONWARNINGS=ignore",),
+        tolerate=(1,),
+    )
 
 
 def _generate(plan: EnvironmentPlan, root: Path) -> None:
@@ -80,7 +90,7 @@ def _generate(plan: EnvironmentPlan, root: Path) -> None:
 def text_files(root: Path) -> Iterator[Path]:
     """Files of an environment that hold its own path as text: scripts, `.pth` files, its configuration."""
     yield from sorted(path for path in (root / "bin").iterdir() if path.is_file() and not path.is_symlink())
-    yield from sorted(root.glob("lib/python*/site-packages/*.pth"))
+    yield from sorted(_site_packages(root).glob("*.pth"))
     yield root / "pyvenv.cfg"
 
 

@@ -45,6 +45,7 @@ class Locker:
                 *("pip", "compile", "-", "--python", str(plan.interpreter.path), "--constraint", str(constraints)),
                 *("--generate-hashes", "--no-header", "--no-annotate", "--no-sources", "--quiet"),
                 *("--python-version", plan.interpreter.version, *cutoff(plan.exclude_newer)),
+                *(("--no-emit-package", plan.project) if plan.project else ()),
                 stdin="\n".join(plan.requirements) + "\n",
                 hint="the requirements contradict each other, or the cutoff is too early: write a recipe",
             )
@@ -55,7 +56,7 @@ class Locker:
 def lock_key(plan: EnvironmentPlan) -> str:
     """Content key of all that decides a resolution."""
     moment = plan.exclude_newer.astimezone(UTC).isoformat()
-    return content_key("lock", plan.requirements, plan.constraints, plan.interpreter.version, moment)
+    return content_key("lock", plan.project, plan.requirements, plan.constraints, plan.interpreter.version, moment)
 
 
 def cutoff(moment: datetime) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from tasks.domain.errors import BuildFailed
 
 TESTBED = PurePosixPath("/testbed")
+PTH = "__testbed__.pth"
 
 
 def pointing_wheel(wheel: Path, folder: Path, source_roots: Iterable[str]) -> Path:
@@ -25,7 +26,7 @@ def pointing_wheel(wheel: Path, folder: Path, source_roots: Iterable[str]) -> Pa
     info = next((name.split("/")[0] for name in files if name.endswith(".dist-info/METADATA")), None)
     if info is None:
         raise BuildFailed(f"{wheel.name} has no metadata", hint="the project's build backend is broken at this commit")
-    files[f"__testbed__.{info.split('-')[0]}.pth"] = _pth(source_roots).encode()
+    files[PTH] = pth(source_roots).encode()
     files[f"{info}/WHEEL"] = _pure(files[f"{info}/WHEEL"])
     files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD")
     return _write(folder / _pure_name(wheel.name), files)
@@ -36,7 +37,8 @@ def _is_metadata(name: str) -> bool:
     return len(parts) > 1 and parts[0].endswith(".dist-info") and parts[1] not in ("RECORD", "direct_url.json")
 
 
-def _pth(source_roots: Iterable[str]) -> str:
+def pth(source_roots: Iterable[str]) -> str:
+    """Text that puts the source roots of a checkout at `/testbed` on the import path."""
     return "".join(f"{TESTBED / root}\n" for root in source_roots)
 
 

@@ -47,6 +47,8 @@ class EnvironmentPlan:
     """Everything that decides an environment, before its requirements are locked."""
 
     repo: RepoName
+    project: str = ""
+    """Name of the project's own distribution: no release of it may come from the registry. Empty where unknown."""
     version: str | None
     """The repository's version as the recipes count it; null where it could not be told."""
     rung: str
@@ -76,7 +78,7 @@ class EnvironmentPlan:
     @property
     def steps(self) -> tuple[str, ...]:
         """What happens after the lock is installed, as `Environment.install` has it."""
-        first = ("editable",) if self.editable else ()
+        first = ("editable",) if self.editable else ("path",)
         return (*first, "compile", *(f"generate:{file.path}" for file in self.generated))
 
     def env_id(self, lock: str) -> EnvId:
