@@ -1,16 +1,14 @@
-"""The lines that a golden patch removes and adds (metrics.md: Xr and Xa), and what to watch for them in a run."""
+"""The lines that a golden patch removes and adds (metrics.md: Xr and Xa)."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tasks.adapters.patch.model import FilePatch, Hunk, Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.domain.instance import ChangedLine
-from tasks.domain.names import InstanceKey, LineNo, RepoPath, sorted_lines
+from tasks.domain.names import InstanceKey, LineNo, RepoPath
 from tasks.domain.outcome import CodeState
-from tasks.domain.run import Watch
 
 
 def changed_lines(instance_key: InstanceKey, patch: str) -> tuple[ChangedLine, ...]:
@@ -23,19 +21,6 @@ def changed_lines(instance_key: InstanceKey, patch: str) -> tuple[ChangedLine, .
     files = read.files if isinstance(read, Patch) else ()
     found = (line for file in files for line in _file_lines(instance_key, file))
     return tuple(dict.fromkeys(found))
-
-
-def watches(changed: Iterable[ChangedLine]) -> dict[CodeState, tuple[Watch, ...]]:
-    """What to watch in each code state: per file the union of removed and added line numbers.
-
-    Both numbers are watched in both states, because the public harness reads the coverage of removed lines from the
-    run on `after`; a question that means one side filters by `changed_line.side`.
-    """
-    lines: dict[RepoPath, set[LineNo]] = defaultdict(set)
-    for change in changed:
-        lines[change.path].add(change.line)
-    watched = tuple(Watch(path=path, lines=sorted_lines(lines[path])) for path in sorted(lines))
-    return dict.fromkeys(CodeState, watched)
 
 
 def _file_lines(instance_key: InstanceKey, file: FilePatch) -> Iterator[ChangedLine]:

@@ -8,13 +8,14 @@ the base commit, so suite `none` is not run for it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
-from tasks.domain.instance import TaskInstance
-from tasks.domain.names import RepoPath
+from tasks.domain.instance import ChangedLine, TaskInstance
+from tasks.domain.names import LineNo, RepoPath, sorted_lines
 from tasks.domain.outcome import CodeState, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Limits, RunSpec, Watch
 
@@ -28,7 +29,7 @@ class Bench:
     instance: TaskInstance
     environment: Environment
     watches: Mapping[CodeState, tuple[Watch, ...]]
-    """Lines to watch in each code state; see `tasks.coverage.changed_lines.watches`."""
+    """Lines to watch in each code state; see `watches`."""
     sandbox: SandboxKind
     limits: Limits
     runner_version: str
@@ -87,3 +88,16 @@ def _run_spec(
         sandbox=bench.sandbox,
         limits=bench.limits,
     )
+
+
+def watches(changed: Iterable[ChangedLine]) -> dict[CodeState, tuple[Watch, ...]]:
+    """What to watch in each code state: per file the union of removed and added line numbers.
+
+    Both numbers are watched in both states, because the public harness reads the coverage of removed lines from the
+    run on `after`; a question that means one side filters by `changed_line.side`.
+    """
+    lines: dict[RepoPath, set[LineNo]] = defaultdict(set)
+    for change in changed:
+        lines[change.path].add(change.line)
+    watched = tuple(Watch(path=path, lines=sorted_lines(lines[path])) for path in sorted(lines))
+    return dict.fromkeys(CodeState, watched)

@@ -25,10 +25,10 @@ from tasks.domain.run import files_key
 
 NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
-_RUNNER_FILES = frozenset(
-    ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml")
-    + (".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py")
-)
+_RUNNER_FILES = {
+    *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml"),
+    *(".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py"),
+}
 _PACKAGING = re.compile(
     r"setup\.py|requirements.*\.(txt|in)|(.*\.)?pth|(site|user)customize\.py|MANIFEST\.in|Pipfile(\.lock)?"
     r"|environment\.ya?ml|.*\.lock|.*\.(so|pyd|dll|dylib|pyc|whl|egg)"

@@ -20,9 +20,7 @@ def host_environment(
     repo: RepoName, *, source_roots: tuple[str, ...] = ("",), runner: RunnerKind = RunnerKind.PYTEST
 ) -> BuiltEnvironment:
     """The interpreter that runs this, with all that is installed in it; `env_id` comes from names and versions."""
-    interpreter = Interpreter(
-        path=Path(sys.executable), version=platform.python_version(), base_prefix=Path(sys.base_prefix)
-    )
+    interpreter = host_interpreter()
     lock = installed_lock()
     env_id = EnvId(content_key("host", repo, interpreter.version, lock, source_roots, str(runner)))
     row = Environment(
@@ -44,6 +42,11 @@ def host_environment(
     return BuiltEnvironment(
         environment=row, root=Path(sys.prefix), python=Path(sys.executable), interpreter=interpreter
     )
+
+
+def host_interpreter() -> Interpreter:
+    """The interpreter that runs this, virtual environment included."""
+    return Interpreter(path=Path(sys.executable), version=platform.python_version(), base_prefix=Path(sys.base_prefix))
 
 
 def installed_lock() -> str:

@@ -1,0 +1,101 @@
+"""Questions about finished rows, and care of the warehouse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import pyarrow as pa
+
+from flows.settings import Settings
+from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import BadInput, UsageError
+
+FORMATS = ("table", "json", "csv", "parquet")
+
+
+def ask(settings: Settings, question: str | None, output: str, out: IO[bytes]) -> None:
+    """Answer a named question or SQL to `out`; without a question, list the named ones."""
+    if output not in FORMATS:
+        raise UsageError(f"there is no format {output!r}", hint="one of " + ", ".join(FORMATS))
+    if question is None:
+        for known in named_queries(settings.sql):
+            out.write(f"{known.name:26} {known.kind:6} {known.description}\n".encode())
+        return
+    if not settings.database.exists():
+        rebuild_views(settings)
+    _render(query(settings.database, _sql(question)), output, out)
+
+
+def _sql(question: str) -> str:
+    """A single word names a view; anything else is SQL."""
+    if question.isidentifier():
+        return f"FROM {question}"
+    return question
+
+
+def _render(answer: pa.Table, output: str, out: IO[bytes]) -> None:
+    if output == "parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(answer, out)
+    elif output == "csv":
+        answer.to_pandas().to_csv(out, index=False)
+    elif output == "json":
+        import json
+
+        out.write((json.dumps(answer.to_pylist(), default=str, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+    else:
+        out.write(text_table(answer).encode("utf-8", "backslashreplace"))
+
+
+def text_table(answer: pa.Table) -> str:
+    """The answer as aligned columns, null as `-`."""
+    rows = [[_cell(value) for value in row.values()] for row in answer.to_pylist()]
+    names = answer.column_names
+    widths = [max([len(name), *(len(row[i]) for row in rows)]) for i, name in enumerate(names)]
+    lines = [names, ["-" * width for width in widths], *rows]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return str(value).replace("\n", "\\n")[:80]
+
+
+def rebuild_views(settings: Settings) -> str:
+    """Make `swt.duckdb` anew from the store and `sql/`."""
+    store = Store(settings.store)
+    questions = build_views(store.url, settings.database, settings.sql)
+    return f"{settings.database}: {len(questions)} questions"
+
+
+def check_store(settings: Settings) -> tuple[str, bool]:
+    """A line per problem, and whether there is none."""
+    problems = Store(settings.store).check()
+    return "\n".join(str(problem) for problem in problems) or "nothing wrong", not problems
+
+
+def compact_store(settings: Settings) -> str:
+    """Merge small files."""
+    return str(Store(settings.store).compact())
+
+
+def collect_garbage(settings: Settings) -> str:
+    """Remove what no row names."""
+    removed = Store(settings.store).gc()
+    return "\n".join(removed) or "nothing to remove"
+
+
+def database_of(settings: Settings) -> Path:
+    """The DuckDB file; `BadInput` where nothing has been stored yet."""
+    if not settings.database.exists():
+        raise BadInput(f"there is no {settings.database}", hint="run `swt store views`")
+    return settings.database

@@ -1,0 +1,55 @@
+"""What this machine can do: `swt doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+
+from flows.settings import Settings
+from tasks.adapters.sandbox.pick import available
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.domain.errors import SwtError
+
+
+def report(settings: Settings) -> str:
+    """One line per thing that matters, with what to do about those that are missing."""
+    return "\n".join([*_sandboxes(), *_programs(), *_interpreters(), *_places(settings)])
+
+
+def _sandboxes() -> list[str]:
+    lines = []
+    for probe in available():
+        state = f"isolates {probe.isolates}" if probe.usable else f"no: {probe.why_not}"
+        lines.append(_line(f"sandbox {probe.kind}", state))
+    return lines
+
+
+def _programs() -> list[str]:
+    lines = [_line(name, shutil.which(name) or "no: not on PATH") for name in ("git", "tar")]
+    try:
+        return [*lines, _line("uv", str(find_uv()))]
+    except SwtError as error:
+        return [*lines, _line("uv", f"no: {error}")]
+
+
+def _interpreters() -> list[str]:
+    found = sorted({item.minor: item for item in find_interpreters(os.environ)}.values(), key=lambda item: item.number)
+    text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
+    return [_line("product python", platform.python_version()), _line("pythons under test", text)]
+
+
+def _places(settings: Settings) -> list[str]:
+    settings.cache.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(settings.cache).free / 1e9
+    runs = len(Store(settings.store).run_keys())
+    return [
+        _line("store", f"{settings.store} ({runs} runs)"),
+        _line("cache", f"{settings.cache} ({free:.0f} GB free)"),
+        _line("database", f"{settings.database}{'' if settings.database.exists() else ' (not built yet)'}"),
+    ]
+
+
+def _line(name: str, text: str) -> str:
+    return f"{name:22} {text}"

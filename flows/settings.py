@@ -1,0 +1,73 @@
+"""Settings, read once at the edge and passed down."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tasks.domain.errors import BadInput
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.places import Places
+from tasks.domain.run import Limits
+
+PROJECT = Path(__file__).resolve().parents[1]
+"""The checkout that `sql/`, `data/environments/` and `data/demo/` are read from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where things are, and how much may run at once."""
+
+    store: str = str(PROJECT / "data" / "store")
+    """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
+    cache: Path = PROJECT / "data" / "cache"
+    """What can be made again: mirrors, environments, packed trees. `SWT_CACHE`."""
+    database: Path = PROJECT / "data" / "swt.duckdb"
+    """The DuckDB file of views. `SWT_DATABASE`."""
+    sandbox: SandboxKind | None = None
+    """Null picks the first that is available. `SWT_SANDBOX`."""
+    workers: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Test processes at once. `SWT_WORKERS`."""
+    limits: Limits = field(default_factory=Limits)
+
+    def overridden(self, *, sandbox: SandboxKind | None = None, workers: int | None = None) -> Settings:
+        """These settings with what a command line or a deployment says differently."""
+        return replace(self, sandbox=sandbox or self.sandbox, workers=workers or self.workers)
+
+    @property
+    def sql(self) -> Path:
+        return PROJECT / "sql"
+
+    @property
+    def places(self) -> Places:
+        return Places(store=self.store, cache=self.cache, recipes=PROJECT / "data" / "environments")
+
+
+def settings_from(environ: Mapping[str, str]) -> Settings:
+    """Settings from `SWT_*` variables; `BadInput` names the one that is wrong."""
+    defaults = Settings()
+    return Settings(
+        store=environ.get("SWT_STORE", defaults.store),
+        cache=Path(environ.get("SWT_CACHE", defaults.cache)).absolute(),
+        database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
+        sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
+        workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
+    )
+
+
+def _sandbox(name: str) -> SandboxKind | None:
+    if name == "auto":
+        return None
+    try:
+        return SandboxKind(name)
+    except ValueError:
+        kinds = ", ".join(["auto", *SandboxKind])
+        raise BadInput(f"SWT_SANDBOX is {name!r}", hint=f"one of {kinds}") from None
+
+
+def _positive(name: str, text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise BadInput(f"{name} is {text!r}", hint="a whole number above zero")
+    return int(text)

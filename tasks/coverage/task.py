@@ -1,0 +1,22 @@
+"""Coverage: the lines that golden patches change. Reads instances; writes `changed_line`."""
+
+from __future__ import annotations
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.store.warehouse import Store
+from tasks.coverage.changed_lines import changed_lines
+from tasks.domain.instance import ChangedLine, TaskInstance
+from tasks.domain.places import Places
+
+
+@task(cache_policy=NO_CACHE)
+def record_changed_lines(places: Places, instances: tuple[TaskInstance, ...]) -> int:
+    """Store the changed lines of the instances that have none stored yet; the number of rows written."""
+    store = Store(places.store)
+    known = {row.instance_key for row in store.read(ChangedLine)}
+    missing = [instance for instance in instances if instance.instance_key not in known]
+    rows = [row for instance in missing for row in changed_lines(instance.instance_key, instance.patch)]
+    store.write(rows)
+    return len(rows)

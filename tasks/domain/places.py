@@ -1,0 +1,38 @@
+"""Where things are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The folders that stages work in. Hashable and small: units of work carry it.
+
+    <cache>/
+    ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
+    ├── environments/<env_id>/          built environments
+    ├── locks/                          resolved requirements
+    ├── trees/                          packed trees of commits
+    └── scratch/                        what runs under way need
+    """
+
+    store: str
+    """Root of the warehouse: a folder or URL."""
+    cache: Path
+    """Everything below can be made again."""
+    recipes: Path
+    """Folder of environment recipes."""
+
+    @property
+    def mirrors(self) -> Path:
+        return self.cache / "mirrors"
+
+    @property
+    def trees(self) -> Path:
+        return self.cache / "trees"
+
+    @property
+    def scratch(self) -> Path:
+        return self.cache / "scratch"

@@ -1,0 +1,105 @@
+"""Environment: an instance's base commit becomes a built, locked environment.
+
+Reads `task_instance`; writes `environment` and `environment_attempt`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.builder import Builder
+from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
+from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import EnvId
+from tasks.domain.places import Places
+from tasks.environment.recipes import load_recipes
+from tasks.environment.resolve import Books, Climb, climb, plan_ladder
+
+
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5)
+def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
+    """The environment of one instance, built unless it is there; null where no rung of the ladder could be built.
+
+    Raises `InfrastructureError` where trying again may help, `NotFound` where the mirror or its commit is missing.
+    """
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
+    climbed = _climb(places, instance)
+    _record(store, instance, climbed)
+    return climbed.built.environment.env_id if climbed.built else None
+
+
+def _climb(places: Places, instance: TaskInstance) -> Climb:
+    mirrors = Mirrors(places.mirrors)
+    committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
+    read = partial(_read_text, mirrors, instance)
+    plans = plan_ladder(instance, read, books(places.recipes), interpreters(), committed_at)
+    return climb(instance, plans, partial(_build, places, instance))
+
+
+def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | None:
+    data = mirrors.read_file(instance.repo, instance.base_commit, path)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
+    with _spare_checkout(places, instance) as checkout:
+        return builder(places.cache).build(plan, checkout)
+
+
+@contextmanager
+def _spare_checkout(places: Places, instance: TaskInstance) -> Iterator[partial[Path]]:
+    """Something that makes a writable tree of the base commit when it is called; it goes at the end."""
+    places.scratch.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="build-", dir=places.scratch))
+    try:
+        yield partial(_checkout, places, instance, folder / "checkout")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
+    Trees(Mirrors(places.mirrors), places.trees).checkout(instance.repo, instance.base_commit, into)
+    return into
+
+
+def _record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
+    """Write what is new: an environment that the store does not know, and attempts that ended differently."""
+    built = climbed.built
+    if built and not store.read(Environment, env_id=built.environment.env_id):
+        store.write([built.environment], key=built.environment.env_id)
+    known = store.read(EnvironmentAttempt, instance_key=instance.instance_key)
+    before = {(attempt.rung, attempt.env_id) for attempt in known}
+    fresh = [attempt for attempt in climbed.attempts if (attempt.rung, attempt.env_id) not in before]
+    store.write(fresh)
+
+
+@lru_cache(maxsize=4)
+def books(folder: Path) -> Books:
+    """The recipes, read once per process."""
+    return load_recipes(folder)
+
+
+@lru_cache(maxsize=1)
+def interpreters() -> tuple[Interpreter, ...]:
+    """The CPythons of this machine, found once per process."""
+    return find_interpreters(os.environ)
+
+
+@lru_cache(maxsize=4)
+def builder(cache: Path) -> Builder:
+    return Builder(cache=cache, environ=dict(os.environ))

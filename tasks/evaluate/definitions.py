@@ -1,0 +1,169 @@
+"""The definitions of a test module as its syntax tree shows them: scopes, cases, fixtures and what asks for them."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+_FIXTURES = ("fixture", "yield_fixture")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def is_case(name: str) -> bool:
+    """Whether a function or method of this name is a test case by the usual conventions."""
+    return name.startswith("test") or name == "runTest"
+
+
+@dataclass(slots=True)
+class Scope:
+    """The definitions of a module or class; later ones replace earlier ones of the same name, as in Python."""
+
+    functions: dict[str, Function] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
+    rest: list[ast.stmt] = field(default_factory=list)
+    """Statements that define neither, without the docstring."""
+
+    @property
+    def fixtures(self) -> dict[str, Function]:
+        """By the name under which tests ask for them."""
+        return {_fixture_name(function): function for function in self.functions.values() if _is_fixture(function)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Class(Scope):
+    node: ast.ClassDef
+
+
+class Module(Scope):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One test definition with all that may bear on it."""
+
+    function: Function
+    owner: tuple[Class, ...]
+    """Its class and the base classes of it in the same file; empty for a function."""
+
+
+def parse(text: str) -> Module | SyntaxError:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text.encode("utf-8", "surrogateescape"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+    module = Module()
+    _fill(module, tree.body)
+    return module
+
+
+def _fill(scope: Scope, body: Iterable[ast.stmt]) -> None:
+    """Sorts statements into a scope; definitions under `if`, `try` or `with` are the scope's own."""
+    for at, statement in enumerate(body):
+        if isinstance(statement, Function):
+            scope.functions[statement.name] = statement
+        elif isinstance(statement, ast.ClassDef):
+            inner = scope.classes[statement.name] = Class(node=statement)
+            _fill(inner, statement.body)
+        elif isinstance(statement, ast.If | ast.Try | ast.With):
+            _fill(scope, _nested(statement))
+        elif at or not _is_docstring(statement):
+            scope.rest.append(statement)
+
+
+def _nested(statement: ast.stmt) -> Iterator[ast.stmt]:
+    for child in ast.iter_child_nodes(statement):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler):
+            yield from child.body
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def cases_of(scope: Scope, outer: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
+    """Every test definition by its qualified name, inherited methods under the name of each class that has them."""
+    if not isinstance(scope, Class):
+        for name, function in scope.functions.items():
+            if is_case(name) and not _is_fixture(function):
+                yield name, Case(function, ())
+    for name, inner in scope.classes.items():
+        line = tuple(_lineage(inner, scope.classes))
+        methods = {name: f for owner in reversed(line) for name, f in owner.functions.items() if is_case(name)}
+        for method, function in methods.items():
+            yield ".".join((*outer, name, method)), Case(function, line)
+        yield from cases_of(inner, (*outer, name))
+
+
+def _lineage(start: Class, known: dict[str, Class]) -> Iterator[Class]:
+    """A class and its base classes that are defined beside it, nearest first."""
+    waiting, seen = [start], set()
+    while waiting:
+        here = waiting.pop(0)
+        if id(here) not in seen:
+            seen.add(id(here))
+            yield here
+            waiting += [known[base.id] for base in here.node.bases if isinstance(base, ast.Name) and base.id in known]
+
+
+def asked_for(function: Function) -> list[str]:
+    """Fixture names in a signature and in `request.getfixturevalue("…")`."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return names + [name for call in calls if _last_name(call.func) == "getfixturevalue" for name in _texts(call)]
+
+
+def use_fixtures(node: ast.AST) -> list[str]:
+    calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return [name for call in calls if _last_name(call.func) == "usefixtures" for name in _texts(call)]
+
+
+def _texts(call: ast.Call) -> list[str]:
+    """The arguments of a call that are literal strings."""
+    return [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
+
+
+def _is_fixture(function: Function) -> bool:
+    return any(_last_name(node) in _FIXTURES for node in function.decorator_list)
+
+
+def _fixture_option(function: Function, option: str) -> object:
+    """A literal keyword of the fixture decorator; null where it is not given."""
+    for node in function.decorator_list:
+        for keyword in node.keywords if isinstance(node, ast.Call) and _last_name(node) in _FIXTURES else ():
+            if keyword.arg == option and isinstance(keyword.value, ast.Constant):
+                return keyword.value.value
+    return None
+
+
+def _fixture_name(function: Function) -> str:
+    return str(_fixture_option(function, "name") or function.name)
+
+
+def is_autouse(function: Function) -> bool:
+    return _fixture_option(function, "autouse") is True
+
+
+def _last_name(node: ast.expr) -> str:
+    """`pytest.fixture(…)` → `fixture`."""
+    if isinstance(node, ast.Call):
+        return _last_name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def assigns(statement: ast.stmt, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def dump(node: ast.AST) -> str:
+    """The tree without positions: equal for equal code."""
+    return ast.dump(node)

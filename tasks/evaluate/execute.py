@@ -1,0 +1,222 @@
+"""One run: a fresh tree, the patches, our runner in a sandbox, and its report read back as rows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from tasks.adapters.git.bytecode import Bytecode
+from tasks.adapters.git.trees import Trees, drop_bytecode
+from tasks.adapters.patch.apply import FIXED_MTIME, apply_patch, touched_paths
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
+from tasks.adapters.runner.report import Report, read_report
+from tasks.adapters.sandbox.base import TESTBED, Finished, Job, Mount, Sandbox
+from tasks.adapters.store.provenance import provenance
+from tasks.adapters.uv.plan import BuiltEnvironment, TextFile
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.outcome import Outcome, RunStatus
+from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
+
+HASH_SEED = "0"
+FIXED_ENV = {"PYTHONHASHSEED": HASH_SEED, "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
+"""What every test process sees, in every sandbox; an environment may override it."""
+REPORT = "report.jsonl"
+DETAIL_CHARACTERS = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """The hands that a run needs. Safe to share by threads."""
+
+    trees: Trees
+    sandbox: Sandbox
+    environment: Callable[[str], BuiltEnvironment]
+    """The built environment of an `env_id`."""
+    scratch: Path
+    """Folder for trees and outboxes; what is in it belongs to a run under way."""
+    config: object
+    """What was configured, for the provenance of rows."""
+    bytecode: dict[Path, Bytecode] = field(default_factory=dict)
+    """Known bytecode formats by interpreter; filled as they are met."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """Everything that one run leaves behind, ready for the store."""
+
+    run: Run
+    cases: tuple[CaseOutcome, ...] = ()
+    hits: tuple[LineHit, ...] = ()
+    watched: tuple[WatchedFile, ...] = ()
+    log: bytes = b""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """What is known of a run while it is made."""
+
+    started_at: datetime
+    setup_s: float = 0.0
+    finished: Finished | None = None
+    report: Report | None = None
+    log: bytes = b""
+
+
+def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
+    """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome."""
+    progress = _Progress(started_at=datetime.now(UTC))
+    try:
+        with _folder(workshop.scratch) as folder:
+            unapplied = _perform(spec, workshop, folder, progress)
+    except (InfrastructureError, OSError) as error:
+        return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
+    if unapplied:
+        return _recorded(spec, workshop, progress, RunStatus.UNAPPLIED, unapplied)
+    return _recorded(spec, workshop, progress, *_status(progress))
+
+
+def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progress) -> str:
+    """Prepare and run; why a patch does not apply, or an empty string."""
+    begun = time.monotonic()
+    built = workshop.environment(spec.env_id)
+    checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
+    outbox.mkdir()
+    workshop.trees.checkout(spec.repo, spec.base_commit, checkout, _bytecode(workshop, built.python))
+    _generate(checkout, built.generated)
+    if refused := _apply(spec, checkout):
+        return refused
+    job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
+    progress.setup_s = time.monotonic() - begun
+    progress.finished = workshop.sandbox.run(job)
+    progress.report = read_report(outbox / REPORT, spec.run_key)
+    progress.log = log.read_bytes() if log.exists() else b""
+    return ""
+
+
+def _apply(spec: RunSpec, checkout: Path) -> str:
+    """Apply every patch of the run in order; the first refusal in words."""
+    for patch in spec.patches:
+        outcome = apply_patch(checkout, patch)
+        if isinstance(outcome, Refused):
+            return f"{outcome.reason}: {outcome.detail}"
+        drop_bytecode(checkout, touched_paths(patch))
+    return ""
+
+
+def _generate(checkout: Path, files: tuple[TextFile, ...]) -> None:
+    """Write the files that a build would have left in the checkout, unless the commit has them."""
+    for file in files:
+        path = checkout / file.path
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(file.text, encoding="utf-8")
+            os.utime(path, (FIXED_MTIME, FIXED_MTIME))
+
+
+def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: Path, outbox: Path, log: Path) -> Job:
+    """The runner's process: the environment's interpreter on our runner, with the checkout as its folder."""
+
+    def seen(path: Path) -> PurePosixPath:
+        return sandbox.guest(path, checkout=checkout, outbox=outbox)
+
+    testbed = seen(checkout)
+    runner_job = RunnerJob(
+        kind=spec.runner,
+        files=spec.files,
+        test_args=spec.test_args,
+        source_roots=spec.source_roots,
+        watch=spec.watch,
+        tracer=spec.tracer,
+        seed=int(HASH_SEED),
+    )
+    config = write_job(outbox, runner_job, report=seen(outbox / REPORT))
+    return Job(
+        argv=runner_argv(str(built.python), str(INSIDE), str(seen(config))),
+        checkout=checkout,
+        outbox=outbox,
+        env=FIXED_ENV | _paths(spec, testbed) | dict(pair.split("=", 1) for pair in spec.env),
+        mounts=tuple(Mount(path, PurePosixPath(path)) for path in (*built.binds, INSIDE)),
+        limits=spec.limits,
+        log=log,
+    )
+
+
+def _paths(spec: RunSpec, testbed: PurePosixPath) -> dict[str, str]:
+    """The environment points at /testbed; where the checkout is seen elsewhere, PYTHONPATH has to."""
+    if testbed == TESTBED:
+        return {}
+    return {"PYTHONPATH": ":".join(str(testbed / root) for root in spec.source_roots)}
+
+
+def _status(progress: _Progress) -> tuple[RunStatus, str]:
+    """How the run ended, and why if it did not complete."""
+    finished, report = progress.finished, progress.report
+    assert finished is not None
+    assert report is not None
+    if report.completed:
+        return RunStatus.COMPLETED, report.complaint
+    if finished.timed_out:
+        return RunStatus.TIMEOUT, f"ended after {finished.wall_s:.0f} s"
+    if finished.limit:
+        return RunStatus.LIMIT, f"the {finished.limit} limit ended it"
+    return RunStatus.CRASHED, f"exit code {finished.exit_code} without the runner's last record. {report.complaint}"
+
+
+def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: RunStatus, detail: str) -> Recorded:
+    report, finished = progress.report, progress.finished
+    if report and status is not RunStatus.COMPLETED:
+        report = report.with_timeout(Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR)
+    cases = report.cases if report else ()
+    origin = provenance(progress.started_at, datetime.now(UTC), workshop.config)
+    run = Run(
+        run_key=spec.run_key,
+        instance_key=spec.instance_key,
+        instance_id=spec.instance_id,
+        repo=spec.repo,
+        env_id=spec.env_id,
+        suite_kind=spec.suite_kind,
+        suite_id=spec.suite_id,
+        code_state=spec.code_state,
+        files=spec.files,
+        files_key=files_key(spec.files),
+        tracer=spec.tracer,
+        repeat=spec.repeat,
+        sandbox=workshop.sandbox.kind,
+        status=status,
+        detail=detail[:DETAIL_CHARACTERS],
+        exit_code=finished.exit_code if finished else None,
+        wall_s=finished.wall_s if finished else 0.0,
+        cpu_s=finished.cpu_s if finished else None,
+        setup_s=progress.setup_s,
+        cases=len(cases),
+        log="",
+        **asdict(origin),
+    )
+    if report is None:
+        return Recorded(run=run, log=progress.log)
+    return Recorded(run=run, cases=cases, hits=report.hits, watched=report.watched, log=progress.log)
+
+
+def _bytecode(workshop: Workshop, python: Path) -> Bytecode:
+    if python not in workshop.bytecode:
+        workshop.bytecode[python] = Bytecode.of(python)
+    return workshop.bytecode[python]
+
+
+@contextmanager
+def _folder(scratch: Path) -> Iterator[Path]:
+    """A folder of this run's own, gone afterwards."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=scratch))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

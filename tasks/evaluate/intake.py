@@ -1,0 +1,41 @@
+"""Candidates come in: what each proposes becomes a submission, a suite, and the definitions that the suite edits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tasks.adapters.patch.apply import ReadBase
+from tasks.adapters.patch.model import Refused
+from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
+from tasks.domain.instance import TaskInstance
+from tasks.domain.outcome import Policy
+from tasks.evaluate.edited import edited_rows
+from tasks.evaluate.policy import golden_suite, submit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """What the candidates of one instance came to."""
+
+    submissions: tuple[Submission, ...]
+    suites: tuple[Suite, ...]
+    """Distinct; the golden suite first, if the instance's test patch applies."""
+    edited: tuple[EditedDefinition, ...]
+    golden_refused: str
+    """Why the golden test patch does not apply to the base commit; empty if it does."""
+
+
+def take_in(instance: TaskInstance, candidates: Iterable[Candidate], policy: Policy, read_base: ReadBase) -> Intake:
+    """Judge the candidates of `instance` under `policy`; runs nothing."""
+    golden = golden_suite(instance, read_base)
+    reference = None if isinstance(golden, Refused) else golden
+    rulings = [submit(candidate, reference, policy, read_base) for candidate in candidates]
+    found = ([reference] if reference else []) + [ruling.suite for ruling in rulings if ruling.suite]
+    suites = tuple({suite.suite_id: suite for suite in found}.values())
+    return Intake(
+        submissions=tuple(ruling.submission for ruling in rulings),
+        suites=suites,
+        edited=tuple(row for suite in suites for row in edited_rows(suite, read_base)),
+        golden_refused=f"{golden.reason}: {golden.detail}" if isinstance(golden, Refused) else "",
+    )

@@ -1,0 +1,220 @@
+"""Evaluate: candidates become suites, suites become runs. Reads and writes rows; decides nothing itself.
+
+Reads `task_instance`, `environment`, `suite`; writes `candidate`, `submission`, `suite`, `edited_definition`,
+`changed_line`, and the four tables of a run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.rows.raw import LineProblem
+from tasks.adapters.runner.job import runner_version
+from tasks.adapters.sandbox.base import Sandbox
+from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.installed import installed
+from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.plan import Interpreter
+from tasks.domain.candidate import Candidate, Suite
+from tasks.domain.environment import Environment
+from tasks.domain.errors import NotFound
+from tasks.domain.instance import ChangedLine, TaskInstance
+from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
+from tasks.domain.places import Places
+from tasks.domain.run import Limits, RunSpec
+from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
+from tasks.evaluate.execute import Workshop, execute
+from tasks.evaluate.intake import Intake, take_in
+from tasks.evaluate.plan import Bench, confirmation_specs, distinct, suite_specs, watches
+from tasks.evaluate.predictions import Predictions, read_predictions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How suites are run."""
+
+    sandbox: SandboxKind | None = None
+    trusted: bool = False
+    """Whether the code may run where nothing isolates it."""
+    limits: Limits = field(default_factory=Limits)
+    tracer: Tracer = Tracer.PROBE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What a request's candidates came to, instance by instance."""
+
+    suites: Mapping[InstanceId, tuple[SuiteId, ...]]
+    """Suites to run, the golden one among them."""
+    candidates: int
+    malformed: int
+    problems: tuple[str, ...]
+    """One line each: rows of predictions files that could not be taken, golden tests that do not apply."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What one unit of runs did."""
+
+    executed: int = 0
+    reused: int = 0
+    infrastructure: int = 0
+    """Of the executed ones, those that failed for reasons of ours."""
+
+    def __add__(self, other: Ran) -> Ran:
+        return Ran(
+            executed=self.executed + other.executed,
+            reused=self.reused + other.reused,
+            infrastructure=self.infrastructure + other.infrastructure,
+        )
+
+
+def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tuple[TaskInstance, ...]:
+    """The instances of a snapshot, or those `wanted`; `NotFound` names what is not there."""
+    found = Store(places.store).read(TaskInstance, snapshot=snapshot)
+    if not found:
+        raise NotFound(f"there is no snapshot {snapshot!r}", hint="swt import FILE --snapshot NAME makes one")
+    by_id = {instance.instance_id: instance for instance in found}
+    unknown = [name for name in wanted if name not in by_id]
+    if unknown:
+        raise NotFound(f"snapshot {snapshot} has no instance {', '.join(unknown)}", hint="see `FROM task_instance`")
+    return tuple(by_id[InstanceId(name)] for name in wanted) or tuple(by_id[name] for name in sorted(by_id))
+
+
+@task(cache_policy=NO_CACHE)
+def take_candidates(
+    places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy
+) -> Taken:
+    """Read candidates from predictions files and controls, and store them with what becomes of them."""
+    now = datetime.now(UTC)
+    read = [_read_source(source, instances, now) for source in sources]
+    store = Store(places.store)
+    by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
+    for candidate in (candidate for predictions in read for candidate in predictions.candidates):
+        by_instance[candidate.instance_id].append(candidate)
+    mirrors = Mirrors(places.mirrors)
+    intakes: dict[InstanceId, Intake] = {}
+    problems = [_line(source, problem) for source, got in zip(sources, read, strict=True) for problem in got.problems]
+    for instance in instances:
+        read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
+        try:
+            intakes[instance.instance_id] = take_in(instance, by_instance[instance.instance_id], policy, read_base)
+        except NotFound as error:
+            problems.append(f"{instance.instance_id}: {error}")
+    _store_intake(store, read, intakes.values())
+    submissions = [row for intake in intakes.values() for row in intake.submissions]
+    problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
+    return Taken(
+        suites={name: tuple(suite.suite_id for suite in intake.suites) for name, intake in intakes.items()},
+        candidates=len(submissions),
+        malformed=sum(not row.well_formed for row in submissions),
+        problems=tuple(problems),
+    )
+
+
+def _read_source(source: str, instances: tuple[TaskInstance, ...], now: datetime) -> Predictions:
+    """Candidates of one source: a control by its name, anything else a predictions file."""
+    if source == GOLDEN:
+        return Predictions(tuple(golden_candidate(instance, created_at=now) for instance in instances), ())
+    if source == NOP:
+        return Predictions(tuple(nop_candidate(instance, created_at=now) for instance in instances), ())
+    return read_predictions(Path(source), instances, created_at=now)
+
+
+def _line(source: str, problem: LineProblem) -> str:
+    return f"{Path(source).name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}"
+
+
+def _store_intake(store: Store, read: Iterable[Predictions], intakes: Iterable[Intake]) -> None:
+    """Write what came in, one file per table: a later request about the same rows replaces what they say."""
+    taken = tuple(intakes)
+    store.write([candidate for predictions in read for candidate in predictions.candidates])
+    store.write([row for intake in taken for row in intake.submissions])
+    store.write([row for intake in taken for row in intake.suites])
+    store.write([row for intake in taken for row in intake.edited])
+
+
+@task(cache_policy=NO_CACHE)
+def run_suites(
+    places: Places,
+    settings: RunSettings,
+    snapshot: str,
+    instance_id: InstanceId,
+    env_id: EnvId,
+    suite_ids: tuple[SuiteId, ...],
+    confirm: bool = False,
+) -> Ran:
+    """Every run that these suites of one instance still need; with `confirm`, their untraced repeats instead."""
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
+    (environment,) = store.read(Environment, env_id=env_id)
+    suites = store.read(Suite, suite_id=suite_ids)
+    bench = _bench(store, settings, instance, environment)
+    plan = confirmation_specs if confirm else suite_specs
+    specs = distinct(spec for suite in suites for spec in plan(bench, suite))
+    known = store.run_keys()
+    todo = [spec for spec in specs if spec.run_key not in known]
+    workshop = _workshop(places, settings, environment)
+    failed = sum(_run_once(store, workshop, spec) is RunStatus.INFRASTRUCTURE for spec in todo)
+    return Ran(executed=len(todo), reused=len(specs) - len(todo), infrastructure=failed)
+
+
+def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> RunStatus:
+    """Run and store, the run row last: a kill leaves either all of it or nothing that counts."""
+    recorded = execute(spec, workshop)
+    log = store.put_file(recorded.log) if recorded.log else ""
+    store.write_run(replace(recorded.run, log=log), recorded.cases, recorded.hits, recorded.watched)
+    return recorded.run.status
+
+
+def _bench(store: Store, settings: RunSettings, instance: TaskInstance, environment: Environment) -> Bench:
+    changed = store.read(ChangedLine, instance_key=instance.instance_key)
+    return Bench(
+        instance=instance,
+        environment=environment,
+        watches=watches(changed),
+        sandbox=sandbox_of(settings.sandbox, settings.trusted).kind,
+        limits=settings.limits,
+        runner_version=runner_version(),
+        tracer=settings.tracer,
+    )
+
+
+def _workshop(places: Places, settings: RunSettings, environment: Environment) -> Workshop:
+    return Workshop(
+        trees=Trees(Mirrors(places.mirrors), places.trees),
+        sandbox=sandbox_of(settings.sandbox, settings.trusted),
+        environment=lambda _: installed(places.cache, environment, _interpreters()),
+        scratch=places.scratch,
+        config=asdict(settings),
+    )
+
+
+@lru_cache(maxsize=1)
+def _interpreters() -> tuple[Interpreter, ...]:
+    return find_interpreters(os.environ)
+
+
+@lru_cache(maxsize=8)
+def sandbox_of(kind: SandboxKind | None, trusted: bool) -> Sandbox:
+    """The sandbox in use, picked and swept once per process."""
+    sandbox = pick(kind, trusted=trusted)
+    sandbox.sweep()
+    return sandbox
+
+
+def check_sandbox(settings: RunSettings) -> None:
+    """Fail at once, and not in every unit, where there is no sandbox for the request."""
+    sandbox_of(settings.sandbox, settings.trusted)

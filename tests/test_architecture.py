@@ -1,0 +1,93 @@
+"""The rules of the house that import-linter cannot say."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted([*ROOT.glob("flows/**/*.py"), *ROOT.glob("tasks/**/*.py")])
+OUTSIDE_NAMES = ("coverage", "prefect", "docker", "duckdb", "pandas", "pyarrow", "unidiff", "typer", "rich")
+STAGES = ("scrape", "filter", "environment", "validate", "localize", "generate", "repair", "evaluate", "coverage", "report")
+INSIDE = ROOT / "tasks" / "adapters" / "runner" / "inside"
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level modules that a file imports, at any depth of the file."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return names
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_only_flows_and_tasks_import_prefect(path: Path) -> None:
+    allowed = path.parent == ROOT / "flows" or path.name == "task.py"
+    uses = any(name.split(".")[0] == "prefect" for name in imported(path))
+    assert allowed or not uses
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if path.name == "__init__.py"], ids=relative)
+def test_init_files_hold_a_docstring_only(path: Path) -> None:
+    body = ast.parse(path.read_text()).body
+    assert len(body) == 1
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if "domain" in path.parts], ids=relative)
+def test_the_domain_uses_the_standard_library_only(path: Path) -> None:
+    tops = {name.split(".")[0] for name in imported(path) if not name.startswith("tasks.domain")}
+    assert tops <= sys.stdlib_module_names
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if "domain" in path.parts], ids=relative)
+def test_nothing_in_the_domain_looks_like_a_test(path: Path) -> None:
+    named = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+    assert not [node.name for node in named if node.name.startswith(("test_", "Test"))]
+
+
+def test_no_flow_shadows_a_package() -> None:
+    assert not {path.stem for path in (ROOT / "flows").glob("*.py")} & set(OUTSIDE_NAMES)
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if INSIDE in path.parents], ids=relative)
+def test_the_inside_of_the_runner_uses_nothing_of_ours(path: Path) -> None:
+    assert not {name for name in imported(path) if name.split(".")[0] in ("tasks", "flows")}
+
+
+@pytest.mark.parametrize("stage", [name for name in STAGES if (ROOT / "tasks" / name).is_dir()])
+def test_a_stage_imports_no_other_stage(stage: str) -> None:
+    for path in (ROOT / "tasks" / stage).rglob("*.py"):
+        others = {name.split(".")[1] for name in imported(path) if name.startswith("tasks.")} & set(STAGES)
+        assert others <= {stage}, f"{relative(path)} imports {others - {stage}}"
+
+
+def test_importing_everything_does_nothing() -> None:
+    """A fresh interpreter imports every module in an empty folder, and the folder stays empty."""
+    modules = [relative(path).removesuffix(".py").replace("/", ".") for path in SOURCES if INSIDE not in path.parents]
+    code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name.removesuffix('.__init__'))"
+    subprocess.run([sys.executable, "-c", code, *modules], check=True, cwd=ROOT, capture_output=True, timeout=120)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_no_file_is_longer_than_400_lines(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("package", sorted({path.parent for path in SOURCES}), ids=relative)
+def test_a_package_with_more_than_three_modules_has_a_readme_line_for_each(package: Path) -> None:
+    modules = [path.name for path in package.glob("*.py") if path.name != "__init__.py"]
+    if len(modules) > 3:
+        text = (package / "README.md").read_text()
+        assert not [name for name in modules if f"`{name}`" not in text]
