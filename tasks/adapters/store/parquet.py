@@ -41,9 +41,10 @@ def stored_schema(row_type: type[Any]) -> pa.Schema:
 
 def stamped(table: pa.Table, part: str) -> pa.Table:
     """`table` with the hidden column, and without descriptions: they would double the size of a small file."""
-    whole = table.append_column(PART, pa.array([part] * table.num_rows, pa.string()))
-    bare = pa.schema([field.remove_metadata() for field in whole.schema], metadata={STAMP: part.encode()})
-    return whole.cast(bare)
+    hidden = pa.array([part] * table.num_rows, pa.string())
+    fields = [field.remove_metadata() for field in table.schema] + [pa.field(PART, pa.string())]
+    schema = pa.schema(fields, metadata={STAMP: part.encode()})
+    return pa.Table.from_arrays([*table.columns, hidden], schema=schema)
 
 
 def parquet_bytes(table: pa.Table) -> bytes:

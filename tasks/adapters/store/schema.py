@@ -65,6 +65,11 @@ def _columns(row_type: Any) -> tuple[Column, ...]:
 
 def arrow_schema(row_type: type[Any]) -> pa.Schema:
     """The schema of a table, with the docstrings of the class and of its fields as `description` metadata."""
+    return _arrow_schema(cast(Hashable, row_type))
+
+
+@cache
+def _arrow_schema(row_type: Any) -> pa.Schema:
     metadata = {DESCRIPTION: inspect.cleandoc(row_type.__doc__ or "").encode()}
     return pa.schema([column.field for column in columns(row_type)], metadata=metadata)
 

@@ -7,8 +7,9 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -115,7 +116,7 @@ class Store:
     def open_file(self, sha: str) -> IO[bytes]:
         """The content of a kept file. `NotFound` where there is none with this SHA-256."""
         try:
-            return cast(IO[bytes], gzip.open(self.disk.source(file_path(sha))))
+            return BytesIO(gzip.decompress(self.disk.read(file_path(sha))))
         except FileNotFoundError:
             hint = "see `swt store check`"
             raise NotFound(f"the store has no file {sha or '(empty name)'}", hint=hint) from None

@@ -1,0 +1,131 @@
+"""Rows survive Parquet; what cannot be stored is refused by name."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from store_rows import NOON, ODD_TEXT, RUN, rows_of
+
+from tasks.adapters.store.layout import FILE_COLUMNS, LAYOUTS
+from tasks.adapters.store.schema import DESCRIPTION, arrow_schema, columns, from_arrow, to_arrow
+from tasks.adapters.store.text import MARK, storable, unstorable
+from tasks.domain.errors import BadInput, StoreError
+from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.tables import TABLES
+
+
+@pytest.mark.parametrize("row_type", TABLES, ids=lambda kind: kind.__name__)
+@given(data=st.data())
+def test_rows_come_back_from_parquet_unchanged(row_type: type[Any], data: st.DataObject) -> None:
+    rows = tuple(data.draw(st.lists(rows_of(row_type), max_size=3)))
+    file = io.BytesIO()
+    pq.write_table(to_arrow(rows, row_type), file)
+    assert from_arrow(pq.read_table(file), row_type) == rows
+
+
+@given(ODD_TEXT)
+def test_any_text_has_a_stored_form_and_comes_back(text: str) -> None:
+    stored = storable(text)
+    stored.encode("utf-8")
+    assert unstorable(stored) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "stored"),
+    [
+        ("plain", "plain"),
+        ("café 🎉", "café 🎉"),
+        (r"literal \udc80 is left alone", r"literal \udc80 is left alone"),
+        ("byte \udc80", MARK + r"byte \udc80"),
+        (r"literal \udc80, byte " + "\udc80", MARK + r"literal \u005cudc80, byte \udc80"),
+        (MARK, MARK + MARK),
+    ],
+)
+def test_stored_form(text: str, stored: str) -> None:
+    assert storable(text) == stored
+
+
+def test_every_table_has_a_layout_whose_columns_exist() -> None:
+    assert set(LAYOUTS) == set(TABLES)
+    for row_type, layout in LAYOUTS.items():
+        names = {column.name for column in columns(row_type)}
+        assert set(layout.owner) <= names
+        assert layout.folder in names | {"group"} or row_type.__name__ in ("CaseOutcome", "LineHit", "WatchedFile")
+
+
+def test_columns_that_name_kept_files_are_registered() -> None:
+    found = {kind: tuple(c.name for c in columns(kind) if "under `files/`" in c.text) for kind in TABLES}
+    assert {kind: names for kind, names in found.items() if names} == FILE_COLUMNS
+
+
+def test_docstrings_become_descriptions() -> None:
+    schema = arrow_schema(CaseOutcome)
+    assert schema.metadata[DESCRIPTION] == b"One test case in one run."
+    assert schema.field("path").metadata[DESCRIPTION] == b"Test file that holds the case."
+    assert not schema.field("run_key").nullable
+    assert schema.field("duration_s").nullable
+
+
+@pytest.mark.parametrize(
+    ("changes", "column"),
+    [
+        ({"finished_at": datetime(2026, 11, 1)}, "finished_at"),
+        ({"repo": None}, "repo"),
+        ({"cases": 2**63}, "cases"),
+        ({"status": "fine"}, "status"),
+        ({"detail": b"bytes"}, "detail"),
+    ],
+)
+def test_what_cannot_be_stored_is_named(changes: dict[str, Any], column: str) -> None:
+    with pytest.raises(BadInput, match=rf"Run\.{column} cannot be stored"):
+        to_arrow([replace(RUN, **changes)], Run)
+
+
+def test_times_are_stored_in_utc() -> None:
+    assert from_arrow(to_arrow([RUN], Run), Run)[0].finished_at.isoformat() == NOON.isoformat()
+
+
+@dataclass(frozen=True)
+class Grown:
+    name: str
+    note: str | None
+    count: int = 7
+
+
+@dataclass(frozen=True)
+class Strict:
+    name: str
+    size: int
+
+
+def test_a_missing_column_is_null_or_its_default() -> None:
+    assert from_arrow(pa.table({"name": ["a"], "unknown": [1]}), Grown) == (Grown("a", None),)
+
+
+def test_a_missing_column_that_must_be_there_is_an_error() -> None:
+    with pytest.raises(StoreError, match=r"Strict\.size is missing"):
+        from_arrow(pa.table({"name": ["a"]}), Strict)
+
+
+def test_a_value_of_a_newer_version_is_an_error() -> None:
+    table = to_arrow([RUN], Run)
+    odd = table.set_column(table.schema.get_field_index("status"), "status", pa.array(["vanished"]))
+    with pytest.raises(StoreError, match="vanished"):
+        from_arrow(odd, Run)
+
+
+def test_a_type_without_a_column_type_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Bad:
+        names: dict[str, str]
+
+    with pytest.raises(TypeError, match="no column type"):
+        columns(Bad)
