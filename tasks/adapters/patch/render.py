@@ -6,11 +6,13 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tasks.adapters.patch.model import FilePatch
 from tasks.adapters.patch.read import DEV_NULL, split_lines, to_bytes
 
 CONTEXT = 3
 REGULAR, EXECUTABLE = "100644", "100755"
+
+Opcode = tuple[str, int, int, int, int]
+"""Of difflib: what to do, and the range in the old and in the new lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,14 +33,6 @@ def render(changes: Iterable[Change]) -> str:
     Changes that change nothing are left out.
     """
     return "".join(_file(change) for change in sorted(changes, key=lambda change: to_bytes(change.path)))
-
-
-def hunk_text(file: FilePatch) -> str:
-    """The hunks of `file` as it gave them, counted anew."""
-    return "".join(
-        f"@@ -{hunk.old_start},{len(hunk.old)} +{hunk.new_start},{len(hunk.new)} @@\n" + _signed(hunk.lines)
-        for hunk in file.hunks
-    )
 
 
 def _file(change: Change) -> str:
@@ -71,14 +65,21 @@ def _body(old: list[str], new: list[str]) -> str:
     )
 
 
-def _groups(old: list[str], new: list[str]) -> Iterator[list[tuple[str, int, int, int, int]]]:
-    """Opcodes with `CONTEXT` lines around them; equal heads and tails are set aside first, which is most of a file."""
+def _groups(old: list[str], new: list[str]) -> list[list[Opcode]]:
+    """The opcodes of each hunk. Equal heads and tails are set aside first: they are most of a file."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
-    start, stop = max(head - CONTEXT, 0), min(max(tail - CONTEXT, 0), tail)
-    matcher = difflib.SequenceMatcher(None, old[start : len(old) - stop], new[start : len(new) - stop])
-    for group in matcher.get_grouped_opcodes(CONTEXT):
-        yield [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in group]
+    matcher = difflib.SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
+    groups = [
+        [(tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in group]
+        for group in matcher.get_grouped_opcodes(CONTEXT)
+    ]
+    if groups:
+        before, after = min(head, CONTEXT), min(tail, CONTEXT)
+        old_end, new_end = len(old) - tail, len(new) - tail
+        groups[0].insert(0, ("equal", head - before, head, head - before, head))
+        groups[-1].append(("equal", old_end, old_end + after, new_end, new_end + after))
+    return groups
 
 
 def _common(old: list[str], new: list[str]) -> int:
@@ -87,7 +88,7 @@ def _common(old: list[str], new: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(old), len(new)))
 
 
-def _group_lines(group: list[tuple[str, int, int, int, int]], old: list[str], new: list[str]) -> Iterator[str]:
+def _group_lines(group: list[Opcode], old: list[str], new: list[str]) -> Iterator[str]:
     for tag, old_start, old_stop, new_start, new_stop in group:
         if tag == "equal":
             yield from (" " + line for line in old[old_start:old_stop])

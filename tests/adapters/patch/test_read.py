@@ -1,0 +1,50 @@
+"""Reading diffs of any origin; the cases lie in cases/read.toml."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import unidiff
+
+from tasks.adapters.patch.model import Patch, Refused
+from tasks.adapters.patch.read import read_patch, to_bytes, to_text
+
+CASES = tomllib.loads((Path(__file__).parent / "cases" / "read.toml").read_text())["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_case(case: dict) -> None:
+    read = read_patch(case["text"])
+    if "reason" in case:
+        assert isinstance(read, Refused)
+        assert read.reason == case["reason"]
+    else:
+        assert isinstance(read, Patch)
+        assert [f"{file.status} {file.path}" for file in read.files] == case["files"]
+
+
+@pytest.mark.parametrize("name", ["git diff with a heading after the hunk header", "plain diff with timestamps"])
+def test_a_strict_reader_agrees(name: str) -> None:
+    text = next(case["text"] for case in CASES if case["name"] == name)
+    read = read_patch(text)
+    assert isinstance(read, Patch)
+    strict = unidiff.PatchSet(text)
+    assert [file.path for file in strict] == [file.path for file in read.files]
+    assert [len(hunk) for file in strict for hunk in file] == [len(h.lines) for f in read.files for h in f.hunks]
+
+
+def test_lines_of_a_fence_are_not_part_of_a_hunk() -> None:
+    read = read_patch("```diff\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,9 @@\n+a\n\n```\n- prose\n")
+    assert isinstance(read, Patch)
+    assert read.files[0].hunks[0].lines == ("+a\n",)
+
+
+@pytest.mark.parametrize("data", [b"caf\xe9\n", b"\xff\xfe\x00", "ä€😀".encode()])
+def test_undecodable_bytes_survive(data: bytes) -> None:
+    assert to_bytes(to_text(data)) == data
+
+
+def test_surrogates_that_are_no_bytes_do_not_break_reading() -> None:
+    read = read_patch("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\ud800\n")
+    assert isinstance(read, Patch)
+    assert to_bytes(read.files[0].hunks[0].lines[0]) == b"+\xed\xa0\x80\n"
