@@ -61,6 +61,7 @@ class Trees:
         with (self.cache / name).open("rb") as archive:
             os.utime(archive.fileno())
             _untar(archive.fileno(), into)
+        os.utime(into, (FIXED_MTIME, FIXED_MTIME))
 
     def _pack(self, name: str, repo: str, sha: str, bytecode: Bytecode | None) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
@@ -79,18 +80,11 @@ class Trees:
     def _pack_blobs(self, archive: Path, repo: str, sha: str) -> None:
         entries = self.mirrors.entries(repo, sha)
         blobs = self.mirrors.blobs(repo, (entry.sha for entry in entries if entry.mode != "160000"))
+        made: set[str] = set()
         with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
-            for folder in _folders(entries):
-                tar.addfile(_member(folder, 0o755, tarfile.DIRTYPE))
             for entry in entries:
+                _add_folders(tar, entry.path, made)
                 _add(tar, entry, blobs)
-
-    def _pack_compiled(self, archive: Path, repo: str, sha: str, bytecode: Bytecode) -> None:
-        tree = archive.parent / "tree"
-        self.checkout(repo, sha, tree)
-        bytecode.compile(tree)
-        with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
-            tar.add(tree, arcname=".", filter=_timeless)
 
     def _make_room(self, size: int) -> None:
         """Removes the archives that were not used for longest until `size` more bytes fit."""
@@ -134,21 +128,18 @@ def _sizes(cache: Path) -> Iterator[tuple[int, int, Path]]:
         yield stat.st_mtime_ns, stat.st_size, path
 
 
-def _folders(entries: tuple[Entry, ...]) -> list[str]:
-    """Every folder of some files, parents first."""
-    found = {parent for entry in entries for parent in _parents(entry.path)}
-    return sorted(found | {entry.path for entry in entries if entry.mode == "160000"})
-
-
-def _parents(path: str) -> Iterator[str]:
-    while "/" in path:
-        path = path.rpartition("/")[0]
-        yield path
+def _add_folders(tar: tarfile.TarFile, path: str, made: set[str]) -> None:
+    """The folders above a file, where they are new: right before their content, so that tar can set their times."""
+    for at in (at for at, char in enumerate(path) if char == "/"):
+        if path[:at] not in made:
+            made.add(path[:at])
+            tar.addfile(_member(path[:at], 0o755, tarfile.DIRTYPE))
 
 
 def _add(tar: tarfile.TarFile, entry: Entry, blobs: Iterator[bytes]) -> None:
-    """One file or link; a submodule is an empty folder, made already."""
+    """One file, or link, or the empty folder of a submodule."""
     if entry.mode == "160000":
+        tar.addfile(_member(entry.path, 0o755, tarfile.DIRTYPE))
         return
     data = next(blobs)
     if entry.mode == "120000":

@@ -1,0 +1,78 @@
+"""Mirrors of a small local repository."""
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from small_source import git
+
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.domain.errors import BadInput, InfrastructureError, NotFound
+
+REPO = "owner/name"
+
+
+def test_a_mirror_does_not_need_its_source_any_more(mirrors: Mirrors, source: Path, sha: str) -> None:
+    shutil.rmtree(source)
+    assert mirrors.path(REPO).name == "owner__name.git"
+    assert mirrors.has_commit(REPO, sha)
+    assert mirrors.read_file(REPO, sha, "pkg/mod.py") == b"VALUE = 1\n"
+    assert mirrors.read_file(REPO, sha, "pkg/ä b.py") == b"x = 2\n"
+    assert mirrors.read_file(REPO, sha, "link") == b"pkg/mod.py"
+
+
+def test_what_is_no_file_is_null(mirrors: Mirrors, sha: str) -> None:
+    assert mirrors.read_file(REPO, sha, "pkg") is None
+    assert mirrors.read_file(REPO, sha, "pkg/none.py") is None
+    assert mirrors.read_file(REPO, sha, "sub") is None
+
+
+def test_the_committer_date_is_utc(mirrors: Mirrors, sha: str) -> None:
+    assert mirrors.committed_at(REPO, sha) == datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def test_every_path_is_listed_whatever_its_bytes(mirrors: Mirrors, sha: str) -> None:
+    paths = mirrors.list_paths(REPO, sha)
+    assert len(paths) == 11
+    assert {"pkg/caf\udce9.txt", "pkg/ä b.py", "link", "sub", ".gitattributes"} <= set(paths)
+
+
+def test_adding_again_brings_what_is_new_and_loses_nothing(mirrors: Mirrors, source: Path, sha: str) -> None:
+    (source / "new").write_text("")
+    git(source, "add", "new")
+    git(source, "commit", "--quiet", "--amend", "-m", "rewritten")
+    mirrors.add(REPO, source)
+    assert mirrors.has_commit(REPO, git(source, "rev-parse", "HEAD"))
+    assert mirrors.has_commit(REPO, sha)
+
+
+def test_what_is_missing_is_named_with_the_next_step(mirrors: Mirrors) -> None:
+    with pytest.raises(NotFound, match="mirror of no/such") as missing:
+        mirrors.path("no/such")
+    assert missing.value.hint == "swt repo add no/such --git PATH"
+    for ask in (mirrors.committed_at, mirrors.list_paths):
+        with pytest.raises(NotFound, match="no commit"):
+            ask(REPO, "0" * 40)
+    with pytest.raises(NotFound, match="no commit"):
+        mirrors.read_file(REPO, "0" * 40, "pkg/mod.py")
+    assert not mirrors.has_commit(REPO, "0" * 40)
+
+
+@pytest.mark.parametrize("sha", ["--output=x", "HEAD:pkg", "HEAD~1", ""])
+def test_only_names_of_commits_are_passed_on(mirrors: Mirrors, sha: str) -> None:
+    with pytest.raises(BadInput):
+        mirrors.has_commit(REPO, sha)
+
+
+@pytest.mark.parametrize("repo", ["name", "a/b/c", "../x", "/x", "a/", "a/.."])
+def test_only_owner_and_name_are_a_repository(mirrors: Mirrors, repo: str) -> None:
+    with pytest.raises(BadInput):
+        mirrors.path(repo)
+
+
+def test_a_failed_copy_leaves_nothing(tmp_path: Path) -> None:
+    mirrors = Mirrors(tmp_path / "mirrors")
+    with pytest.raises(InfrastructureError, match="git clone"):
+        mirrors.add(REPO, tmp_path / "nowhere")
+    assert [path.name for path in mirrors.root.iterdir()] == ["gitconfig"]
