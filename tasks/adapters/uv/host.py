@@ -51,5 +51,5 @@ def host_interpreter() -> Interpreter:
 
 def installed_lock() -> str:
     """`name==version` of every installed distribution, sorted; no hashes, since files on disk have none."""
-    names = {(dist.metadata["Name"].lower(), dist.version) for dist in importlib.metadata.distributions()}
-    return "".join(f"{name}=={version}\n" for name, version in sorted(names))
+    found = importlib.metadata.distributions()
+    return "".join(sorted({f"{one.metadata['Name'].lower()}=={one.version}\n" for one in found}))

@@ -42,7 +42,7 @@ def _install_metadata(uv: Tool, plan: EnvironmentPlan, python: Path, checkout: P
     with tempfile.TemporaryDirectory(prefix="swt-wheel-") as name:
         folder = Path(name)
         uv.run(
-            *("build", "--quiet", "--wheel", "--no-sources", "--python", str(python)),
+            *("build", "--wheel", "--no-sources", "--python", str(python)),
             *(*cutoff(plan.exclude_newer), "--out-dir", str(folder / "built"), str(checkout)),
             extra_env=plan.build_env,
             hint="the project's metadata does not build at this commit: install = none in the recipe may do",

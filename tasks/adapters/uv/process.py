@@ -20,7 +20,9 @@ _NETWORK = re.compile(
 _MACHINE = re.compile(r"no space left on device|too many open files|cannot allocate memory", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b[a-z][a-z+]*://[^\s\"'`)>\]]+", re.IGNORECASE)
 _HOST_OPTION = re.compile(r"(--(?:extra-)?(?:index|index-url|default-index|find-links)[= ])\S+")
+_COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)
 FIRST_LINES = 12
+LINES_BEFORE = 4
 LINE_WIDTH = 300
 
 
@@ -85,9 +87,11 @@ def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureEr
 
 
 def first_lines(output: str) -> str:
-    """The first lines of `output` without addresses: they may hold credentials and say where packages came from."""
+    """What the tool said around its first error, without addresses: they may hold credentials and name hosts."""
     lines = [line.rstrip()[:LINE_WIDTH] for line in scrub(output).splitlines() if line.strip()]
-    return "\n".join(lines[:FIRST_LINES])
+    first = next((at for at, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
+    start = max(0, first - LINES_BEFORE)
+    return "\n".join(lines[start : start + FIRST_LINES])
 
 
 def scrub(text: str) -> str:

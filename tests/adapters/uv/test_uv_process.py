@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.uv.lock import cutoff, strip
+from tasks.adapters.uv.process import Tool, failure, first_lines, scrub
+from tasks.domain.errors import BuildFailed, InfrastructureError
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("from https://me:secret@registry.example/simple/x (404)", "from <address> (404)"),
+        ("`http://registry.example/a`, then", "`<address>`, then"),
+        ("git+ssh://git@host/x.git", "<address>"),
+        ("--index-url registry.example x", "--index-url <address> x"),
+        ("nothing to hide: a == 1.0", "nothing to hide: a == 1.0"),
+    ],
+)
+def test_addresses_are_taken_out(text: str, expected: str) -> None:
+    assert scrub(text) == expected
+
+
+def test_the_first_lines_are_few_and_short() -> None:
+    lines = first_lines("\n\n".join(["x" * 1000] * 50)).splitlines()
+    assert (len(lines), len(lines[0])) == (12, 300)
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [
+        ("error: Request failed\n  Caused by: error sending request for url (https://a/b)", InfrastructureError),
+        ("  Caused by: dns error: failed to lookup address information", InfrastructureError),
+        ("error: failed to write: No space left on device (os error 28)", InfrastructureError),
+        ("  × No solution found when resolving dependencies", BuildFailed),
+        ("error: Failed to build `x==1`: exit status 1", BuildFailed),
+    ],
+)
+def test_failures_are_told_apart(output: str, kind: type[Exception]) -> None:
+    assert type(failure("uv pip", output, "hint")) is kind
+
+
+def test_a_slow_tool_is_our_failure() -> None:
+    with pytest.raises(InfrastructureError, match="longer than"):
+        Tool(Path("/bin/sleep"), {}, 0.2).run("5")
+
+
+def test_a_missing_tool_is_our_failure(tmp_path: Path) -> None:
+    with pytest.raises(InfrastructureError, match="could not be started"):
+        Tool(tmp_path / "uv", {}, 5).run("pip")
+
+
+def test_a_tool_gets_its_surroundings_and_nothing_else() -> None:
+    assert Tool(Path("/usr/bin/env"), {"A": "1"}, 5).run("-u", "LC_CTYPE", extra_env=("B=2=3",)) == "A=1\nB=2=3\n"
+
+
+def test_the_cutoff_is_a_full_utc_timestamp() -> None:
+    moment = datetime(2024, 3, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))
+    assert cutoff(moment) == ("--exclude-newer", "2024-02-29T23:30:00Z")
+
+
+def test_before_2019_02_the_build_backend_may_be_newer() -> None:
+    assert cutoff(datetime(2018, 1, 1, tzinfo=UTC))[2:] == (
+        "--exclude-newer-package",
+        "setuptools=2019-02-06T00:00:00Z",
+    )
+
+
+def test_a_lock_loses_what_says_where_it_came_from() -> None:
+    text = "# made by x\n--index-url https://a/b\na==1 \\\n    --hash=sha256:00\n    # via b\n\nb==2\n"
+    assert strip(text) == "a==1 \\\n    --hash=sha256:00\nb==2\n"
