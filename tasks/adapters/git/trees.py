@@ -86,6 +86,13 @@ class Trees:
                 _add_folders(tar, entry.path, made)
                 _add(tar, entry, blobs)
 
+    def _pack_compiled(self, archive: Path, repo: str, sha: str, bytecode: Bytecode) -> None:
+        tree = archive.parent / "tree"
+        self.checkout(repo, sha, tree)
+        bytecode.compile(tree)
+        with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
+            tar.add(tree, arcname=".", filter=_timeless)
+
     def _make_room(self, size: int) -> None:
         """Removes the archives that were not used for longest until `size` more bytes fit."""
         archives = sorted(_sizes(self.cache), key=lambda found: found[0])
