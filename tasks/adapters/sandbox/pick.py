@@ -46,7 +46,7 @@ def pick(kind: SandboxKind | None, *, trusted: bool) -> Sandbox:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class Entry:
     """One kind, in one place: a new kind is a new entry."""
 
     kind: SandboxKind
@@ -56,7 +56,7 @@ class _Entry:
     make: Callable[[], Sandbox]
 
 
-def _asked(entry: _Entry, trusted: bool) -> Sandbox:
+def _asked(entry: Entry, trusted: bool) -> Sandbox:
     if not trusted and not entry.isolating:
         raise UsageError(
             f"the sandbox `{entry.kind}` isolates nothing, and the code to run is not trusted",
@@ -67,20 +67,20 @@ def _asked(entry: _Entry, trusted: bool) -> Sandbox:
     return entry.make()
 
 
-def _probe(entry: _Entry) -> Probe:
+def _probe(entry: Entry) -> Probe:
     why_not = entry.why_not()
     return Probe(kind=entry.kind, usable=not why_not, why_not=why_not, isolates=entry.isolates)
 
 
 ENTRIES = (
-    _Entry(
+    Entry(
         kind=SandboxKind.BUBBLEWRAP,
         isolating=True,
         isolates="network, files, processes, users; resources are watched from outside",
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,
     ),
-    _Entry(
+    Entry(
         kind=SandboxKind.PROCESS,
         isolating=False,
         isolates="nothing; resources are watched from outside",

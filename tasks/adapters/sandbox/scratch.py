@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -69,12 +68,14 @@ def keep_plain_files(outbox: Path) -> None:
 
     A report that is a link to a file of the host would be read with the flow's rights, and a pipe would block it.
     """
-    for folder, folders, files in os.walk(outbox):
-        for path in (Path(folder, name) for name in (*folders, *files)):
-            with suppress(OSError):
-                mode = path.lstat().st_mode
-                if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                    path.unlink()
+    waiting = [str(outbox)]
+    while waiting:
+        with suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif not entry.is_file(follow_symlinks=False):
+                    Path(entry).unlink(missing_ok=True)
 
 
 def sweep(base: Path) -> int:

@@ -7,12 +7,13 @@ import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
-from tasks.adapters.sandbox.pick import ENTRIES
+from tasks.adapters.sandbox.pick import ENTRIES, Entry
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.run import Limits
 
@@ -71,19 +72,31 @@ class Bench:
         return str(self.sandbox.guest(self.outbox, checkout=self.checkout, outbox=self.outbox))
 
 
-@pytest.fixture(params=ENTRIES, ids=lambda entry: str(entry.kind))
+why_not = cache(lambda entry: entry.why_not())
+"""Each kind is tried once for all tests."""
+
+KINDS = [
+    pytest.param(entry, id=str(entry.kind), marks=[getattr(pytest.mark, entry.kind)] if entry.isolating else [])
+    for entry in ENTRIES
+]
+
+
+@pytest.fixture(params=KINDS)
 def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     """Every kind of sandbox that works here."""
-    if why_not := request.param.why_not():
-        pytest.skip(f"{request.param.kind}: {why_not}")
-    return new_bench(request.param.make(), tmp_path)
+    return _bench_of(request.param, tmp_path)
 
 
-@pytest.fixture
-def isolating(bench: Bench) -> Bench:
-    if not bench.sandbox.isolates:
-        pytest.skip(f"the sandbox `{bench.sandbox.kind}` says that it isolates nothing")
-    return bench
+@pytest.fixture(params=[kind for kind in KINDS if kind.values[0].isolating])
+def isolating(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
+    """Every kind that says it isolates, and works here."""
+    return _bench_of(request.param, tmp_path)
+
+
+def _bench_of(entry: Entry, root: Path) -> Bench:
+    if reason := why_not(entry):
+        pytest.skip(f"{entry.kind}: {reason}")
+    return new_bench(entry.make(), root)
 
 
 def new_bench(sandbox: Sandbox, root: Path) -> Bench:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from tasks.adapters.sandbox.base import Mount
 from tasks.domain.errors import SandboxError
+
+PYTHON = str(Path(sys.executable).resolve())
 
 
 def test_no_network_but_a_loopback(isolating):
@@ -30,12 +34,21 @@ def test_no_network_but_a_loopback(isolating):
     assert isolating.said() == "127.0.0.1 refused\n1.1.1.1 refused\n['lo']\n"
 
 
+def test_the_network_where_it_is_asked_for(isolating):
+    with socket.create_server(("127.0.0.1", 0)) as host:
+        (isolating.checkout / "job.py").write_text(
+            f"import socket; socket.create_connection({host.getsockname()!r}, 5).close()"
+        )
+        job = replace(isolating.job(PYTHON, "-ISu", "job.py"), network=True)
+        assert isolating.sandbox.run(job).exit_code == 0, isolating.said()
+
+
 def test_nothing_else_can_be_written(isolating):
     finished = isolating.python("""
         import os, sys
         assert os.statvfs("/usr").f_flag & os.ST_RDONLY
         assert os.statvfs(sys.prefix).f_flag & os.ST_RDONLY
-        allowed = ("/usr", sys.prefix, "/proc", "/testbed", "/swt/out", "/tmp", "/home/swt", "/dev/shm")
+        allowed = ("/usr", sys.prefix, "/proc", "/testbed", "/swt/out", "/tmp", "/home/swt", "/dev/shm", "/dev/pts")
         for folder, folders, files in os.walk("/"):
             folders[:] = [name for name in folders if os.path.join(folder, name) not in allowed]
             if os.access(folder, os.W_OK):

@@ -73,13 +73,13 @@ def test_a_job_that_kills_its_process_group(bench):
 
 def test_a_killed_flow_leaves_no_process_and_sweep_the_rest(bench, alive, until):
     seconds = f"8{os.getpid()}.{len(bench.sandbox.kind)}"
-    for _ in range(3):
+    for _ in range(2):
         _run_and_kill_flow(bench, seconds, alive, until, also_supervisor=False)
         until(lambda: not alive(seconds))
     left = list((bench.root / "base").iterdir())
-    assert len(left) == 3
+    assert len(left) == 2
     sandbox = replace(bench.sandbox, base=bench.root / "base")
-    assert sandbox.sweep() == 3
+    assert sandbox.sweep() == 2
     assert sandbox.sweep() == 0
     assert not list((bench.root / "base").iterdir())
 

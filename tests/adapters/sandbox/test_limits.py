@@ -171,6 +171,21 @@ def test_disk_behind_a_removed_name(bench):
     assert finished.limit == "disk"
 
 
+def test_memory_behind_a_descriptor(bench):
+    finished = bench.python(
+        """
+        import os, time
+        kept = []
+        while True:
+            kept.append(os.memfd_create("x"))
+            os.write(kept[-1], b"x" * (4 << 20))
+            time.sleep(0.01)
+        """,
+        disk_mb=60,
+    )
+    assert finished.limit == "disk"
+
+
 def test_what_was_there_before_is_not_added(bench):
     (bench.checkout / "before").write_bytes(b"x" * (30 * MIB))
     finished = bench.python("import time; time.sleep(1.5); raise SystemExit(3)", disk_mb=20)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from collections.abc import Iterable
 from contextlib import suppress
@@ -18,20 +19,28 @@ SHARE = 20
 def used(roots: Iterable[str]) -> int:
     """Allocated bytes below the folders, hard links counted once, nothing followed."""
     total = 0
-    seen: set[tuple[int, int]] = set()
+    shared: dict[tuple[int, int], int] = {}
     waiting = list(roots)
     while waiting:
         with suppress(OSError), os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                facts = entry.stat(follow_symlinks=False)
-                if facts.st_nlink > 1 and not entry.is_dir(follow_symlinks=False):
-                    if (facts.st_dev, facts.st_ino) in seen:
-                        continue
-                    seen.add((facts.st_dev, facts.st_ino))
-                total += facts.st_blocks * BLOCK
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-    return total
+                total += _count(entry, waiting, shared)
+    return total + sum(shared.values())
+
+
+def _count(entry: os.DirEntry[str], folders: list[str], shared: dict[tuple[int, int], int]) -> int:
+    """Bytes of one entry; a folder is noted for later, a file of several names in `shared`."""
+    try:
+        facts = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0
+    size = facts.st_blocks * BLOCK
+    if stat.S_ISDIR(facts.st_mode):
+        folders.append(entry.path)
+    elif facts.st_nlink > 1:
+        shared[facts.st_dev, facts.st_ino] = size
+        return 0
+    return size
 
 
 def unlinked(pids: Iterable[int]) -> int:

@@ -1,0 +1,78 @@
+"""The same sandbox where the flow is not root: a user namespace instead of a change of user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.sandbox.bubblewrap import ORDINARY_UID
+
+ROOT = Path(__file__).resolve().parents[3]
+NOBODY = 4242
+PYTHON = "/usr/bin/python3"
+"""An interpreter that everybody may read."""
+
+FLOW = """
+import sys
+from pathlib import Path
+from tasks.adapters.sandbox.base import Job
+from tasks.adapters.sandbox.bubblewrap import Bubblewrap
+from tasks.domain.run import Limits
+root = Path(sys.argv[1])
+job = Job(argv=("sh", "-c", sys.argv[2]), checkout=root / "checkout", outbox=root / "outbox", log=root / "log",
+          limits=Limits(processes=30))
+print(Bubblewrap(base=root).run(job))
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a shell script in the sandbox as an ordinary user; what it printed."""
+    if os.geteuid() != 0:
+        pytest.skip("the whole suite runs as an ordinary user already")
+    if shutil.which("bwrap") is None or not _readable_python():
+        pytest.skip(f"needs bwrap, and Python 3.11 or newer at {PYTHON} for users who cannot read ours")
+    (tmp_path / "checkout").mkdir()
+    (tmp_path / "outbox").mkdir()
+    for path in (tmp_path, *tmp_path.iterdir()):
+        os.chown(path, NOBODY, NOBODY)
+    for path in tmp_path.parents[:2]:
+        path.chmod(path.stat().st_mode | 0o011)
+
+    def go(script: str) -> str:
+        argv = [PYTHON, "-c", FLOW, str(tmp_path), script]
+        done = subprocess.run(argv, cwd=ROOT, user=NOBODY, group=NOBODY, extra_groups=[], env={"PATH": "/usr/bin:/bin"},
+                              capture_output=True, text=True, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return (tmp_path / "log").read_text() + done.stdout
+
+    return go
+
+
+def _readable_python() -> bool:
+    code = "import sys; sys.exit(sys.version_info < (3, 11))"
+    try:
+        return subprocess.run([PYTHON, "-c", code], check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.bubblewrap
+def test_it_is_an_ordinary_user_inside(run):
+    assert run("id -u; touch here ~/there /tmp/elsewhere && echo written").startswith(f"{ORDINARY_UID}\nwritten\n")
+
+
+@pytest.mark.bubblewrap
+def test_nothing_else_is_there(run):
+    said = run("touch /x /etc/x /usr/x /dev/x 2>/dev/null; ls /home /root /work; ls /proc | grep -c '^[0-9]'")
+    assert said.startswith("/home:\nswt\n") or "swt" in said
+    assert "cannot access '/root'" in said
+
+
+@pytest.mark.bubblewrap
+def test_a_fork_bomb_ends(run):
+    assert "limit='processes'" in run("for i in $(seq 200); do sleep 20 & done; wait; sleep 20")
