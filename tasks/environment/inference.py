@@ -37,6 +37,7 @@ _REQUIREMENT_FILES = (
     "dev-requirements.txt",
     "dev_requirements.txt",
 )
+_PLAIN_FACTORS = {"py", "test", "tests"}
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 
@@ -131,7 +132,7 @@ def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...
 
 def _tox_line(line: str, read: Read) -> Requirements:
     match = _FACTOR.match(line)
-    if match and "py" not in match["factors"] and "test" not in match["factors"]:
+    if match and not _PLAIN_FACTORS & set(re.split(r"[-,{}]+", match["factors"])):
         return Requirements()
     plain = match["rest"] if match else line
     if plain.startswith(("-r", "-c")):

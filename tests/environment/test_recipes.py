@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tasks.domain.errors import BadInput
+from tasks.domain.outcome import RunnerKind
+from tasks.environment.recipes import load_book, load_recipes
+
+RECIPES = Path(__file__).parents[2] / "data" / "environments"
+GOOD = """
+repo = "owner/name"
+[defaults]
+python = "3.9"
+install = "none"
+runner = "pytest"
+exclude_newer = 2024-03-01T00:00:00Z
+env = { LANG = "C.UTF-8", A = "1" }
+[defaults.generated]
+"a/_version.py" = "version = '{version}'"
+[[version_rules]]
+path = "a.py"
+pattern = '^v = (\\d+)'
+[[versions]]
+versions = ["1.0", "1.4"]
+[[versions]]
+versions = ["1.10", "2.1"]
+python = "3.11"
+packages = ["a==1"]
+own = false
+"""
+
+
+def written(folder: Path, text: str, name: str = "owner__name.toml") -> Path:
+    path = folder / name
+    path.write_text(text)
+    return path
+
+
+def test_defaults_hold_where_a_group_says_nothing(tmp_path: Path) -> None:
+    book = load_book(written(tmp_path, GOOD))
+    (_, first), (_, second) = book.groups
+    assert (first.python, second.python) == ("3.9", "3.11")
+    assert (first.own, second.own) == (True, False)
+    assert first.runner is RunnerKind.PYTEST
+    assert first.env == ("A=1", "LANG=C.UTF-8")
+    assert first.exclude_newer == datetime(2024, 3, 1, tzinfo=UTC)
+    assert second.generated == (("a/_version.py", "version = '{version}'"),)
+
+
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [
+        ("1.0", "owner__name.toml#1.0"),
+        ("1.4", "owner__name.toml#1.0"),
+        ("2.1", "owner__name.toml#1.10"),
+        ("1.9", "owner__name.toml#1.0~1.9"),
+        ("1.12", "owner__name.toml#1.10~1.12"),
+        ("2.7", "owner__name.toml#1.10~2.7"),
+        ("2.0", None),
+        ("3.0", None),
+        ("0.9", None),
+        (None, None),
+    ],
+)
+def test_its_own_recipe_else_the_nearest_lower_of_the_series(
+    tmp_path: Path, version: str | None, name: str | None
+) -> None:
+    picked = load_book(written(tmp_path, GOOD)).pick(version)
+    assert (picked.name if picked else None) == name
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('python = "3.9"', "python = 3.9", r"versions\[1.0\].python: must be a string"),
+        ('python = "3.9"', 'python = "3.9.1"', "not a minor version"),
+        ('python = "3.9"\n', "", r"versions\[1.0\].python: is missing"),
+        ('install = "none"', 'install = "pip"', "'pip' is not one of editable, none"),
+        ('runner = "pytest"', 'runner = "nose"', "not one of pytest, unittest, django, sympy"),
+        ("2024-03-01T00:00:00Z", "2024-03-01", "full timestamp"),
+        ('packages = ["a==1"]', 'packages = "a==1"', r"versions\[1.10\].packages: must be a list"),
+        ('packages = ["a==1"]', 'pakages = ["a==1"]', r"versions\[1.10\].pakages: is not a key"),
+        ("own = false", 'own = "no"', "must be true or false"),
+        ('LANG = "C.UTF-8"', "LANG = 1", "env.LANG: must be a string"),
+        ('["1.10", "2.1"]', '["1.10", "1.0"]', "1.0 twice"),
+        ('["1.10", "2.1"]', "[]", "is empty"),
+        ("'^v = (\\d+)'", "'^v = ('", "version_rules.pattern"),
+        ('repo = "owner/name"', 'repo = "other/name"', "does not fit the name of the file"),
+        ('repo = "owner/name"', "repo = owner", "not TOML|Invalid"),
+    ],
+)
+def test_a_bad_recipe_names_its_file_and_key(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(BadInput, match=message) as caught:
+        load_book(written(tmp_path, GOOD.replace(old, new, 1)))
+    assert "owner__name.toml" in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_file_without_versions(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"at least one \[\[versions\]\]"):
+        load_book(written(tmp_path, 'repo = "owner/name"\n'))
+
+
+def test_the_recipes_that_we_ship() -> None:
+    books = load_recipes(RECIPES)
+    assert len(books) == 12
+    for book in books.values():
+        assert book.version_rules
+        for versions, recipe in book.groups:
+            assert all(book.pick(version) for version in versions)
+            assert recipe.exclude_newer < datetime(2024, 7, 1, tzinfo=UTC)
+
+
+def test_a_generated_version_file_is_python() -> None:
+    book = load_book(RECIPES / "pytest-dev__pytest.toml")
+    picked = book.pick("7.1")
+    assert picked is not None
+    ((path, text),) = picked.recipe.generated
+    names: dict[str, object] = {}
+    exec(text.replace("{version}", "7.1"), names)
+    assert path == "src/_pytest/_version.py"
+    assert (names["version"], names["version_tuple"]) == ("7.1.0", (7, 1, 0))

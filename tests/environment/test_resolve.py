@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, RepoPath, Sha
+from tasks.environment.recipes import load_recipes
+from tasks.environment.resolve import climb, plan_environment, plan_ladder, version_of
+
+HAVE = tuple(
+    Interpreter(path=Path(f"/opt/{version}/bin/python"), version=version, base_prefix=Path(f"/opt/{version}"))
+    for version in ("3.12.1", "3.11.7", "3.9.18")
+)
+DATE = datetime(2023, 1, 1, 12, tzinfo=UTC)
+RECIPE = """
+repo = "owner/name"
+[defaults]
+python = "3.9"
+install = "editable"
+runner = "pytest"
+exclude_newer = 2024-03-01T00:00:00Z
+requirements = ["missing.txt|dev.txt"]
+packages = ["Click==8.1.3"]
+drop = ["pylibmc"]
+extras = ["test"]
+build_env = { PRETEND = "{version}.0" }
+generated = { "v.py" = "{version}" }
+[[version_rules]]
+path = "v"
+pattern = '(\\d+)\\.(\\d+)'
+[[versions]]
+versions = ["1.0"]
+"""
+FILES = {
+    "dev.txt": "click==8.0\npylibmc\nblack\n",
+    "setup.cfg": "[metadata]\nname = thing\n[options]\ninstall_requires =\n    click>=8\n"
+    "[options.extras_require]\ntest = mock\n",
+    "v": "1.3.0.dev1",
+}
+
+
+def instance(version: str | None = None, repo: str = "owner/name") -> TaskInstance:
+    return TaskInstance(
+        repo=RepoName(repo),
+        instance_id=InstanceId("owner__name-1"),
+        base_commit=Sha("0" * 40),
+        patch="",
+        test_patch="",
+        problem_statement="",
+        hints_text="",
+        created_at=None,
+        version=version,
+        FAIL_TO_PASS=None,
+        PASS_TO_PASS=None,
+        environment_setup_commit=None,
+        snapshot="s",
+        instance_key=InstanceKey("k"),
+        source="t",
+    )
+
+
+@pytest.fixture
+def books(tmp_path: Path):
+    (tmp_path / "owner__name.toml").write_text(RECIPE)
+    return load_recipes(tmp_path)
+
+
+def test_the_rows_own_version_wins(books) -> None:
+    assert version_of(instance("1.0"), FILES.get, books) == "1.0"
+    assert version_of(instance(), FILES.get, books) == "1.3"
+    assert version_of(instance(), {}.get, books) is None
+    assert version_of(instance(repo="a/b"), FILES.get, books) is None
+
+
+def test_a_recipe_becomes_one_plan(books) -> None:
+    (plan,) = plan_ladder(instance(), FILES.get, books, HAVE, DATE)
+    assert plan.requirements == ("Click==8.1.3", "black", "click>=8", "mock")
+    assert plan.recipe == "owner__name.toml#1.0~1.3"
+    assert plan.project == "thing"
+    assert plan.interpreter.version == "3.9.18"
+    assert plan.build_env == ("PRETEND=1.3.0",)
+    assert plan.generated == (TextFile(path=RepoPath("v.py"), text="1.3"),)
+    assert [file.path for file in plan.project_files] == ["setup.cfg"]
+    assert plan.steps == ("editable", "compile", "generate:v.py")
+    assert plan_environment(instance(), FILES.get, books, HAVE, DATE) == plan
+
+
+def test_without_a_recipe_every_rung_is_a_plan_as_of_the_base_commit() -> None:
+    plans = plan_ladder(instance(), FILES.get, {}, HAVE, DATE)
+    assert [plan.rung for plan in plans] == ["extras", "bare"]
+    assert plans[0].requirements == ("click>=8", "mock", "pytest")
+    assert {plan.exclude_newer for plan in plans} == {DATE}
+    assert {plan.interpreter.version for plan in plans} == {"3.11.7"}
+    assert {plan.recipe for plan in plans} == {"inferred"}
+
+
+def test_a_version_that_no_recipe_covers_is_inferred(books) -> None:
+    assert plan_environment(instance("0.1"), FILES.get, books, HAVE, DATE).recipe == "inferred"
+
+
+def test_a_machine_without_the_interpreter(books) -> None:
+    with pytest.raises(NotFound, match=r"CPython 3\.9"):
+        plan_environment(instance("1.0"), FILES.get, books, HAVE[:1], DATE)
+    with pytest.raises(NotFound, match="2010-01-01"):
+        plan_ladder(instance(), FILES.get, {}, HAVE, datetime(2010, 1, 1, tzinfo=UTC))
+
+
+def plans() -> tuple[EnvironmentPlan, ...]:
+    return plan_ladder(instance(), FILES.get, {}, HAVE, DATE)
+
+
+def built() -> BuiltEnvironment:
+    return host_environment(RepoName("owner/name"))
+
+
+def test_the_first_rung_that_builds_ends_the_climb() -> None:
+    climbed = climb(instance(), plans(), lambda plan: built())
+    assert climbed.built == replace(built(), environment=climbed.built.environment)
+    assert [(one.rung, one.error) for one in climbed.attempts] == [("extras", "")]
+    assert climbed.attempts[0].env_id == climbed.built.environment.env_id
+
+
+def test_a_rung_that_fails_is_recorded() -> None:
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        if plan.rung == "extras":
+            raise BuildFailed("no solution")
+        return built()
+
+    climbed = climb(instance(), plans(), build)
+    assert [(one.rung, one.error, one.env_id is None) for one in climbed.attempts] == [
+        ("extras", "no solution", True),
+        ("bare", "", False),
+    ]
+
+
+def test_where_no_rung_builds() -> None:
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        raise BuildFailed("no")
+
+    climbed = climb(instance(), plans(), build)
+    assert climbed.built is None
+    assert len(climbed.attempts) == 2
+
+
+def test_our_own_failure_ends_the_climb_for_a_retry() -> None:
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        raise InfrastructureError("the registry is away")
+
+    with pytest.raises(InfrastructureError):
+        climb(instance(), plans(), build)
