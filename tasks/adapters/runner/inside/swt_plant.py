@@ -183,16 +183,25 @@ class _Planter(object):
         self.block(handler, "body")
 
     def _case(self, case):
-        """A case that never matches stands before a watched pattern and is the probe."""
+        """A case that never matches stands before a watched pattern and is the probe.
+
+        Names in a pattern are bound when all of it has matched: their lines run with the guard or the body.
+        """
         done, before = set(), []
-        for line in range(case.pattern.lineno, case.pattern.end_lineno + 1):
-            if self._wants(line, done):
-                wildcard = ast.copy_location(ast.MatchAs(pattern=None, name=None), case.pattern)
-                stop = ast.copy_location(ast.Pass(), case.pattern)
-                before.append(ast.match_case(pattern=wildcard, guard=_call(line, case.pattern), body=[stop]))
+        tested, bound = _pattern_lines(case.pattern)
+        for line in sorted(line for line in tested if self._wants(line, done)):
+            wildcard = ast.copy_location(ast.MatchAs(pattern=None, name=None), case.pattern)
+            stop = ast.copy_location(ast.Pass(), case.pattern)
+            before.append(ast.match_case(pattern=wildcard, guard=_call(line, case.pattern), body=[stop]))
+        late = sorted(line for line in bound if self._wants(line, done))
         if case.guard is not None:
             self._field(case, "guard", case.guard, done)
         self.block(case, "body")
+        for line in late:
+            if case.guard is not None:
+                case.guard = _around(line, case.guard)
+            else:
+                case.body.insert(0, _statement(line, case.body[0]))
         return before + [case]
 
     def _field(self, owner, name, value, done):
@@ -279,6 +288,17 @@ class _Planter(object):
         for name, value in ast.iter_fields(node):
             if name not in ("annotation", "returns") or not self._skip_annotations:
                 self._field(node, name, value, done)
+
+
+def _pattern_lines(pattern):
+    """({lines that are tested}, {lines that only bind names}) of a pattern; its first line is always tested."""
+    tested, bound = {pattern.lineno}, set()
+    for node in ast.walk(pattern):
+        if isinstance(node, (ast.MatchAs, ast.MatchStar)):
+            bound.add(node.lineno)
+        elif hasattr(node, "lineno"):
+            tested.add(node.lineno)
+    return tested, bound - tested
 
 
 def _first_evaluated(node):

@@ -56,6 +56,7 @@ class Listener(object):
         self._rootdir = None
         self._reports = []
         self._nodeid = None
+        self._again = False
         self.complaint = ""
 
     def pytest_configure(self, config):
@@ -83,12 +84,13 @@ class Listener(object):
             return
         if report.outcome == "rerun" or (report.when == "setup" and self._reports):
             self._reports = []
-        if report.outcome != "rerun":
+        self._again = report.outcome == "rerun"
+        if not self._again:
             self._reports.append(report)
 
     def finish(self, nodeid):
         """Write the row of the case under way; a case without reports was interrupted."""
-        if nodeid != self._nodeid or nodeid is None:
+        if nodeid != self._nodeid or nodeid is None or (self._again and not self._reports):
             return
         case = self._case_id(nodeid)
         verdict = verdict_of(self._reports) if self._reports else ("error", "call", "interrupted")
@@ -98,6 +100,7 @@ class Listener(object):
         self._nodeid = None
 
     def close_open_case(self):
+        self._again = False
         self.finish(self._nodeid)
 
     def _case_id(self, nodeid):

@@ -1,0 +1,105 @@
+"""The host's reader: whatever is in the file, it comes back with rows or counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tasks.adapters.runner import report as reading
+from tasks.adapters.runner.report import read_report
+from tasks.domain.names import RunKey
+
+KEY = RunKey("k")
+
+
+def case(name: str, outcome: str = "passed", **extra: Any) -> dict[str, Any]:
+    known = {"k": "case", "case": name, "path": "t.py", "qualname": name, "label": name, "phase": "call", "message": ""}
+    return {**known, "outcome": outcome, "duration": 0.5, **extra}
+
+
+def read(path: Path, *records: dict[str, Any], tail: bytes = b"") -> reading.Report:
+    target = path / "report.jsonl"
+    target.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records) + tail)
+    return read_report(target, KEY)
+
+
+def test_a_missing_report_is_an_incomplete_run(tmp_path: Path) -> None:
+    report = read_report(tmp_path / "none", KEY)
+    assert (report.completed, report.cases, report.running) == (False, (), None)
+
+
+def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
+    report = read(tmp_path, case("a"), tail=b'{"k":"case","case":"b')
+    assert [row.case_id for row in report.cases] == ["a"]
+    assert report.garbage == 1
+    assert not report.completed
+
+
+def test_the_case_under_way_becomes_a_timeout(tmp_path: Path) -> None:
+    report = read(tmp_path, {"k": "begin", "case": "a"}, case("a"), {"k": "begin", "case": "b"})
+    assert report.running == "b"
+    ended = report.with_timeout()
+    assert [(row.case_id, row.outcome, row.duration_s) for row in ended.cases] == [
+        ("a", "passed", 0.5),
+        ("b", "timeout", None),
+    ]
+    assert ended.with_timeout() == ended
+
+
+def test_of_several_outcomes_the_gravest_counts(tmp_path: Path) -> None:
+    report = read(tmp_path, case("a"), case("a", "error", phase="teardown"), case("a", "skipped"))
+    assert [(row.outcome, row.phase) for row in report.cases] == [("error", "teardown")]
+    assert report.duplicates == ("a",)
+
+
+def test_hits_of_one_context_are_one_row(tmp_path: Path) -> None:
+    hit = {"k": "hits", "path": "m.py", "case": None}
+    report = read(tmp_path, {**hit, "lines": [3, 1]}, {**hit, "lines": [2, 3]})
+    assert [(row.case_id, row.lines) for row in report.hits] == [(None, (1, 2, 3))]
+
+
+def test_surrogates_become_text(tmp_path: Path) -> None:
+    report = read(tmp_path, case("caf\udce9", message="\ud800"))
+    assert report.cases[0].case_id == "caf\\udce9"
+    assert report.cases[0].message == "\\ud800"
+
+
+def test_too_many_cases_are_counted(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(reading, "MAX_CASES", 3)
+    report = read(tmp_path, *(case(f"c{n}") for n in range(5)))
+    assert (len(report.cases), report.overflow) == (3, 2)
+
+
+def test_a_watched_file_without_probes_is_named(tmp_path: Path) -> None:
+    facts = {"k": "file", "path": "m.py", "loaded": True, "executable": [2, 1], "note": "x"}
+    report = read(tmp_path, {**facts, "probed": False})
+    assert report.unprobed == ("m.py",)
+    assert report.watched[0].executable == (1, 2)
+
+
+anything = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
+    max_leaves=8,
+)
+names = st.sampled_from(["begin", "case", "hits", "file", "end", "other"])
+fields = st.sampled_from(["case", "path", "lines", "outcome", "phase", "duration", "executable", "exit", "complaint"])
+values = st.sampled_from(["passed", "call", "a", [1, 2], 1.5]) | anything
+records = st.builds(lambda name, rest: {**rest, "k": name}, names, st.dictionaries(fields, values, max_size=8))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(records | anything, max_size=12), st.binary(max_size=30))
+def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any], tail: bytes) -> None:
+    target = tmp_path / "report.jsonl"
+    target.write_bytes(b"".join(json.dumps(item).encode() + b"\n" for item in content) + tail)
+    report = read_report(target, KEY).with_timeout()
+    assert report.running is None
+    for row in report.cases:
+        (row.case_id + row.label + row.message + row.qualname + row.path).encode("utf-8")
+        assert len(row.message) <= reading.MESSAGE_CHARS
+    assert len({row.case_id for row in report.cases}) == len(report.cases)

@@ -1,0 +1,106 @@
+"""pytest, old and new: needs a package registry to install them."""
+
+from __future__ import annotations
+
+import pytest
+from runner_projects import PYTEST, PYTEST_OUTCOMES
+
+from tasks.adapters.runner.job import RunnerJob
+from tasks.domain.names import LineNo, RepoPath
+from tasks.domain.outcome import RunnerKind
+from tasks.domain.run import Watch
+
+pytestmark = pytest.mark.network
+FILES = tuple(RepoPath(name) for name in PYTEST if name.startswith("tests/"))
+WATCH = Watch(path=RepoPath("pkg/mod.py"), lines=tuple(LineNo(line) for line in range(1, 12)))
+
+
+def job(*files: str, test_args: tuple[str, ...] = ()) -> RunnerJob:
+    return RunnerJob(
+        kind=RunnerKind.PYTEST,
+        files=tuple(RepoPath(name) for name in files) or FILES,
+        pythonpath=True,
+        watch=(WATCH,),
+        test_args=test_args,
+    )
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.11", "3.13"], indirect=True)
+def test_every_outcome_and_phase(python: str, request, libraries, project, run) -> None:
+    minor = request.node.callspec.params["python"]
+    ran = run(python, project(PYTEST), job(), libraries(minor))
+    assert ran.outcomes == PYTEST_OUTCOMES, ran.output[-2000:]
+    assert ran.report.completed
+    assert ran.report.complaint == ""
+    cases = {case.case_id: case for case in ran.report.cases}
+    assert cases["tests/test_all.py::test_params[a::b]"].qualname == "test_params"
+    assert cases["tests/test_all.py::TestClass::test_method"].qualname == "TestClass.test_method"
+    assert cases["tests/test_all.py::test_skipped"].message.endswith("why")
+    assert "assert 0 == 5" in cases["tests/test_all.py::test_failed"].message
+    assert {line for _, case, line in ran.lines if case == "tests/test_all.py::test_passed"} == {5, 6}
+
+
+@pytest.mark.parametrize("python", ["3.12"], indirect=True)
+def test_ids_are_relative_to_the_checkout_whatever_the_root_folder(python: str, libraries, project, run) -> None:
+    files = {"tests/pytest.ini": "[pytest]\n", "tests/test_a.py": "def test_x(): pass\n", "pkg/mod.py": ""}
+    ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+
+
+@pytest.mark.parametrize("python", ["3.12"], indirect=True)
+def test_workers_of_xdist_are_not_started(python: str, libraries, project, run) -> None:
+    files = {"pytest.ini": "[pytest]\naddopts = -n 2\n", "pkg/mod.py": "X = 1\n"}
+    files["tests/test_a.py"] = "import pkg.mod\ndef test_x(): assert pkg.mod.X\n"
+    ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+    assert ran.lines == {("pkg/mod.py", None, 1)}
+
+
+@pytest.mark.parametrize("python", ["3.12"], indirect=True)
+def test_a_refusal_to_start_is_a_complaint(python: str, libraries, project, run) -> None:
+    ran = run(python, project({"pkg/mod.py": ""}), job("tests/none.py"), libraries("3.12"))
+    assert ran.report.completed
+    assert ran.report.exit_code == 4
+    assert "refused to start" in ran.report.complaint
+
+
+@pytest.mark.parametrize("python", ["3.11"], indirect=True)
+def test_of_reruns_the_last_counts(python: str, libraries, project, run) -> None:
+    text = "import os\ndef test_x():\n    n = os.environ['N'] = os.environ.get('N', '') + 'x'\n    assert n == 'xx'\n"
+    ran = run(
+        python,
+        project({"tests/test_a.py": text, "pkg/mod.py": ""}),
+        job("tests/test_a.py", test_args=("--reruns", "3")),
+        libraries("3.11"),
+    )
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.13"], indirect=True)
+def test_a_failed_subtest_fails_its_case(python: str, request, libraries, project, run) -> None:
+    text = (
+        "def test_x(subtests):\n    for i in range(3):\n        with subtests.test(i=i):\n            assert i != 1\n"
+    )
+    minor = request.node.callspec.params["python"]
+    ran = run(python, project({"tests/test_a.py": text, "pkg/mod.py": ""}), job("tests/test_a.py"), libraries(minor))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "failed/call"}
+
+
+@pytest.mark.parametrize("python", ["3.12"], indirect=True)
+def test_a_plain_run_is_what_the_tests_see(python: str, libraries, project, run) -> None:
+    text = (
+        "import inspect, sys, pickle, pkg.mod\n"
+        "def test_x():\n"
+        "    assert sys.argv[0].endswith('pytest')\n"
+        "    assert not [p for p in sys.path if 'inside' in p]\n"
+        "    assert not hasattr(sys.modules['__main__'], 'start')\n"
+        "    assert inspect.getsource(pkg.mod.f) == 'def f():\\n    return 1\\n'\n"
+        "    assert pkg.mod.f.__code__.co_firstlineno == 1\n"
+        "    assert pkg.mod.f.__code__.co_names == ()\n"
+        "    assert pickle.loads(pickle.dumps(pkg.mod.f)) is pkg.mod.f\n"
+        "    assert type(pkg.mod.__loader__).__name__ == 'SourceFileLoader'\n"
+    )
+    files = {"tests/test_a.py": text, "pkg/mod.py": "def f():\n    return 1\n"}
+    ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+    assert ("pkg/mod.py", None, 1) in ran.lines

@@ -1,0 +1,118 @@
+"""unittest, on the oldest and the newest interpreters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from runner_projects import UNITTEST, UNITTEST_OUTCOMES
+
+from tasks.adapters.runner.job import RunnerJob
+from tasks.domain.names import LineNo, RepoPath
+from tasks.domain.outcome import RunnerKind, Tracer
+from tasks.domain.run import Watch
+
+VERSIONS = ["3.6", "3.9", "3.12", "3.13"]
+FILES = tuple(RepoPath(name) for name in UNITTEST if name.startswith("tests/"))
+WATCH = Watch(path=RepoPath("pkg/mod.py"), lines=tuple(LineNo(line) for line in range(1, 12)))
+
+
+def job(*files: str, tracer: Tracer = Tracer.PROBE) -> RunnerJob:
+    return RunnerJob(
+        kind=RunnerKind.UNITTEST, files=tuple(RepoPath(name) for name in files) or FILES, watch=(WATCH,), tracer=tracer
+    )
+
+
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_every_outcome_and_phase(python: str, project, run) -> None:
+    ran = run(python, project(UNITTEST), job())
+    assert ran.outcomes == UNITTEST_OUTCOMES
+    assert ran.report.completed
+    assert ran.report.complaint == ""
+    assert ran.exit_code == ran.report.exit_code == 1
+
+
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_names_and_labels_are_the_same_on_every_version(python: str, project, run) -> None:
+    ran = run(python, project(UNITTEST), job())
+    case = next(case for case in ran.report.cases if case.case_id.endswith("test_passed"))
+    assert case.label == "test_passed (tests.test_all.Plain)\nFirst line."
+    assert (case.path, case.qualname) == ("tests/test_all.py", "Plain.test_passed")
+    failed = next(case for case in ran.report.cases if case.case_id.endswith("test_failed"))
+    assert "0 != 5" in failed.message
+    error = next(case for case in ran.report.cases if case.case_id.endswith("Plain.test_error"))
+    error.message.encode("utf-8")
+    assert "KeyError" in error.message
+
+
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_lines_belong_to_cases(python: str, project, run) -> None:
+    ran = run(python, project(UNITTEST), job())
+    case = "tests.test_all.Plain."
+    assert {line for _, name, line in ran.lines if name == case + "test_passed"} == {5, 6}
+    assert {5, 7} <= {line for _, name, line in ran.lines if name == case + "test_failed"}
+    assert {line for _, name, line in ran.lines if name is None} == {1, 4}
+    assert ran.report.watched[0].loaded
+    assert ran.report.unprobed == ()
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.13"], indirect=True)
+def test_tracing_changes_no_outcome(python: str, project, run) -> None:
+    ran = run(python, project(UNITTEST), job(tracer=Tracer.NONE))
+    assert ran.outcomes == UNITTEST_OUTCOMES
+    assert ran.report.hits == ()
+
+
+@pytest.mark.parametrize("python", ["3.11"], indirect=True)
+def test_a_watched_file_that_is_not_imported(python: str, project, run) -> None:
+    checkout = project({"pkg/mod.py": "x = (\n    1)\n", "tests/test_x.py": "import unittest\n"})
+    ran = run(python, checkout, job("tests/test_x.py"))
+    facts = ran.report.watched[0]
+    assert (facts.loaded, facts.executable[0]) == (False, 1)
+    assert ran.report.completed
+
+
+HOSTILE = {
+    "os._exit": ("import os; os._exit(3)", False),
+    "sys.exit": ("import sys; sys.exit(3)", True),
+    "closed descriptors": ("import os; os.closerange(3, 2000)", True),
+    "another folder": ("import os, tempfile; os.chdir(tempfile.gettempdir())", True),
+    "patched modules": ("import json, os, time; json.dumps = os.write = os.fstat = time.time = None", True),
+    "no streams": ("import sys; sys.stdout = sys.stderr = None", True),
+    "a thread that never ends": (
+        "import threading, time; threading.Thread(target=time.sleep, args=(600,)).start()",
+        True,
+    ),
+    "much output": ("import sys\n        for i in range(20000): print('PASSED tests/x.py::ghost', i)", True),
+    "recursion": ("f = lambda: f()\n        try: f()\n        except RuntimeError: pass", True),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("python", ["3.6", "3.12"], indirect=True)
+def test_hostile_cases(python: str, name: str, project: Callable[[dict[str, str]], Path], run) -> None:
+    body, survives = HOSTILE[name]
+    text = f"import unittest\n\n\nclass A(unittest.TestCase):\n    def test_1(self):\n        {body}\n"
+    text += "\n    def test_2(self):\n        pass\n"
+    ran = run(python, project({"tests/test_h.py": text, "pkg/mod.py": ""}), job("tests/test_h.py"))
+    assert ran.report.completed is survives
+    if survives:
+        assert list(ran.outcomes) == ["tests.test_h.A.test_1", "tests.test_h.A.test_2"]
+        assert ran.outcomes["tests.test_h.A.test_2"] == "passed/call"
+    else:
+        assert ran.report.running == "tests.test_h.A.test_1"
+        assert [case.outcome for case in ran.report.with_timeout().cases] == ["timeout"]
+    assert ran.report.garbage == 0
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.12"], indirect=True)
+def test_a_forked_child_that_goes_on_with_the_suite_writes_nothing(python: str, project, run) -> None:
+    text = "import os, unittest\n\n\nclass A(unittest.TestCase):\n"
+    text += (
+        "    def test_1(self):\n        if os.fork():\n            os.wait()\n\n    def test_2(self):\n        pass\n"
+    )
+    ran = run(python, project({"tests/test_h.py": text, "pkg/mod.py": ""}), job("tests/test_h.py"))
+    assert len(ran.report.cases) == 2
+    assert ran.report.duplicates == ()
+    assert ran.report.completed
