@@ -101,6 +101,7 @@ def evaluate(
     workers: Annotated[int | None, typer.Option(min=1, help="Test processes at once.")] = None,
     coverage: Annotated[bool, typer.Option(help="Watch the changed lines.")] = True,
     confirm: Annotated[bool, typer.Option(help="Repeat would-be successes without tracing.")] = True,
+    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
 ) -> None:
     """Judge candidates by running them before and after the golden patch.
 
@@ -115,8 +116,11 @@ def evaluate(
         policy=policy,
         coverage=coverage,
         confirm=confirm,
+        trusted=trusted,
     )
     summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
+    for problem in summary.problems:
+        typer.echo(problem, err=True)
     typer.echo(summary.text)
     raise typer.Exit(summary.exit_code)
 

@@ -15,19 +15,14 @@ from prefect import flow
 from prefect.artifacts import create_table_artifact
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from flows.fan_out import FanOut, PrefectTasks, Threads
+from flows.fan_out import FanOut, PrefectTasks, Threads, Unit
 from flows.settings import Settings, settings_from
-from flows.summary import EvaluationSummary, suites_to_confirm, summarise
+from flows.summary import EvaluationSummary, Tally, suites_to_confirm, summarise
 from tasks.adapters.store.database import build_views
 from tasks.coverage.task import record_changed_lines
-from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, SandboxKind, Tracer
-from tasks.domain.places import Places
 from tasks.environment.task import prepare_environment
-from tasks.evaluate.task import Ran, RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
-
-Unit = tuple[Places, RunSettings, str, InstanceId, EnvId, tuple[SuiteId, ...]]
-"""The arguments of `run_suites` for one instance."""
+from tasks.evaluate.task import RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,22 +83,26 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     check_sandbox(run)
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines.fn(places, instances)
-    (taken,) = fan_out("candidates", take_candidates, [(places, request.candidates, instances, request.policy)])
-    names = [instance.instance_id for instance in instances if taken.suites.get(instance.instance_id)]
-    found = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])
-    environments = {name: env_id for name, env_id in zip(names, found, strict=True) if env_id}
-    units = [(places, run, request.snapshot, name, env, taken.suites[name]) for name, env in environments.items()]
-    ran = sum(fan_out("runs", run_suites, units), Ran())
+    taken = take_candidates.fn(places, request.candidates, instances, request.policy)
+    work = Tally(taken)
+    names = [name for name, suites in taken.suites.items() if suites]
+    prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])
+    environments = work.environments(names, prepared)
+    units: list[Unit] = [
+        (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in environments.items()
+    ]
+    ran = fan_out("runs", run_suites, units)
+    work.ran(units, ran)
     build_views(settings.store, settings.database, settings.sql)
     if request.confirm and request.coverage:
-        ran += _confirm(request, settings, fan_out, units)
-    return summarise(settings, request.snapshot, taken, environments, ran)
+        again = _units_to_confirm(settings, request.snapshot, units)
+        confirmed = fan_out("confirmations", run_suites, again)
+        work.ran(again, confirmed)
+        build_views(settings.store, settings.database, settings.sql)
+    return summarise(settings, request.snapshot, work)
 
 
-def _confirm(request: EvaluationRequest, settings: Settings, fan_out: FanOut, units: Sequence[Unit]) -> Ran:
-    """Run would-be successes, and a sample of the others, again without tracing: what a verdict has to survive."""
-    wanted = suites_to_confirm(settings.database, request.snapshot)
-    chosen = [(*unit[:5], tuple(sorted(wanted & set(unit[5]))), True) for unit in units if wanted & set(unit[5])]
-    ran = sum(fan_out("confirmations", run_suites, chosen), Ran())
-    build_views(settings.store, settings.database, settings.sql)
-    return ran
+def _units_to_confirm(settings: Settings, snapshot: str, units: Sequence[Unit]) -> list[Unit]:
+    """Would-be successes, and a sample of the others, run again without tracing: a verdict has to survive that."""
+    wanted = suites_to_confirm(settings.database, snapshot)
+    return [(*unit[:5], tuple(sorted(wanted & set(unit[5]))), True) for unit in units if wanted & set(unit[5])]

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from prefect import Task
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tasks.domain.errors import SwtError
+
 Result = TypeVar("Result")
+Unit = tuple[Any, ...]
+
+ATTEMPTS = 3
+PAUSE_S = 2.0
+"""Between two attempts at a unit that failed for a reason that may pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A unit that could not be done; the others are not touched by it."""
+
+    error: SwtError
 
 
 class FanOut(Protocol):
-    """Calls a stage's task once per unit and returns the results in the order of the units."""
+    """Calls a stage's task once per unit and returns what each came to, in the order of the units.
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[tuple[Any, ...]]) -> list[Result]: ...
+    Errors of ours become `Failed`; whatever else is raised is a bug and ends the flow.
+    """
+
+    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]: ...
 
 
 class Threads:
@@ -26,11 +45,10 @@ class Threads:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[tuple[Any, ...]]) -> list[Result]:
-        function: Callable[..., Result] = task.fn
+    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
         with progress_bar() as bar, ThreadPoolExecutor(self.workers) as pool:
             shown = bar.add_task(label, total=len(units))
-            futures = [pool.submit(function, *unit) for unit in units]
+            futures = [pool.submit(_attempted, task.fn, unit) for unit in units]
             try:
                 for future in as_completed(futures):
                     future.result()
@@ -42,15 +60,35 @@ class Threads:
 
 
 class PrefectTasks:
-    """One task run per unit, under the flow's own task runner."""
+    """One task run per unit, under the flow's own task runner, with the task's own retries."""
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[tuple[Any, ...]]) -> list[Result]:
+    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
         named = task.with_options(task_run_name=label)
         futures = [named.submit(*unit) for unit in units]
-        return [future.result() for future in futures]
+        return [_settled(future.result(raise_on_failure=False)) for future in futures]
+
+
+def _attempted(function: Callable[..., Result], unit: Unit) -> Result | Failed:
+    """The unit's result; an error that may pass is tried again, at most `ATTEMPTS` times in all."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return function(*unit)
+        except SwtError as error:
+            if not error.retry or attempt == ATTEMPTS - 1:
+                return Failed(error)
+            time.sleep(PAUSE_S * 2**attempt)
+    raise AssertionError("the loop always returns")
+
+
+def _settled(outcome: Any) -> Any:
+    if isinstance(outcome, SwtError):
+        return Failed(outcome)
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
 
 
 def progress_bar() -> Progress:
-    """A bar on standard error; silent where that is not a terminal."""
+    """A bar on standard error; one line at the end where that is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=Console(file=sys.stderr), transient=False)

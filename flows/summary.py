@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from flows.asking import text_table
+from flows.fan_out import Failed, Unit
 from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.domain.names import EnvId, InstanceId, SuiteId
@@ -16,57 +17,100 @@ from tasks.evaluate.task import Ran, Taken
 SAMPLE = 20
 """One in so many suites that did not succeed is repeated untraced as well."""
 
+INSTANCE = 3
+"""Place of the instance id in a unit of runs."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSummary:
     """The printed table and what decides the exit code."""
 
     text: str
+    """The rows as a table, and the facts."""
+    facts: str
+    """One line on what was done."""
     rows: Sequence[Mapping[str, Any]]
     """The rows of `table2` for the snapshot."""
     problems: tuple[str, ...]
+    """One line each: what could not be taken, prepared or run, and why."""
     ran: Ran
-    unbuilt: tuple[InstanceId, ...]
-    """Instances without an environment."""
-    instances: int
+    exit_code: int
+    """0 done, 1 done with failures of ours left, 3 nothing could run."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts what a flow does while it does it."""
+
+    taken: Taken
+    total: Ran = field(default_factory=Ran)
+    unprepared: list[str] = field(default_factory=list)
+    """One line for each instance without an environment."""
+    broken: list[str] = field(default_factory=list)
+    """One line for each unit of runs that failed as a whole."""
+
+    def environments(
+        self, names: Sequence[InstanceId], prepared: Sequence[EnvId | Failed | None]
+    ) -> dict[InstanceId, EnvId]:
+        """The environments that are there; the instances without one are remembered."""
+        ready: dict[InstanceId, EnvId] = {}
+        for name, result in zip(names, prepared, strict=True):
+            if isinstance(result, Failed):
+                self.unprepared.append(f"{name}: {result.error}")
+            elif result is None:
+                self.unprepared.append(f"{name}: no environment could be built, see environment_attempt")
+            else:
+                ready[name] = result
+        return ready
+
+    def ran(self, units: Sequence[Unit], results: Sequence[Ran | Failed]) -> None:
+        """Add what units of runs did."""
+        for unit, result in zip(units, results, strict=True):
+            if isinstance(result, Failed):
+                self.broken.append(f"{unit[INSTANCE]}: {result.error}")
+            else:
+                self.total += result
+
+    @property
+    def facts(self) -> str:
+        return (
+            f"{self.taken.candidates} candidates, {self.taken.malformed} not well-formed; {self.total.executed} runs, "
+            f"{self.total.reused} reused, {self.total.infrastructure + len(self.broken)} infrastructure failures; "
+            f"{len(self.unprepared) + self.taken.unreadable} instances that could not be prepared"
+        )
 
     @property
     def exit_code(self) -> int:
-        """0 done, 1 done with infrastructure failures left, 3 nothing could run."""
-        if self.instances and len(self.unbuilt) == self.instances:
+        failures = len(self.unprepared) + self.taken.unreadable
+        if failures and failures == len(self.taken.suites) + self.taken.unreadable:
             return 3
-        return 1 if self.ran.infrastructure or self.unbuilt else 0
+        return 1 if failures or self.broken or self.total.infrastructure else 0
 
 
 def suites_to_confirm(database: Path, snapshot: str) -> frozenset[SuiteId]:
     """Suites of candidates that any grader calls solved, and one in `SAMPLE` of the others."""
-    name = snapshot.replace("'", "''")
     answer = query(
         database,
         f"""SELECT DISTINCT submission.suite_id
             FROM verdict JOIN submission USING (candidate_id, policy)
-            WHERE verdict.snapshot = '{name}' AND submission.suite_id IS NOT NULL
+            WHERE verdict.snapshot = {_quoted(snapshot)} AND submission.suite_id IS NOT NULL
               AND (verdict.solved OR hash(submission.suite_id) % {SAMPLE} = 0)""",
     )
     return frozenset(SuiteId(value) for value in answer["suite_id"].to_pylist())
 
 
-def summarise(
-    settings: Settings, snapshot: str, taken: Taken, environments: Mapping[InstanceId, EnvId], ran: Ran
-) -> EvaluationSummary:
+def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSummary:
     """The table of the snapshot, and a line on what was done for it."""
-    name = snapshot.replace("'", "''")
-    table = query(settings.database, f"FROM table2 WHERE snapshot = '{name}'")
-    unbuilt = tuple(name for name in taken.suites if name not in environments)
-    facts = (
-        f"{taken.candidates} candidates, {taken.malformed} not well-formed; {ran.executed} runs, {ran.reused} reused, "
-        f"{ran.infrastructure} infrastructure failures; {len(unbuilt)} instances without an environment"
-    )
+    table = query(settings.database, f"FROM table2 WHERE snapshot = {_quoted(snapshot)}")
     return EvaluationSummary(
-        text=f"{text_table(table)}\n{facts}",
+        text=f"{text_table(table)}\n{work.facts}",
+        facts=work.facts,
         rows=table.to_pylist(),
-        problems=taken.problems,
-        ran=ran,
-        unbuilt=unbuilt,
-        instances=len(taken.suites),
+        problems=(*work.taken.problems, *work.unprepared, *work.broken),
+        ran=work.total,
+        exit_code=work.exit_code,
     )
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -12,7 +12,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*ROOT.glob("flows/**/*.py"), *ROOT.glob("tasks/**/*.py")])
 OUTSIDE_NAMES = ("coverage", "prefect", "docker", "duckdb", "pandas", "pyarrow", "unidiff", "typer", "rich")
-STAGES = ("scrape", "filter", "environment", "validate", "localize", "generate", "repair", "evaluate", "coverage", "report")
+STAGES = (
+    "scrape",
+    "filter",
+    "environment",
+    "validate",
+    "localize",
+    "generate",
+    "repair",
+    "evaluate",
+    "coverage",
+    "report",
+)
 INSIDE = ROOT / "tasks" / "adapters" / "runner" / "inside"
 
 

@@ -26,11 +26,12 @@ from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
+from tasks.domain.retrying import may_pass
 from tasks.environment.recipes import load_recipes
 from tasks.environment.resolve import Books, Climb, climb, plan_ladder
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5)
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
     """The environment of one instance, built unless it is there; null where no rung of the ladder could be built.
 

@@ -33,6 +33,7 @@ from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
 from tasks.domain.places import Places
+from tasks.domain.retrying import may_pass
 from tasks.domain.run import Limits, RunSpec
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
@@ -60,6 +61,8 @@ class Taken:
     """Suites to run, the golden one among them."""
     candidates: int
     malformed: int
+    unreadable: int
+    """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
     """One line each: rows of predictions files that could not be taken, golden tests that do not apply."""
 
@@ -120,6 +123,7 @@ def take_candidates(
         suites={name: tuple(suite.suite_id for suite in intake.suites) for name, intake in intakes.items()},
         candidates=len(submissions),
         malformed=sum(not row.well_formed for row in submissions),
+        unreadable=len(instances) - len(intakes),
         problems=tuple(problems),
     )
 
@@ -146,7 +150,7 @@ def _store_intake(store: Store, read: Iterable[Predictions], intakes: Iterable[I
     store.write([row for intake in taken for row in intake.edited])
 
 
-@task(cache_policy=NO_CACHE)
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def run_suites(
     places: Places,
     settings: RunSettings,

@@ -1,0 +1,65 @@
+"""All of it on the bundled project `data/demo`: no network, no container engine, no key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from flows.asking import text_table
+from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.importing import import_rows
+from flows.settings import PROJECT, Settings
+from tasks.adapters.store.database import query
+from tasks.domain.instance import TaskInstance
+from tasks.scrape.demo_history import build_mirror
+from tasks.scrape.swe_bench_rows import import_instances
+
+DEMO = PROJECT / "data" / "demo"
+SNAPSHOT = "demo"
+
+QUESTIONS = (
+    ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
+    ("How much of the changed code do its tests reach? (table3)", "table3", "snapshot = 'demo'"),
+    ("Who solves what together? (method_overlap)", "method_overlap", "snapshot = 'demo'"),
+    ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", "snapshot = 'demo'"),
+)
+"""Title, view and condition."""
+
+
+def run_demo(settings: Settings) -> str:
+    """Import the demo's snapshot, judge its recorded candidates and the controls, and print the answers."""
+    build_demo_mirror(settings)
+    print(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), file=sys.stderr)
+    predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
+    request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
+    summary = evaluate_here(request, settings)
+    for problem in summary.problems:
+        print(problem, file=sys.stderr)
+    return "\n".join([*_answers(settings.database), summary.facts, "", *_next_steps(settings)])
+
+
+def build_demo_mirror(settings: Settings) -> Path:
+    """The demo project's history as a mirror, made from text unless it is there."""
+    (repo,) = {row.repo for row in _demo_instances()}
+    mirror = settings.places.mirrors / f"{repo.replace('/', '__')}.git"
+    return mirror if mirror.exists() else build_mirror(DEMO, mirror)
+
+
+def _demo_instances() -> tuple[TaskInstance, ...]:
+    return import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances
+
+
+def _answers(database: Path) -> Iterator[str]:
+    for title, view, condition in QUESTIONS:
+        yield title
+        yield text_table(query(database, f"FROM {view} WHERE {condition}"))
+
+
+def _next_steps(settings: Settings) -> Iterator[str]:
+    yield "Where to look next"
+    yield "  swt query                     every question that has a name"
+    yield "  swt query \"SELECT instance_id, method, grader, solved, reason FROM verdict WHERE snapshot = 'demo'\""
+    yield f'  duckdb -readonly {settings.database} "FROM table2"'
+    yield "  swt evaluate PREDICTIONS --snapshot demo      judge your own"
+    yield "  data/demo/README.md           what each instance and candidate of the demo is there for"

@@ -1,0 +1,154 @@
+"""The evaluation from end to end, on the bundled project."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flows.demo import DEMO, SNAPSHOT
+from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.settings import PROJECT, Settings
+from flows.summary import EvaluationSummary
+from tasks.adapters.store.database import query
+from tasks.domain.outcome import Policy
+
+STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
+"""Instances of the demo whose tests have one outcome."""
+INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in STEADY)
+PREDICTIONS = tuple(sorted(str(path) for path in DEMO.glob("predictions.*.jsonl")))
+
+ROWS = """
+    SELECT r.instance_id, r.suite_kind, r.suite_id, r.code_state, r.files, r.tracer, r.status, r.cases,
+           o.case_id, o.outcome, o.phase
+    FROM run AS r LEFT JOIN case_outcome AS o USING (run_key) ORDER BY ALL
+"""
+"""What a run says, without times and without what a candidate left to chance."""
+
+
+def judge(
+    settings: Settings, *candidates: str, instances: tuple[str, ...] = INSTANCES, **more: Any
+) -> EvaluationSummary:
+    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, trusted=True, **more)
+    return evaluate_here(request, settings)
+
+
+def rows(settings: Settings, sql: str) -> list[dict[str, Any]]:
+    return query(settings.database, sql).to_pylist()
+
+
+def expected() -> list[dict[str, Any]]:
+    """What the demo says of its own candidates, where no coin decides."""
+    lines = (PROJECT / "tests" / "demo" / "candidates.jsonl").read_text().splitlines()
+    return [row for row in map(json.loads, lines) if row["solved"] is not None and row["instance_id"] in INSTANCES]
+
+
+def test_golden_solves_every_sound_instance_and_nop_none(settings: Settings) -> None:
+    judge(settings, "golden", "nop")
+    found = rows(settings, "SELECT method, count(*) FILTER (solved) AS solved, count(*) AS n FROM paper GROUP BY ALL")
+    assert {row["method"]: (row["solved"], row["n"]) for row in found} == {"golden": (8, 8), "nop": (0, 8)}
+
+
+def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings: Settings) -> None:
+    judge(settings, *PREDICTIONS)
+    found = rows(settings, "SELECT instance_id, method, well_formed, solved FROM paper WHERE policy = 'tests-only'")
+    verdicts = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in found}
+    stated = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in expected()}
+    assert {key: verdicts[key] for key in stated} == stated
+
+
+def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
+    first = judge(settings, "golden", *PREDICTIONS)
+    again = judge(settings, "golden", *PREDICTIONS)
+    assert first.ran.executed > 0
+    assert (again.ran.executed, again.ran.infrastructure) == (0, 0)
+    assert again.rows == first.rows
+
+
+def test_a_candidate_equal_to_the_golden_tests_costs_nothing(settings: Settings, tmp_path: Path) -> None:
+    instance = json.loads((DEMO / "instances.jsonl").read_text().splitlines()[0])
+    copy = {"instance_id": instance["instance_id"], "model_name_or_path": "copy", "model_patch": instance["test_patch"]}
+    file = tmp_path / "copy.jsonl"
+    file.write_text(json.dumps(copy))
+    judge(settings, "golden", instances=INSTANCES[:1])
+    assert judge(settings, str(file), instances=INSTANCES[:1]).ran.executed == 0
+
+
+def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
+    judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY)
+    judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED)
+    found = rows(settings, "SELECT policy, count(*) AS n FROM submission GROUP BY policy")
+    counts = {row["policy"]: row["n"] for row in found}
+    assert counts["tests-only"] == counts["as-submitted"]
+
+
+def test_a_changed_grader_rescores_everything_without_a_run(settings: Settings, tmp_path: Path) -> None:
+    judge(settings, "golden", *PREDICTIONS)
+    before = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
+    sql = tmp_path / "sql"
+    _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.fail_to_pass"))
+    from tasks.adapters.store.database import build_views
+
+    build_views(settings.store, settings.database, sql)
+    after = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
+    assert after[0]["n"] > before[0]["n"]
+
+
+def _copy_sql(into: Path, change: Any) -> None:
+    for path in (PROJECT / "sql").rglob("*.sql"):
+        target = into / path.relative_to(PROJECT / "sql")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text()
+        target.write_text(change(text) if path.name == "paper.sql" else text)
+
+
+@pytest.mark.slow
+def test_killed_five_times_it_ends_with_the_rows_of_an_undisturbed_run(
+    settings: Settings, fresh_copy: Settings
+) -> None:
+    judge(settings, "golden", *PREDICTIONS, confirm=False)
+    whole = rows(settings, ROWS)
+    chance = random.Random(20)
+    for _ in range(5):
+        _start_and_kill(fresh_copy, after=chance.uniform(2.0, 6.0))
+    judge(fresh_copy, "golden", *PREDICTIONS, confirm=False)
+    assert rows(fresh_copy, ROWS) == whole
+    assert rows(fresh_copy, "FROM audit_two_settled_runs") == []
+
+
+def _start_and_kill(settings: Settings, *, after: float) -> None:
+    """Evaluate in a process of its own, and kill it without warning."""
+    code = (
+        "import os, sys; from pathlib import Path; from flows.settings import settings_from; "
+        "from flows.evaluation import *; "
+        "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
+        f"instances={INSTANCES!r}, trusted=True, confirm=False); "
+        "from dataclasses import replace; from tasks.domain.run import Limits; "
+        f"evaluate_here(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
+    )
+    environ = dict(os.environ) | {
+        "SWT_STORE": settings.store,
+        "SWT_CACHE": str(settings.cache),
+        "SWT_DATABASE": str(settings.database),
+        "SWT_SANDBOX": str(settings.sandbox),
+        "SWT_WORKERS": str(settings.workers),
+    }
+    argv = [sys.executable, "-c", code, SNAPSHOT, "golden", *PREDICTIONS]
+    process = subprocess.Popen(argv, env=environ, cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(after)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _limits(settings: Settings) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return asdict(settings.limits)
