@@ -17,11 +17,16 @@ from tasks.domain.instance import TaskInstance
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
-INSTANCES = {row.instance_id: row for row in import_instances(DEMO / "instances.jsonl", snapshot="demo").instances}
+INSTANCES = {str(row.instance_id): row for row in import_instances(DEMO / "instances.jsonl", snapshot="demo").instances}
 CANDIDATES = [json.loads(line) for line in Path(__file__).with_name("candidates.jsonl").read_text().splitlines()]
 FLAKY, BROKEN = "rolling-swt-bench__larder-17", "rolling-swt-bench__larder-18"
 ONLY_TESTS = ("--include=tests/test_*",)
-RUNGS = {"exact": (), "recount": ("--recount",), "reduced-context": ("-C1",)}
+RUNGS = {
+    "exact": (),
+    "recount": ("--recount",),
+    "reduced-context": ("-C1",),
+    "fuzzy": ("--ignore-whitespace",),
+}
 
 
 @dataclass(frozen=True)

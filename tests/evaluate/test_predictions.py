@@ -111,7 +111,7 @@ def test_long_line_is_a_problem_and_the_next_ones_are_read(tmp_path: Path) -> No
     assert [(problem.line, problem.what) for problem in result.problems] == [(1, "the line is longer than 1,000 bytes")]
 
 
-ROWS = [
+ROWS: list[dict[str, str | None]] = [
     {"instance_id": "acme__box-1", "model_name_or_path": "m", "model_patch": "one"},
     {"instance_id": "acme__box-2", "model_name_or_path": "m", "model_patch": None},
 ]
