@@ -103,17 +103,18 @@ RUNGS: tuple[tuple[str, Rung], ...] = (
 
 
 def infer(read: Read) -> tuple[Project, tuple[Proposal, ...]]:
-    """The project and a proposal for each rung that found something; `bare` is always there.
+    """The project and a proposal for each rung that found something that no rung before it did.
 
-    Every proposal holds the project's own dependencies and pytest.
+    Every proposal holds the project's own dependencies and pytest; there is always one.
     """
     project = read_project(read, READERS)
-    proposals = []
+    proposals: dict[Requirements, Proposal] = {}
     for name, rung in RUNGS:
         found = rung(project, read)
         if found.lines or name == "bare":
-            proposals.append(Proposal(name, _complete(project, found)))
-    return project, tuple(proposals)
+            complete = _complete(project, found)
+            proposals.setdefault(complete, Proposal(name, complete))
+    return project, tuple(proposals.values())
 
 
 def _complete(project: Project, found: Requirements) -> Requirements:

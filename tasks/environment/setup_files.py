@@ -135,6 +135,12 @@ def _value(node: ast.expr, names: Mapping[str, ast.expr], depth: int = 0) -> Any
             return {key: _value(value, names, deeper) for key, value in pairs if isinstance(key, str)}
         case ast.BinOp(left=left, op=ast.Add(), right=right):
             return _add(_value(left, names, deeper), _value(right, names, deeper))
+        case ast.BinOp(left=left, op=ast.Mod(), right=right):
+            return _percent(_value(left, names, deeper), _value(right, names, deeper))
+        case ast.JoinedStr(values=parts):
+            return _joined([_value(part, names, deeper) for part in parts])
+        case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
+            return _value(inner, names, deeper)
         case ast.Call(func=ast.Name(id="dict"), keywords=words):
             return {word.arg: _value(word.value, names, deeper) for word in words if word.arg}
         case _:
@@ -147,3 +153,18 @@ def _add(left: Any, right: Any) -> Any:
     if isinstance(left, list) or isinstance(right, list):
         return [*(left if isinstance(left, list) else []), *(right if isinstance(right, list) else [])]
     return _UNKNOWN
+
+
+def _percent(left: Any, right: Any) -> Any:
+    """`"a>=%s" % version`."""
+    values = tuple(right) if isinstance(right, list) else (right,)
+    if not isinstance(left, str) or _UNKNOWN in values:
+        return _UNKNOWN
+    try:
+        return left % values
+    except (TypeError, ValueError):
+        return _UNKNOWN
+
+
+def _joined(parts: list[Any]) -> Any:
+    return "".join(parts) if all(isinstance(part, str) for part in parts) else _UNKNOWN

@@ -107,12 +107,11 @@ def test_a_file_without_versions(tmp_path: Path) -> None:
 
 def test_the_recipes_that_we_ship() -> None:
     books = load_recipes(RECIPES)
-    assert len(books) == 12
+    assert len(books) >= 12
     for book in books.values():
-        assert book.version_rules
         for versions, recipe in book.groups:
             assert all(book.pick(version) for version in versions)
-            assert recipe.exclude_newer < datetime(2024, 7, 1, tzinfo=UTC)
+            assert recipe.exclude_newer < datetime(2025, 1, 1, tzinfo=UTC) or recipe.install == "host"
 
 
 def test_a_generated_version_file_is_python() -> None:
