@@ -181,10 +181,13 @@ def test_cpu_of_grandchildren_counts(bench):
                 os.wait()
             os._exit(0)
         os.wait()
+        done, tell = os.pipe()
         if os.fork() == 0:
             burn()  # nobody waits for this one
+            os.write(tell, b"x")
             time.sleep(60)
-        time.sleep(1.5)
+        os.read(done, 1)
+        time.sleep(0.7)
     """)
     assert finished.cpu_s is not None
     assert 0.5 < finished.cpu_s < 2.0
@@ -194,14 +197,18 @@ def test_cpu_of_killed_processes_counts(bench):
     finished = bench.python(
         """
         import os, time
-        os.fork()
+        parent = os.fork()
         while time.process_time() < 0.3:
             pass
-        time.sleep(60)
+        if parent:
+            time.sleep(0.2)
+            os.waitid(os.P_PID, parent, os.WEXITED | os.WNOWAIT)
+            kept = b"x" * (400 << 20)
+            time.sleep(20)
         """,
-        wall_s=2.5,
+        memory_mb=200,
     )
-    assert finished.timed_out
+    assert finished.limit == "memory"
     assert finished.cpu_s is not None
     assert 0.5 < finished.cpu_s < 1.5
 
