@@ -44,7 +44,7 @@ def test_every_outcome_and_phase(python: str, request, libraries, project, run) 
 def test_ids_are_relative_to_the_checkout_whatever_the_root_folder(python: str, libraries, project, run) -> None:
     files = {"tests/pytest.ini": "[pytest]\n", "tests/test_a.py": "def test_x(): pass\n", "pkg/mod.py": ""}
     ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
-    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
 
 
 @pytest.mark.parametrize("python", ["3.12"], indirect=True)
@@ -52,7 +52,7 @@ def test_workers_of_xdist_are_not_started(python: str, libraries, project, run) 
     files = {"pytest.ini": "[pytest]\naddopts = -n 2\n", "pkg/mod.py": "X = 1\n"}
     files["tests/test_a.py"] = "import pkg.mod\ndef test_x(): assert pkg.mod.X\n"
     ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
-    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
     assert ran.lines == {("pkg/mod.py", None, 1)}
 
 
@@ -73,7 +73,7 @@ def test_of_reruns_the_last_counts(python: str, libraries, project, run) -> None
         job("tests/test_a.py", test_args=("--reruns", "3")),
         libraries("3.11"),
     )
-    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
 
 
 @pytest.mark.parametrize("python", ["3.6", "3.13"], indirect=True)
@@ -104,3 +104,20 @@ def test_a_plain_run_is_what_the_tests_see(python: str, libraries, project, run)
     ran = run(python, project(files), job("tests/test_a.py"), libraries("3.12"))
     assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
     assert ("pkg/mod.py", None, 1) in ran.lines
+
+
+@pytest.mark.parametrize("python", ["3.12"], indirect=True)
+def test_a_file_that_pytest_rewrites_keeps_its_rewriting_and_is_named_as_unprobed(
+    python: str, libraries, project, run
+) -> None:
+    files = {"conftest.py": "pytest_plugins = ['plug']\n", "pkg/mod.py": ""}
+    files["plug.py"] = "def check(x):\n    assert x == 1\n"
+    files["tests/test_a.py"] = "import plug\ndef test_x():\n    plug.check(2)\n"
+    watch = Watch(path=RepoPath("plug.py"), lines=(LineNo(1), LineNo(2)))
+    job = RunnerJob(
+        kind=RunnerKind.PYTEST, files=(RepoPath("tests/test_a.py"),), pythonpath=True, watch=(watch,), seed=None
+    )
+    ran = run(python, project(files), job, libraries("3.12"))
+    assert "assert 2 == 1" in ran.report.cases[0].message
+    assert ran.report.unprobed == ("plug.py",)
+    assert [(facts.loaded, facts.executable) for facts in ran.report.watched] == [(True, (1, 2))]

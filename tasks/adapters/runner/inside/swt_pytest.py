@@ -75,6 +75,8 @@ class Listener(object):
         self._recorder.case(case, path, qualname_of(case), case, row, None)
 
     def pytest_runtest_logstart(self, nodeid):
+        if nodeid == self._nodeid and self._again:
+            return
         self.close_open_case()
         self._nodeid, self._reports = nodeid, []
         self._recorder.begin(self._case_id(nodeid))
