@@ -47,7 +47,10 @@ def query(database: Path, sql: str) -> pa.Table:
     """The answer to one statement, which cannot write. `NotFound` without a database, `BadInput` for bad SQL."""
     if not database.exists():
         raise NotFound(f"there is no {database}", hint="build it with `swt store views`")
-    return steadily(lambda: _query(database, sql))
+    try:
+        return steadily(lambda: _query(database, sql))
+    except duckdb.Error as error:
+        raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
 
 
 def table_views(url: str) -> tuple[str, ...]:
@@ -59,14 +62,26 @@ def _write(path: Path, url: str, questions: tuple[Question, ...]) -> None:
     path.unlink(missing_ok=True)
     with connected() as connection:
         _reach(connection, url)
+        _empty_tables(connection)
         connection.execute(f"ATTACH {literal(str(path))} AS warehouse (STORAGE_VERSION '{FORMAT}')")
         connection.execute("USE warehouse")
-        for statement in table_views(url):
-            connection.execute(statement)
+        connection.execute("BEGIN")
+        for row_type in TABLES:
+            connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
         for question in questions:
             _define(connection, question)
+        for statement in table_views(url):
+            connection.execute(statement)
+        connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
+
+
+def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Tables to define `sql/` against without opening a file each time; the views over files replace them."""
+    for row_type in TABLES:
+        connection.register("no_rows", arrow_schema(row_type).empty_table())
+        connection.execute(f"CREATE TABLE memory.main.{table_name(row_type)} AS FROM no_rows")
 
 
 def _define(connection: duckdb.DuckDBPyConnection, question: Question) -> None:
@@ -103,9 +118,6 @@ def _reach(connection: duckdb.DuckDBPyConnection, url: str) -> None:
 
 
 def _query(database: Path, sql: str) -> pa.Table:
-    try:
-        with connected(database) as connection:
-            answer = connection.sql(sql)
-            return pa.table({}) if answer is None else answer.to_arrow_table()
-    except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
-        raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
+    with connected(database) as connection:
+        answer = connection.sql(sql)
+        return pa.table({}) if answer is None else answer.to_arrow_table()

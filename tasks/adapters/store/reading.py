@@ -48,13 +48,15 @@ def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) 
 def steadily(ask: Callable[[], Answer], *, on_torn: Callable[[], object] | None = None) -> Answer:
     """`ask()`, again where a file went away between listing and opening it, or after torn files were moved aside.
 
-    `StoreError` with DuckDB's words where that does not help.
+    `StoreError` with DuckDB's words where that does not help. Errors that are not about a file pass through.
     """
     for left in reversed(range(ATTEMPTS)):
         try:
             return ask()
-        except (duckdb.IOException, duckdb.InvalidInputException, FileNotFoundError, pa.ArrowException) as error:
-            if not left or not _is_about_a_file(error):
+        except (duckdb.Error, FileNotFoundError, pa.ArrowException) as error:
+            if not _is_about_a_file(error):
+                raise
+            if not left:
                 hint = "`swt store check` says what is wrong"
                 raise StoreError(f"the store cannot be read: {error}", hint=hint) from error
             if on_torn and not _is_gone(error):

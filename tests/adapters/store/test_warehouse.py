@@ -25,9 +25,7 @@ def snapshot(name: str, instances: int = 1) -> Snapshot:
 
 def changed(key: str, *lines: int) -> list[ChangedLine]:
     path = RepoPath("a.py")
-    return [
-        ChangedLine(instance_key=InstanceKey(key), path=path, side=CodeState.AFTER, line=LineNo(n)) for n in lines
-    ]
+    return [ChangedLine(instance_key=InstanceKey(key), path=path, side=CodeState.AFTER, line=LineNo(n)) for n in lines]
 
 
 def test_a_run_comes_back_with_its_facts(store: Store) -> None:
