@@ -6,8 +6,13 @@ import ast
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 _FIXTURES = ("fixture", "yield_fixture")
+CLASS_SETUP = (
+    *("setUp", "tearDown", "setUpClass", "tearDownClass", "setUpTestData", "asyncSetUp", "asyncTearDown", "__init__"),
+    *("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown"),
+)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -16,7 +21,7 @@ def is_case(name: str) -> bool:
     return name.startswith("test") or name == "runTest"
 
 
-@dataclass(slots=True)
+@dataclass
 class Scope:
     """The definitions of a module or class; later ones replace earlier ones of the same name, as in Python."""
 
@@ -25,15 +30,22 @@ class Scope:
     rest: list[ast.stmt] = field(default_factory=list)
     """Statements that define neither, without the docstring."""
 
-    @property
+    @cached_property
     def fixtures(self) -> dict[str, Function]:
         """By the name under which tests ask for them."""
         return {_fixture_name(function): function for function in self.functions.values() if _is_fixture(function)}
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Class(Scope):
     node: ast.ClassDef
+
+    @cached_property
+    def setup(self) -> list[str]:
+        """What the class says beyond its methods, and its set-up methods."""
+        said = (*self.node.decorator_list, *self.node.bases, *self.node.keywords, *self.rest)
+        own = [function for name, function in sorted(self.functions.items()) if name in CLASS_SETUP]
+        return [dump(node) for node in (*said, *own)]
 
 
 class Module(Scope):

@@ -32,10 +32,6 @@ from tasks.evaluate.definitions import (
     use_fixtures,
 )
 
-CLASS_SETUP = (
-    *("setUp", "tearDown", "setUpClass", "tearDownClass", "setUpTestData", "asyncSetUp", "asyncTearDown", "__init__"),
-    *("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown"),
-)
 MODULE_SETUP = (
     *("setUpModule", "tearDownModule", "setup_module", "teardown_module", "setup_function", "teardown_function"),
     *("load_tests", "pytest_generate_tests"),
@@ -98,7 +94,7 @@ def _edits(old: Module, new: Module) -> tuple[Edit, ...]:
     module_differs = _module_setup(old) != _module_setup(new)
     reasons: tuple[tuple[str, Callable[[Case, Case], bool]], ...] = (
         ("source", lambda a, b: dump(a.function) != dump(b.function)),
-        ("class", lambda a, b: _class_setup(a) != _class_setup(b)),
+        ("class", lambda a, b: [cls.setup for cls in a.owner] != [cls.setup for cls in b.owner]),
         ("fixture", lambda a, b: _fixtures_used(a, old) != _fixtures_used(b, new)),
         ("module", lambda _a, _b: module_differs),
     )
@@ -114,15 +110,6 @@ def _module_setup(module: Module) -> list[str]:
     """What runs for every case of a module."""
     marks = [dump(statement) for statement in module.rest if assigns(statement, "pytestmark")]
     return marks + [dump(function) for name, function in sorted(module.functions.items()) if name in MODULE_SETUP]
-
-
-def _class_setup(case: Case) -> list[list[str]]:
-    """What a class and its bases say beyond their methods, and their set-up methods."""
-    return [
-        [dump(node) for node in (*cls.node.decorator_list, *cls.node.bases, *cls.node.keywords, *cls.rest)]
-        + [dump(function) for name, function in sorted(cls.functions.items()) if name in CLASS_SETUP]
-        for cls in case.owner
-    ]
 
 
 def _fixtures_used(case: Case, module: Module) -> dict[str, str]:
