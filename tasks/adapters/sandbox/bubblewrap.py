@@ -42,8 +42,8 @@ SHM_BYTES = 64 << 20
 OWN_TASKS = 2
 """bwrap outside and bwrap as init inside."""
 
-NPROC_SLACK = 64
-"""So far above the limit does the kernel refuse to fork: the supervisor names the limit first."""
+NPROC_SLACK = 1000
+"""So far above the limit the kernel refuses to fork: by then the supervisor has mostly named the limit itself."""
 
 
 @dataclass(frozen=True, slots=True)

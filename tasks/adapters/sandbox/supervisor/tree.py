@@ -57,14 +57,14 @@ def everyone() -> list[Member]:
 
 
 def descendants(root: int) -> list[Member]:
-    """Living processes below `root`, itself excluded, parents before their children; zombies left out."""
+    """Processes below `root`, itself excluded, parents before their children; the uncollected dead still count."""
     children: dict[int, list[Member]] = defaultdict(list)
     for process in everyone():
         children[process.parent].append(process)
     found = list(children[root])
     for process in found:
         found.extend(children[process.pid])
-    return [process for process in found if process.state != "Z"]
+    return found
 
 
 def memory(processes: Iterable[Member], limit: int) -> int:
