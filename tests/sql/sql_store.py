@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from tasks.adapters.store.questions import Question, named_queries
 from tasks.adapters.store.schema import arrow_schema
 from tasks.domain.tables import TABLES, table_name
 
@@ -24,31 +22,10 @@ Cells = Mapping[str, str]
 """Case id → outcome. A case id that ends in `.py` is a module that cannot be collected."""
 
 
-@dataclass(frozen=True, slots=True)
-class SqlFile:
-    path: Path
-    text: str
-    needs: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        return self.path.stem
-
-
 @cache
-def sql_files() -> tuple[SqlFile, ...]:
+def questions() -> tuple[Question, ...]:
     """Every file of sql/, each after what it needs."""
-    files = {path.stem: _read(path) for path in sorted(SQL.rglob("*.sql"))}
-    tables = {table_name(row_type) for row_type in TABLES}
-    graph = {name: set(file.needs) - tables for name, file in files.items()}
-    return tuple(files[name] for name in TopologicalSorter(graph).static_order())
-
-
-def _read(path: Path) -> SqlFile:
-    text = path.read_text()
-    needs = re.search(r"^-- needs:(.*)$", text, re.MULTILINE)
-    assert needs, f"{path} has no `-- needs:` line"
-    return SqlFile(path, text, tuple(name.strip() for name in needs[1].split(",") if name.strip()))
+    return named_queries(SQL)
 
 
 class SqlStore:
@@ -61,8 +38,9 @@ class SqlStore:
             self.con.register("empty", schema.empty_table())
             self.con.execute(f"CREATE TABLE {name} AS FROM empty")
             self.con.unregister("empty")
-        for file in sql_files():
-            self.con.execute(file.text)
+        for question in questions():
+            for statement in question.statements:
+                self.con.execute(statement)
 
     def clear(self) -> None:
         for name in self.schemas:
@@ -109,6 +87,7 @@ class SqlStore:
         suite_id = f"{instance}-{name}"
         base = sorted(base_files)
         kind = "golden" if name == "golden" else "candidate"
+        self.con.execute("DELETE FROM suite WHERE suite_id = ?", [suite_id])
         self.add(
             "suite",
             suite_id=suite_id,
@@ -119,9 +98,7 @@ class SqlStore:
             base_files_key=files_key(instance, base),
         )
         for qualname in edited:
-            self.add(
-                "edited_definition", suite_id=suite_id, instance_key=instance, path="test_a.py", qualname=qualname
-            )
+            self.add("edited_definition", suite_id=suite_id, instance_key=instance, path="test_a.py", qualname=qualname)
         return suite_id
 
     def candidate(
@@ -135,7 +112,7 @@ class SqlStore:
         policy: str = "tests-only",
         **more: Any,
     ) -> str:
-        """A candidate `<instance>-<method>[-sample]` and its submission: of `suite`, or not well-formed for `reason`."""
+        """A candidate `<instance>-<method>[-sample]` and its submission; without a suite it is not well-formed."""
         candidate_id = f"{instance}-{method}" + (f"-{more['sample']}" if more.get("sample") else "")
         known = {"snapshot": snapshot, "instance_id": instance, "instance_key": instance}
         self.add("candidate", candidate_id=candidate_id, method=method, **known, **more)
@@ -227,7 +204,9 @@ class SqlStore:
         no row."""
         sample = f"-{more['sample']}" if more.get("sample") else ""
         suite = self.suite(instance, method + sample, base_files=base, edited=edited)
-        columns = [dict(zip(cells, column, strict=True)) for column in zip(*map(str.split, cells.values()), strict=True)]
+        columns = [
+            dict(zip(cells, column, strict=True)) for column in zip(*map(str.split, cells.values()), strict=True)
+        ]
         for (ref, state), column in zip(
             ((None, "before"), (None, "after"), (suite, "before"), (suite, "after")),
             columns or [{}] * 4,

@@ -1,0 +1,41 @@
+"""The files of sql/ as files: named, described, listed; and audits that find what they are for."""
+
+from __future__ import annotations
+
+import re
+
+from sql_store import SQL, SqlStore, questions
+
+
+def test_the_readme_lists_every_file() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", (SQL / "README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(question.name for question in questions())
+
+
+def test_every_file_says_what_it_answers() -> None:
+    for question in questions():
+        assert question.description.endswith((".", "?")), question.path
+
+
+def test_an_empty_store_has_nothing_to_report(store: SqlStore) -> None:
+    for question in questions():
+        if question.kind == "audits":
+            assert store.rows(f"FROM {question.name}") == [], question.name
+
+
+def test_audits_find_what_they_are_for(store: SqlStore) -> None:
+    store.instance("i")
+    store.judged("i", "golden", {"test_a.py::new": "- - failed failed"})
+    store.judged("i", "nop", {"test_a.py::new": "- - failed passed"})
+    key = store.run("i", None, "before", {}, cases=3)
+    store.add("case_outcome", run_key="run0", case_id="test_a.py::new", outcome="skipped")
+    store.submission("nobody", "i", suite="i-nop")
+    assert store.rows("SELECT DISTINCT grader FROM audit_golden_not_solved ORDER BY ALL") == [
+        ("paper",),
+        ("swt_bench",),
+    ]
+    assert len(store.rows("FROM audit_nop_solved")) == 3
+    assert store.rows("SELECT run_key FROM audit_run_without_cases") == [(key,)]
+    assert store.rows("SELECT run_key FROM audit_run_case_count ORDER BY ALL") == [("run0",), (key,)]
+    assert store.rows("FROM audit_two_outcomes") == [("run0", "test_a.py::new", ["failed", "skipped"])]
+    assert store.rows("FROM audit_orphan") == [("submission.candidate_id", "nobody")]

@@ -1,0 +1,175 @@
+"""Tables, overlaps and comparisons: hand-written rows in, exact tuples out."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sql_store import START, SqlStore
+
+SOLVED = {"test_a.py::new": "- - failed passed"}
+FAILED = {"test_a.py::new": "- - failed failed"}
+PASSES = {"test_a.py::new": "- - passed passed"}
+
+
+@pytest.fixture
+def four(store: SqlStore) -> SqlStore:
+    """Four instances a to d; `one` solves a and b, `two` b and c, `three` has one candidate without runs."""
+    for name in "abcd":
+        store.instance(name)
+    for name, cells in (("a", SOLVED), ("b", SOLVED), ("c", FAILED)):
+        store.judged(name, "one", cells, model="x")
+    store.candidate("d", "one", model="x", reason="does-not-apply")
+    for name, cells in (("b", SOLVED), ("c", SOLVED), ("d", PASSES)):
+        store.judged(name, "two", cells)
+    store.candidate("a", "three", suite=store.suite("a", "three"))
+    return store
+
+
+def test_table2(four: SqlStore) -> None:
+    columns = "method, model, n, unmeasured, W, S, F_X, F_P, P_P, S_low, S_high, solved"
+    assert four.rows(f"SELECT {columns} FROM table2 ORDER BY method") == [
+        ("one", "x", 4, 0, 75.0, 50.0, 75.0, 50.0, 0.0, 15.0, 85.0, 2),
+        ("three", None, 3, 1, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 56.1, 0),
+        ("two", None, 4, 0, 75.0, 50.0, 50.0, 50.0, 25.0, 15.0, 85.0, 2),
+    ]
+
+
+def test_tables_count_one_candidate_each(store: SqlStore) -> None:
+    store.instance("a")
+    store.judged("a", "m", SOLVED)
+    store.judged("a", "m", FAILED, sample=1)
+    later = START + timedelta(days=1)
+    known = {"snapshot": "s", "instance_id": "a", "instance_key": "a", "method": "m", "created_at": later}
+    store.add("candidate", candidate_id="duplicate", problem="duplicate", **known)
+    assert store.rows("SELECT n, S FROM table2") == [(1, 100.0)]
+    store.add("candidate", candidate_id="again", **known)
+    store.submission("again", "a", suite=None)
+    assert store.rows("SELECT n, S FROM table2") == [(1, 0.0)]
+
+
+def test_controls_count_under_the_policy_that_they_have(store: SqlStore) -> None:
+    store.instance("a")
+    for method in ("golden", "m"):
+        store.judged("a", method, SOLVED, policy="as-submitted")
+    assert store.rows("SELECT method, n, unmeasured FROM table2 ORDER BY ALL") == [("golden", 1, 0), ("m", 0, 1)]
+    assert store.rows("SELECT method, S FROM table2_by('swt_bench', 'as-submitted') ORDER BY ALL") == [
+        ("golden", 100.0),
+        ("m", 100.0),
+    ]
+
+
+def test_table3(store: SqlStore) -> None:
+    for name in "abcd":
+        store.instance(name, added=[] if name == "c" else [5, 6])
+        for state in ("before", "after"):
+            lines = {"test_g.py::g": [5, 6]}
+            store.run(name, f"{name}-golden", state, {}, lines=lines, executable=[5, 6])
+        store.candidate(name, "golden", suite=f"{name}-golden")
+    for name, hit, after in (("a", [5], "passed"), ("b", [5, 6], "failed"), ("c", [5], "failed")):
+        suite = store.suite(name, "m")
+        for state, outcome in (("before", "failed"), ("after", after)):
+            store.run(name, suite, state, {"test_a.py::new": outcome}, lines={"test_a.py::new": hit})
+        store.candidate(name, "m", suite=suite)
+    columns = "dc_all, dc_solved, dc_unsolved, n_all, n_solved, n_unsolved, excluded, unmeasured"
+    assert store.rows(f"SELECT definition, {columns} FROM table3 WHERE method = 'm'") == [
+        (definition, 50.0, 50.0, 50.0, 3, 1, 2, 1, 0) for definition in ("paper", "swt_bench")
+    ]
+    test = store.one("SELECT * EXCLUDE (p) FROM delta_c_difference('s', 'golden', 'm', 'paper')")
+    assert test[:2] == (3, 0.0)
+
+
+def test_the_bootstrap_is_deterministic(store: SqlStore) -> None:
+    for number in range(12):
+        name = f"i{number}"
+        store.instance(name, added=[5, 6])
+        store.run(name, f"{name}-golden", "before", {}, lines={"g": [5, 6]})
+        store.run(name, f"{name}-golden", "after", {}, lines={"g": [5, 6]})
+        for method, hit in (("good", [5, 6] if number % 3 else [5]), ("bad", [5] if number % 4 else [])):
+            suite = store.suite(name, method)
+            for state in ("before", "after"):
+                store.run(name, suite, state, {"test_a.py::new": "passed"}, lines={"test_a.py::new": hit})
+            store.candidate(name, method, suite=suite)
+    call = "FROM delta_c_difference('s', 'good', 'bad', 'paper')"
+    instances, good, bad, difference, low, high, p = store.one(call)
+    assert (instances, good, bad, difference) == (12, 83.3, 37.5, 45.8)
+    assert 20 < low < difference < high < 65
+    assert p < 0.01
+    assert store.one(call) == (instances, good, bad, difference, low, high, p)
+
+
+def test_method_overlap(four: SqlStore) -> None:
+    assert four.rows("SELECT methods, exactly, by_any, by_all FROM method_overlap WHERE NOT 'three' IN methods") == [
+        (["one (x)"], 1, 2, 2),
+        (["two"], 1, 2, 2),
+        (["one (x)", "two"], 1, 3, 1),
+    ]
+    assert four.value("SELECT count(*) FROM method_overlap") == 7
+
+
+def test_mcnemar(four: SqlStore) -> None:
+    assert four.rows("SELECT * EXCLUDE snapshot FROM mcnemar") == [
+        ("one (x)", "three", 3, 0, 1, 0, 2, 1.0),
+        ("one (x)", "two", 4, 1, 1, 1, 1, 1.0),
+        ("three", "two", 3, 0, 0, 2, 1, 0.5),
+    ]
+
+
+def test_pass_at_k(store: SqlStore) -> None:
+    for name in "abc":
+        store.instance(name)
+    for sample, cells in enumerate((SOLVED, FAILED, SOLVED)):
+        store.judged("a", "m", cells, sample=sample)
+    store.judged("b", "m", FAILED)
+    found = store.rows("SELECT k, n, unmeasured, pass_at_k, \"any\" FROM pass_at_k WHERE grader = 'paper'")
+    assert found == [(1, 3, 0, 22.2, 33.3), (2, 2, 1, 50.0, 50.0), (3, 2, 1, 50.0, 50.0)]
+
+
+def test_grader_disagreement(store: SqlStore) -> None:
+    store.instance("a")
+    store.judged("a", "m", SOLVED | {"test_a.py::bad": "- - skipped skipped"})
+    assert store.rows(
+        "SELECT grader_a, grader_b, solved_a, solved_b, reason FROM grader_disagreement ORDER BY ALL"
+    ) == [
+        ("paper", "swt_bench", False, True, "not-passed-after"),
+        ("swt_bench", "swt_bench_2024", True, False, "new-fail-to-fail"),
+    ]
+
+
+LABELS = {
+    "a::t1": "test_y (app.tests.Case)\nIt works.",
+    "a::t2": "tests/test_a.py::test_p[a b]",
+    "a::t3": "test_sympy",
+    "a::t4": "tests/test_a.py::test_q[/tmp/x/file]",
+    "a::t5": "test_z (app.tests.Case)",
+}
+
+
+@pytest.mark.parametrize(
+    ("f2p", "p2p", "expected"),
+    [
+        (["It works."], ["test_sympy"], (True, True, False, True, [], [])),
+        (["test_y (app.tests.Case)"], [], (True, True, False, True, [], [])),
+        (["tests/test_a.py::test_p[a"], ["tests/test_a.py::test_q[/file]"], (True, True, False, True, [], [])),
+        (["It works.", "tests/test_a.py::test_p[a b]"], ["gone"], (True, False, True, True, [], ["gone"])),
+        (
+            ["test_sympy"],
+            ["test_z (app.tests.Case)"],
+            (False, False, False, True, ["test_sympy"], ["test_z (app.tests.Case)"]),
+        ),
+        ([], None, (True, None, False, True, [], None)),
+    ],
+)
+def test_instance_reference(store: SqlStore, f2p: list[str], p2p: list[str] | None, expected: tuple[object]) -> None:
+    store.instance("i", FAIL_TO_PASS=f2p, PASS_TO_PASS=p2p)
+    before = {"a::t1": "failed", "a::t3": "passed", "a::t4": "passed", "a::t5": "passed"}
+    after = before | {"a::t1": "passed", "a::t2": "passed", "a::t5": "failed"}
+    store.run("i", "i-golden", "before", before, labels=LABELS)
+    store.run("i", "i-golden", "after", after, labels=LABELS)
+    columns = "f2p_ok, p2p_ok, f2p_exact, measured, f2p_misses, p2p_misses"
+    assert store.one(f"SELECT {columns} FROM instance_reference") == expected
+
+
+def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
+    store.instance("i", FAIL_TO_PASS=["a"])
+    assert store.one("SELECT measured, f2p_ok, f2p_misses FROM instance_reference") == (False, None, None)
