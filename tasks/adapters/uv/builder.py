@@ -36,7 +36,8 @@ class Builder:
 
         locks/<key>.txt              hashed locks, by what was asked of the resolver
         environments/<env_id>/       one finished environment each
-        environments/.<env_id>.*     under way: a lock file, a half-built folder
+        environments/.<env_id>.*     under way: a lock file, a half-built folder with its builder's process id (the
+                                     compiler of a killed builder may still be writing into its own)
     """
 
     cache: Path
@@ -88,9 +89,9 @@ class Builder:
 
     def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
         root = self.root(env_id)
-        half = root.with_name(f".{env_id}.half")
-        shutil.rmtree(half, ignore_errors=True)
-        shutil.rmtree(root, ignore_errors=True)
+        half = root.with_name(f".{env_id}.{os.getpid()}.half")
+        for stale in (root, *root.parent.glob(f".{env_id}.*.half")):
+            shutil.rmtree(stale, ignore_errors=True)
         started = time.monotonic()
         try:
             install(self.tool, plan, lock, half, checkout)

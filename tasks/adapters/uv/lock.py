@@ -12,8 +12,12 @@ from tasks.adapters.uv.plan import EnvironmentPlan
 from tasks.adapters.uv.process import Tool
 from tasks.domain.names import content_key
 
-OLD_BACKENDS = datetime(2019, 2, 6, tzinfo=UTC)
-"""Before setuptools 40.8 nothing could build a plain setup.py in isolation: build isolation may see this day's."""
+SEEN_FROM = {
+    "setuptools": datetime(2019, 2, 6, tzinfo=UTC),
+    "atomicwrites": datetime(2022, 7, 9, tzinfo=UTC),
+}
+"""Distributions that an earlier cutoff sees as of this day all the same. Before setuptools 40.8 nothing built a plain
+setup.py in isolation; the releases of atomicwrites were all deleted and uploaded again that summer."""
 
 _LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
 
@@ -61,10 +65,9 @@ def lock_key(plan: EnvironmentPlan) -> str:
 
 def cutoff(moment: datetime) -> tuple[str, ...]:
     """uv's options for "as of `moment`": a full UTC timestamp, since a bare date means the local end of day."""
-    stamp = _stamp(moment)
-    if moment >= OLD_BACKENDS:
-        return ("--exclude-newer", stamp)
-    return ("--exclude-newer", stamp, "--exclude-newer-package", f"setuptools={_stamp(OLD_BACKENDS)}")
+    late = {name: day for name, day in SEEN_FROM.items() if moment < day}
+    exempt = [("--exclude-newer-package", f"{name}={_stamp(day)}") for name, day in late.items()]
+    return ("--exclude-newer", _stamp(moment), *(word for pair in exempt for word in pair))
 
 
 def _stamp(moment: datetime) -> str:

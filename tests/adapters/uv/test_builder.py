@@ -169,7 +169,10 @@ def test_a_build_that_fails_leaves_nothing_behind(builder: Builder, tmp_path: Pa
 def test_a_half_built_environment_of_a_killed_builder_is_built_again(builder: Builder) -> None:
     env_id = plan().env_id("")
     (builder.root(env_id) / "bin").mkdir(parents=True)
+    stale = builder.root(env_id).with_name(f".{env_id}.1.half")
+    stale.mkdir()
     assert output(builder.build(plan(), no_checkout).python, "print(1)") == "1"
+    assert not stale.exists()
 
 
 def test_an_environment_that_is_not_there(builder: Builder) -> None:

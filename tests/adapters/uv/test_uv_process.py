@@ -62,11 +62,11 @@ def test_the_cutoff_is_a_full_utc_timestamp() -> None:
     assert cutoff(moment) == ("--exclude-newer", "2024-02-29T23:30:00Z")
 
 
-def test_before_2019_02_the_build_backend_may_be_newer() -> None:
-    assert cutoff(datetime(2018, 1, 1, tzinfo=UTC))[2:] == (
-        "--exclude-newer-package",
-        "setuptools=2019-02-06T00:00:00Z",
-    )
+def test_some_distributions_are_seen_later_than_the_cutoff() -> None:
+    options = cutoff(datetime(2018, 1, 1, tzinfo=UTC))
+    assert options[2:4] == ("--exclude-newer-package", "setuptools=2019-02-06T00:00:00Z")
+    assert options[4:] == ("--exclude-newer-package", "atomicwrites=2022-07-09T00:00:00Z")
+    assert len(cutoff(datetime(2020, 1, 1, tzinfo=UTC))) == 4
 
 
 def test_a_lock_loses_what_says_where_it_came_from() -> None:
