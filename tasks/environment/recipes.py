@@ -23,7 +23,7 @@ from tasks.domain.names import RepoName
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.versions import VersionRule, numbers
 
-INSTALLS = ("editable", "none")
+INSTALLS = ("editable", "none", "host")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,8 @@ class Recipe:
     exclude_newer: datetime
     """Nothing uploaded later is installed, UTC."""
     install: str
-    """`editable` where tests look at the project's metadata, entry points or scripts; else `none`."""
+    """`editable` where tests look at the project's metadata, entry points or scripts; else `none`. `host` takes the
+    interpreter that runs this with all it has, and installs nothing: for the bundled demo."""
     runner: RunnerKind
     packages: tuple[str, ...] = ()
     """PEP 508 lines. They win over the same distribution in requirement files."""

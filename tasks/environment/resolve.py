@@ -162,6 +162,11 @@ def climb(
     return Climb(built=None, attempts=tuple(attempts))
 
 
+def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb:
+    """The climb to an environment that nobody has to build."""
+    return Climb(built=built, attempts=(_attempt(instance, rung, built.environment.env_id, None, 0.0),))
+
+
 def _attempt(
     instance: TaskInstance, rung: str, env_id: EnvId | None, error: SwtError | None, seconds: float
 ) -> EnvironmentAttempt:

@@ -20,6 +20,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import Builder
+from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import find_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
 from tasks.domain.environment import Environment, EnvironmentAttempt
@@ -27,8 +28,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.domain.retrying import may_pass
-from tasks.environment.recipes import load_recipes
-from tasks.environment.resolve import Books, Climb, climb, plan_ladder
+from tasks.environment.recipes import Recipe, load_recipes
+from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
@@ -48,8 +49,18 @@ def _climb(places: Places, instance: TaskInstance) -> Climb:
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
     read = partial(_read_text, mirrors, instance)
+    if recipe := _host_recipe(places, instance):
+        built = host_environment(instance.repo, source_roots=recipe.source_roots, runner=recipe.runner)
+        return already(instance, built, "host")
     plans = plan_ladder(instance, read, books(places.recipes), interpreters(), committed_at)
     return climb(instance, plans, partial(_build, places, instance))
+
+
+def _host_recipe(places: Places, instance: TaskInstance) -> Recipe | None:
+    """The instance's recipe, if it asks for the interpreter that runs this."""
+    book = books(places.recipes).get(instance.repo)
+    picked = book.pick(instance.version) if book else None
+    return picked.recipe if picked and picked.recipe.install == "host" else None
 
 
 def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | None:
