@@ -8,13 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
-from tasks.adapters.git.bytecode import Bytecode
-from tasks.adapters.git.trees import Trees, drop_bytecode
-from tasks.adapters.patch.apply import FIXED_MTIME, apply_patch, touched_paths
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.patch.apply import FIXED_MTIME, apply_patch
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import Report, read_report
@@ -44,8 +43,6 @@ class Workshop:
     """Folder for trees and outboxes; what is in it belongs to a run under way."""
     config: object
     """What was configured, for the provenance of rows."""
-    bytecode: dict[Path, Bytecode] = field(default_factory=dict)
-    """Known bytecode formats by interpreter; filled as they are met."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +86,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     built = workshop.environment(spec.env_id)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
     outbox.mkdir()
-    workshop.trees.checkout(spec.repo, spec.base_commit, checkout, _bytecode(workshop, built.python))
+    workshop.trees.checkout(spec.repo, spec.base_commit, checkout)
     _generate(checkout, built.generated)
     if refused := _apply(spec, checkout):
         return refused
@@ -107,7 +104,6 @@ def _apply(spec: RunSpec, checkout: Path) -> str:
         outcome = apply_patch(checkout, patch)
         if isinstance(outcome, Refused):
             return f"{outcome.reason}: {outcome.detail}"
-        drop_bytecode(checkout, touched_paths(patch))
     return ""
 
 
@@ -203,12 +199,6 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
     if report is None:
         return Recorded(run=run, log=progress.log)
     return Recorded(run=run, cases=cases, hits=report.hits, watched=report.watched, log=progress.log)
-
-
-def _bytecode(workshop: Workshop, python: Path) -> Bytecode:
-    if python not in workshop.bytecode:
-        workshop.bytecode[python] = Bytecode.of(python)
-    return workshop.bytecode[python]
 
 
 @contextmanager
