@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Generic, TypeVar
 
 _FIXTURES = ("fixture", "yield_fixture")
 CLASS_SETUP = (
@@ -14,6 +15,30 @@ CLASS_SETUP = (
     *("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown"),
 )
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+N = TypeVar("N", bound=ast.stmt)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece(Generic[N]):
+    """A statement of a module. Two are equal if their trees are; equal texts save the comparison of large trees."""
+
+    node: N
+    text: str
+    """Its lines, decorators included."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Piece):
+            return NotImplemented
+        return self.text == other.text or self.tree == other.tree
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @cached_property
+    def tree(self) -> str:
+        """The syntax tree without positions."""
+        return ast.dump(self.node)
 
 
 def is_case(name: str) -> bool:
@@ -25,15 +50,15 @@ def is_case(name: str) -> bool:
 class Scope:
     """The definitions of a module or class; later ones replace earlier ones of the same name, as in Python."""
 
-    functions: dict[str, Function] = field(default_factory=dict)
+    functions: dict[str, Piece[Function]] = field(default_factory=dict)
     classes: dict[str, Class] = field(default_factory=dict)
-    rest: list[ast.stmt] = field(default_factory=list)
+    rest: list[Piece[ast.stmt]] = field(default_factory=list)
     """Statements that define neither, without the docstring."""
 
     @cached_property
-    def fixtures(self) -> dict[str, Function]:
+    def fixtures(self) -> dict[str, Piece[Function]]:
         """By the name under which tests ask for them."""
-        return {_fixture_name(function): function for function in self.functions.values() if _is_fixture(function)}
+        return {_fixture_name(f.node): f for f in self.functions.values() if _is_fixture(f.node)}
 
 
 @dataclass(kw_only=True)
@@ -41,11 +66,10 @@ class Class(Scope):
     node: ast.ClassDef
 
     @cached_property
-    def setup(self) -> list[str]:
-        """What the class says beyond its methods, and its set-up methods."""
-        said = (*self.node.decorator_list, *self.node.bases, *self.node.keywords, *self.rest)
-        own = [function for name, function in sorted(self.functions.items()) if name in CLASS_SETUP]
-        return [dump(node) for node in (*said, *own)]
+    def setup(self) -> tuple[list[str], list[Piece[ast.stmt]], list[Piece[Function]]]:
+        """What the class says of itself, its attributes, and its set-up methods."""
+        said = [ast.dump(node) for node in (*self.node.decorator_list, *self.node.bases, *self.node.keywords)]
+        return said, self.rest, [piece for name, piece in sorted(self.functions.items()) if name in CLASS_SETUP]
 
 
 class Module(Scope):
@@ -56,7 +80,7 @@ class Module(Scope):
 class Case:
     """One test definition with all that may bear on it."""
 
-    function: Function
+    function: Piece[Function]
     owner: tuple[Class, ...]
     """Its class and the base classes of it in the same file; empty for a function."""
 
@@ -69,22 +93,28 @@ def parse(text: str) -> Module | SyntaxError:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
     module = Module()
-    _fill(module, tree.body)
+    _fill(module, tree.body, text.split("\n"))
     return module
 
 
-def _fill(scope: Scope, body: Iterable[ast.stmt]) -> None:
+def _fill(scope: Scope, body: Iterable[ast.stmt], lines: list[str]) -> None:
     """Sorts statements into a scope; definitions under `if`, `try` or `with` are the scope's own."""
     for at, statement in enumerate(body):
         if isinstance(statement, Function):
-            scope.functions[statement.name] = statement
+            scope.functions[statement.name] = _piece(statement, lines)
         elif isinstance(statement, ast.ClassDef):
             inner = scope.classes[statement.name] = Class(node=statement)
-            _fill(inner, statement.body)
+            _fill(inner, statement.body, lines)
         elif isinstance(statement, ast.If | ast.Try | ast.With):
-            _fill(scope, _nested(statement))
+            _fill(scope, _nested(statement), lines)
         elif at or not _is_docstring(statement):
-            scope.rest.append(statement)
+            scope.rest.append(_piece(statement, lines))
+
+
+def _piece(statement: N, lines: list[str]) -> Piece[N]:
+    decorators = statement.decorator_list if isinstance(statement, Function) else []
+    first = min([statement.lineno, *(node.lineno for node in decorators)])
+    return Piece(statement, "\n".join(lines[first - 1 : statement.end_lineno]))
 
 
 def _nested(statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -103,7 +133,7 @@ def cases_of(scope: Scope, outer: tuple[str, ...]) -> Iterator[tuple[str, Case]]
     """Every test definition by its qualified name, inherited methods under the name of each class that has them."""
     if not isinstance(scope, Class):
         for name, function in scope.functions.items():
-            if is_case(name) and not _is_fixture(function):
+            if is_case(name) and not _is_fixture(function.node):
                 yield name, Case(function, ())
     for name, inner in scope.classes.items():
         line = tuple(_lineage(inner, scope.classes))
@@ -171,11 +201,7 @@ def _last_name(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def assigns(statement: ast.stmt, name: str) -> bool:
+def assigns(piece: Piece[ast.stmt], name: str) -> bool:
+    statement = piece.node
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(isinstance(target, ast.Name) and target.id == name for target in targets)
-
-
-def dump(node: ast.AST) -> str:
-    """The tree without positions: equal for equal code."""
-    return ast.dump(node)

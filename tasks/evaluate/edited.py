@@ -11,6 +11,7 @@ blocks of text by their `def`, everything outside of them as the module's.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +22,12 @@ from tasks.adapters.patch.read import read_patch
 from tasks.domain.candidate import EditedDefinition, Suite
 from tasks.evaluate.definitions import (
     Case,
+    Function,
     Module,
+    Piece,
     asked_for,
     assigns,
     cases_of,
-    dump,
     is_autouse,
     is_case,
     parse,
@@ -93,7 +95,7 @@ def _edits(old: Module, new: Module) -> tuple[Edit, ...]:
     before, after = dict(cases_of(old, ())), dict(cases_of(new, ()))
     module_differs = _module_setup(old) != _module_setup(new)
     reasons: tuple[tuple[str, Callable[[Case, Case], bool]], ...] = (
-        ("source", lambda a, b: dump(a.function) != dump(b.function)),
+        ("source", lambda a, b: a.function != b.function),
         ("class", lambda a, b: [cls.setup for cls in a.owner] != [cls.setup for cls in b.owner]),
         ("fixture", lambda a, b: _fixtures_used(a, old) != _fixtures_used(b, new)),
         ("module", lambda _a, _b: module_differs),
@@ -106,26 +108,29 @@ def _edits(old: Module, new: Module) -> tuple[Edit, ...]:
     return tuple(found)
 
 
-def _module_setup(module: Module) -> list[str]:
+def _module_setup(module: Module) -> tuple[list[Piece[ast.stmt]], list[Piece[Function]]]:
     """What runs for every case of a module."""
-    marks = [dump(statement) for statement in module.rest if assigns(statement, "pytestmark")]
-    return marks + [dump(function) for name, function in sorted(module.functions.items()) if name in MODULE_SETUP]
+    marks = [piece for piece in module.rest if assigns(piece, "pytestmark")]
+    return marks, [piece for name, piece in sorted(module.functions.items()) if name in MODULE_SETUP]
 
 
-def _fixtures_used(case: Case, module: Module) -> dict[str, str]:
-    """The fixtures of this file that a case depends on, by name, as source."""
+def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
+    """The fixtures of this file that a case depends on, by name."""
     scopes = (*case.owner, module)
-    known = {name: function for scope in reversed(scopes) for name, function in scope.fixtures.items()}
-    marked = [node for owner in (case.function, *(cls.node for cls in case.owner)) for node in owner.decorator_list]
-    marks = [statement for scope in scopes for statement in scope.rest if assigns(statement, "pytestmark")]
-    waiting = asked_for(case.function) + [name for node in (*marked, *marks) for name in use_fixtures(node)]
-    waiting += [name for name, function in known.items() if is_autouse(function)]
-    used: dict[str, str] = {}
+    known = {name: piece for scope in reversed(scopes) for name, piece in scope.fixtures.items()}
+    if not known:
+        return {}
+    owners = (case.function.node, *(cls.node for cls in case.owner))
+    marked = [node for owner in owners for node in owner.decorator_list]
+    marks = [piece.node for scope in scopes for piece in scope.rest if assigns(piece, "pytestmark")]
+    waiting = asked_for(case.function.node) + [name for node in (*marked, *marks) for name in use_fixtures(node)]
+    waiting += [name for name, piece in known.items() if is_autouse(piece.node)]
+    used: dict[str, Piece[Function]] = {}
     while waiting:
         name = waiting.pop()
         if name in known and name not in used:
-            used[name] = dump(known[name])
-            waiting += asked_for(known[name])
+            used[name] = known[name]
+            waiting += asked_for(known[name].node)
     return used
 
 

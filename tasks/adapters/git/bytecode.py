@@ -16,13 +16,14 @@ from tasks.domain.errors import InfrastructureError
 
 _TAG = "import sys, importlib.util as u; print(sys.implementation.cache_tag + '-' + u.MAGIC_NUMBER[:2].hex())"
 _COMPILE = """
-import compileall, sys, warnings
+import compileall, re, sys, warnings
 warnings.simplefilter('ignore')
 how = {}
 if sys.version_info >= (3, 7):
     import py_compile
     how['invalidation_mode'] = py_compile.PycInvalidationMode.CHECKED_HASH
-compileall.compile_dir(sys.argv[1], maxlevels=99, ddir='', quiet=2, **how)
+tests = re.compile(r'[/\\\\]tests[/\\\\]|[/\\\\](test_[^/]*|tests)[.]py$')
+compileall.compile_dir(sys.argv[1], maxlevels=99, ddir='', quiet=2, rx=tests, **how)
 """
 
 
@@ -40,7 +41,8 @@ class Bytecode:
         return Bytecode(python, _run(python, "-c", _TAG).strip())
 
     def compile(self, tree: Path) -> None:
-        """Adds `__pycache__` folders to all of `tree`; files that do not compile are passed over."""
+        """Adds `__pycache__` folders to `tree`; tests (one run needs a few of thousands) and what does not compile are
+        passed over."""
         _run(self.python, "-c", _COMPILE, str(tree))
 
 
