@@ -80,7 +80,7 @@ def evaluate(
 def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanOut) -> EvaluationSummary:
     """The story. `fan_out` says where units of work run; the result is the same."""
     places, run = settings.places, request.run_settings(settings)
-    check_sandbox(run)
+    check_sandbox(places, run)
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines.fn(places, instances)
     taken = take_candidates.fn(places, request.candidates, instances, request.policy)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +17,9 @@ from tasks.domain.run import Limits
 PROJECT = Path(__file__).resolve().parents[1]
 """The checkout that `sql/`, `data/environments/` and `data/demo/` are read from."""
 
+ROOM = 8 << 30
+"""Free bytes that make memory fit for scratch: some trees of 70 MB, and what their runs may write."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -26,6 +31,8 @@ class Settings:
     """What can be made again: mirrors, environments, packed trees. `SWT_CACHE`."""
     database: Path = PROJECT / "data" / "swt.duckdb"
     """The DuckDB file of views. `SWT_DATABASE`."""
+    scratch: Path = field(default_factory=lambda: scratch_folder(Path("/dev/shm")))  # noqa: S108 - ours alone
+    """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
     sandbox: SandboxKind | None = None
     """Null picks the first that is available. `SWT_SANDBOX`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -42,7 +49,9 @@ class Settings:
 
     @property
     def places(self) -> Places:
-        return Places(store=self.store, cache=self.cache, recipes=PROJECT / "data" / "environments")
+        return Places(
+            store=self.store, cache=self.cache, recipes=PROJECT / "data" / "environments", scratch=self.scratch
+        )
 
 
 def settings_from(environ: Mapping[str, str]) -> Settings:
@@ -52,9 +61,16 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         store=environ.get("SWT_STORE", defaults.store),
         cache=Path(environ.get("SWT_CACHE", defaults.cache)).absolute(),
         database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
+        scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
     )
+
+
+def scratch_folder(memory: Path) -> Path:
+    """A folder of this user's in `memory`, a file system without a disk, if it is there and has room; else in /tmp."""
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM
+    return (memory if roomy else Path(tempfile.gettempdir())) / f"swt-{os.getuid()}"
 
 
 def _sandbox(name: str) -> SandboxKind | None:

@@ -14,8 +14,7 @@ class Places:
     ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
     ├── environments/<env_id>/          built environments
     ├── locks/                          resolved requirements
-    ├── trees/                          packed trees of commits
-    └── scratch/                        what runs under way need
+    └── trees/                          packed trees of commits
     """
 
     store: str
@@ -24,6 +23,8 @@ class Places:
     """Everything below can be made again."""
     recipes: Path
     """Folder of environment recipes."""
+    scratch: Path
+    """What runs under way need: thousands of small files that come and go, so best in memory."""
 
     @property
     def mirrors(self) -> Path:
@@ -32,7 +33,3 @@ class Places:
     @property
     def trees(self) -> Path:
         return self.cache / "trees"
-
-    @property
-    def scratch(self) -> Path:
-        return self.cache / "scratch"

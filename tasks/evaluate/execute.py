@@ -158,7 +158,9 @@ def _status(progress: _Progress) -> tuple[RunStatus, str]:
     assert finished is not None
     assert report is not None
     if report.completed:
-        return RunStatus.COMPLETED, report.complaint
+        return RunStatus.COMPLETED, "; ".join(
+            filter(None, (report.complaint, *map("unprobed: {}".format, report.unprobed)))
+        )
     if finished.timed_out:
         return RunStatus.TIMEOUT, f"ended after {finished.wall_s:.0f} s"
     if finished.limit:
@@ -168,7 +170,7 @@ def _status(progress: _Progress) -> tuple[RunStatus, str]:
 
 def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: RunStatus, detail: str) -> Recorded:
     report, finished = progress.report, progress.finished
-    if report and status is not RunStatus.COMPLETED:
+    if report:
         report = report.with_timeout(Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR)
     cases = report.cases if report else ()
     origin = provenance(progress.started_at, datetime.now(UTC), workshop.config)

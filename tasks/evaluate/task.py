@@ -165,7 +165,7 @@ def run_suites(
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
     suites = store.read(Suite, suite_id=suite_ids)
-    bench = _bench(store, settings, instance, environment)
+    bench = _bench(store, places, settings, instance, environment)
     plan = confirmation_specs if confirm else suite_specs
     specs = distinct(spec for suite in suites for spec in plan(bench, suite))
     known = store.run_keys()
@@ -183,13 +183,15 @@ def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> RunStatus:
     return recorded.run.status
 
 
-def _bench(store: Store, settings: RunSettings, instance: TaskInstance, environment: Environment) -> Bench:
+def _bench(
+    store: Store, places: Places, settings: RunSettings, instance: TaskInstance, environment: Environment
+) -> Bench:
     changed = store.read(ChangedLine, instance_key=instance.instance_key)
     return Bench(
         instance=instance,
         environment=environment,
         watches=watches(changed),
-        sandbox=sandbox_of(settings.sandbox, settings.trusted).kind,
+        sandbox=sandbox_of(settings.sandbox, settings.trusted, places.scratch).kind,
         limits=settings.limits,
         runner_version=runner_version(),
         tracer=settings.tracer,
@@ -199,7 +201,7 @@ def _bench(store: Store, settings: RunSettings, instance: TaskInstance, environm
 def _workshop(places: Places, settings: RunSettings, environment: Environment) -> Workshop:
     return Workshop(
         trees=Trees(Mirrors(places.mirrors), places.trees),
-        sandbox=sandbox_of(settings.sandbox, settings.trusted),
+        sandbox=sandbox_of(settings.sandbox, settings.trusted, places.scratch),
         environment=lambda _: installed(places.cache, environment, _interpreters()),
         scratch=places.scratch,
         config=asdict(settings),
@@ -212,13 +214,14 @@ def _interpreters() -> tuple[Interpreter, ...]:
 
 
 @lru_cache(maxsize=8)
-def sandbox_of(kind: SandboxKind | None, trusted: bool) -> Sandbox:
+def sandbox_of(kind: SandboxKind | None, trusted: bool, scratch: Path) -> Sandbox:
     """The sandbox in use, picked and swept once per process."""
-    sandbox = pick(kind, trusted=trusted)
+    scratch.mkdir(parents=True, exist_ok=True, mode=0o711)
+    sandbox = pick(kind, trusted=trusted, base=scratch)
     sandbox.sweep()
     return sandbox
 
 
-def check_sandbox(settings: RunSettings) -> None:
+def check_sandbox(places: Places, settings: RunSettings) -> None:
     """Fail at once, and not in every unit, where there is no sandbox for the request."""
-    sandbox_of(settings.sandbox, settings.trusted)
+    sandbox_of(settings.sandbox, settings.trusted, places.scratch)

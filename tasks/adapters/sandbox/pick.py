@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
@@ -29,16 +30,16 @@ def available() -> tuple[Probe, ...]:
     return tuple(_probe(entry) for entry in ENTRIES)
 
 
-def pick(kind: SandboxKind | None, *, trusted: bool) -> Sandbox:
+def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
     """The sandbox asked for, or for `None` the first that works; one that isolates nothing only for trusted code.
 
-    `UsageError` where there is none.
+    Private folders of runs are made below `base`. `UsageError` where there is none.
     """
     if kind is not None:
-        return _asked(next(entry for entry in ENTRIES if entry.kind is kind), trusted)
+        return _asked(kind, trusted, base)
     for entry in ENTRIES:
         if (trusted or entry.isolating) and not entry.why_not():
-            return entry.make()
+            return entry.make(base)
     raise UsageError(
         "no sandbox of this machine isolates, and the code to run is not trusted",
         hint="install bubblewrap (`swt doctor` says what is missing), or say that you trust the code",
@@ -53,10 +54,13 @@ class Entry:
     isolating: bool
     isolates: str
     why_not: Callable[[], str]
-    make: Callable[[], Sandbox]
+    make: Callable[[Path], Sandbox]
 
 
-def _asked(entry: Entry, trusted: bool) -> Sandbox:
+def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:
+    entry = next((entry for entry in ENTRIES if entry.kind is kind), None)
+    if entry is None:
+        raise UsageError(f"there is no sandbox `{kind}` yet", hint="see `swt doctor`")
     if not trusted and not entry.isolating:
         raise UsageError(
             f"the sandbox `{entry.kind}` isolates nothing, and the code to run is not trusted",
@@ -64,7 +68,7 @@ def _asked(entry: Entry, trusted: bool) -> Sandbox:
         )
     if why_not := entry.why_not():
         raise UsageError(f"the sandbox `{entry.kind}` cannot be used: {why_not}", hint="see `swt doctor`")
-    return entry.make()
+    return entry.make(base)
 
 
 def _probe(entry: Entry) -> Probe:

@@ -37,7 +37,7 @@ from tasks.adapters.sandbox.base import Job
 from tasks.domain.outcome import SandboxKind
 from dataclasses import replace
 root = Path(sys.argv[2])
-sandbox = replace(pick(SandboxKind(sys.argv[1]), trusted=True), base=root / "base")
+sandbox = pick(SandboxKind(sys.argv[1]), trusted=True, base=root / "base")
 job = Job(argv=("sh", "-c", "setsid sleep " + sys.argv[3] + " & sleep " + sys.argv[3]), checkout=root / "checkout",
           outbox=root / "outbox", log=root / "log")
 sandbox.run(job)

@@ -22,28 +22,28 @@ def test_every_probe_gives_a_reason_or_works():
     assert all(probe.isolates for probe in probes)
 
 
-def test_the_first_that_works_is_taken():
+def test_the_first_that_works_is_taken(tmp_path):
     usable = [probe.kind for probe in available() if probe.usable]
-    assert pick(None, trusted=True).kind is usable[0]
+    assert pick(None, trusted=True, base=tmp_path).kind is usable[0]
 
 
-def test_auto_isolates_what_is_not_trusted():
+def test_auto_isolates_what_is_not_trusted(tmp_path):
     if not any(probe.usable for probe in available() if probe.kind is not SandboxKind.PROCESS):
         pytest.skip("no sandbox of this machine isolates")
-    assert pick(None, trusted=False).isolates
+    assert pick(None, trusted=False, base=tmp_path).isolates
 
 
-def test_code_that_is_not_trusted_never_runs_without_isolation():
+def test_code_that_is_not_trusted_never_runs_without_isolation(tmp_path):
     with pytest.raises(UsageError, match="isolates nothing") as caught:
-        pick(SandboxKind.PROCESS, trusted=False)
+        pick(SandboxKind.PROCESS, trusted=False, base=tmp_path)
     assert caught.value.hint
 
 
-def test_no_sandbox_at_all(monkeypatch):
+def test_no_sandbox_at_all(monkeypatch, tmp_path):
     monkeypatch.setattr(picking, "ENTRIES", tuple(entry for entry in picking.ENTRIES if not entry.isolating))
-    assert pick(None, trusted=True).kind is SandboxKind.PROCESS
+    assert pick(None, trusted=True, base=tmp_path).kind is SandboxKind.PROCESS
     with pytest.raises(UsageError, match="no sandbox"):
-        pick(None, trusted=False)
+        pick(None, trusted=False, base=tmp_path)
 
 
 def test_the_process_sandbox_says_so_aloud():
