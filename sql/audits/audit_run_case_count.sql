@@ -1,4 +1,4 @@
--- Audit, must be empty: a run whose number of cases is not the number of its rows (a torn write, or two runs in one key).
+-- Audit, must be empty: a run whose number of cases is not the number of its rows.
 -- needs: run, case_outcome
 CREATE OR REPLACE VIEW audit_run_case_count AS
 SELECT r.instance_id, r.run_key, r.cases, coalesce(o.rows, 0) AS rows

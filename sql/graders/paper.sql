@@ -3,8 +3,10 @@
 -- One row per candidate and policy. measured: false where a run is not there; then every verdict is null.
 -- well_formed    W: the candidate's patch applies
 -- solved         S: some case of T goes from failing to passing, and every case of T passes on the fixed code
--- fail_to_any    F→X: some case of T fails before       fail_to_pass  F→P: some case of T fails before, passes after
--- pass_to_pass   P→P: some case of T passes in both     reason        why not solved; empty where it is
+-- fail_to_any    F→X: some case of T fails before
+-- fail_to_pass   F→P: some case of T fails before and passes after
+-- pass_to_pass   P→P: some case of T passes in both
+-- reason         why not solved; empty where it is
 -- needs: submission_status, submission_case, transition
 CREATE OR REPLACE VIEW paper AS
 WITH t AS (

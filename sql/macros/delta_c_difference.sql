@@ -7,7 +7,7 @@
 -- needs: method_instance, change_coverage
 CREATE OR REPLACE MACRO delta_c_difference(for_snapshot, method_a, method_b, for_definition) AS TABLE
 WITH covered AS (
-    SELECT m.name, m.instance_id, if(m.candidate_id IS NULL, 0.0, d.delta_c) AS delta_c
+    SELECT m.name, m.instance_id, CASE WHEN m.candidate_id IS NULL THEN 0.0 ELSE d.delta_c END AS delta_c
     FROM method_instance('paper', 'tests-only') AS m
     LEFT JOIN change_coverage AS d
         ON d.candidate_id = m.candidate_id AND d.policy = m.policy AND d.definition = for_definition

@@ -1,8 +1,8 @@
 -- Every method on every instance of its snapshot, sample 0, by the grader `for_grader` and the policy `for_policy`.
 --
--- Columns: snapshot, method, model, name (method and model in one), instance_id, candidate_id (null: no candidate, which
--- counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass
--- (all null where unmeasured: such an instance is left out of that method's rates, and counted).
+-- Columns: snapshot, method, model, name (method and model in one), instance_id, candidate_id (null: no candidate,
+-- which counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
+-- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted).
 -- needs: task_instance, counted_candidate, counted_policy, verdict
 CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
 WITH entry AS (
@@ -27,10 +27,10 @@ SELECT
     c.method || coalesce(' (' || c.model || ')', '') AS name,
     c.instance_id, c.candidate_id, v.policy,
     c.candidate_id IS NULL OR coalesce(v.measured, false) AS measured,
-    if(c.candidate_id IS NULL, false, v.well_formed) AS well_formed,
-    if(c.candidate_id IS NULL, false, v.solved) AS solved,
-    if(c.candidate_id IS NULL, false, v.fail_to_any) AS fail_to_any,
-    if(c.candidate_id IS NULL, false, v.fail_to_pass) AS fail_to_pass,
-    if(c.candidate_id IS NULL, false, v.pass_to_pass) AS pass_to_pass
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.well_formed END AS well_formed,
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.solved END AS solved,
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.fail_to_any END AS fail_to_any,
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.fail_to_pass END AS fail_to_pass,
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.pass_to_pass END AS pass_to_pass
 FROM cell AS c
 LEFT JOIN graded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id;

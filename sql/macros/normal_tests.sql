@@ -1,10 +1,10 @@
 -- Tests and sizes that rest on the normal distribution, as scalar macros.
 --
 -- normal_cdf(z)                    by its power series; exact to 1e-12 for |z| <= 6, beyond that 0 or 1
--- two_proportion_z(a, n, b, m)     p-value, one-sided, pooled, that a of n is a higher rate than b of m (paper, table 7)
+-- two_proportion_z(a, n, b, m)     one-sided pooled p-value that a of n is a higher rate than b of m (paper, table 7)
 -- detectable_difference(p, n, m)   smallest difference from rate p that samples of n and m find with power 80 % at the
 --                                  one-sided level 5 %
--- instances_needed(p, d)           instances in each of two samples to find difference d from rate p, same power and level
+-- instances_needed(p, d)           size of each of two samples to find difference d from rate p, as above
 -- needs:
 CREATE OR REPLACE MACRO normal_cdf(z) AS
     CASE
@@ -26,6 +26,7 @@ CREATE OR REPLACE MACRO two_proportion_z(a, n, b, m) AS
         )
     END;
 CREATE OR REPLACE MACRO detectable_difference(p, n, m) AS
-    (1.6448536269514722 + 0.8416212335729143) * sqrt(p * (1.0 - p) * (1 / nullif(n, 0)::DOUBLE + 1 / nullif(m, 0)::DOUBLE));
+    (1.6448536269514722 + 0.8416212335729143)
+    * sqrt(p * (1.0 - p) * (1 / nullif(n, 0)::DOUBLE + 1 / nullif(m, 0)::DOUBLE));
 CREATE OR REPLACE MACRO instances_needed(p, d) AS
     ceil(2 * p * (1.0 - p) * ((1.6448536269514722 + 0.8416212335729143) / nullif(d, 0)) ** 2)::BIGINT;

@@ -6,24 +6,30 @@
 -- counts where the golden tests' own denominator is known to be more than 0.
 -- needs: method_instance, counted_policy, counted_candidate, change_coverage
 CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
-WITH reference AS (
+WITH covered AS MATERIALIZED (
+    FROM change_coverage
+),
+reference AS (
     SELECT c.snapshot, c.instance_id, d.definition, max(d.denominator) AS denominator
     FROM counted_candidate AS c
-    JOIN change_coverage AS d ON d.candidate_id = c.candidate_id
+    JOIN covered AS d ON d.candidate_id = c.candidate_id
     WHERE d.measured AND (c.method = 'golden' OR d.definition = 'paper')
     GROUP BY c.snapshot, c.instance_id, d.definition
 ),
 cell AS (
     SELECT
         m.snapshot, m.method, m.model, x.definition, m.solved,
-        if(m.candidate_id IS NULL, r.denominator IS NOT NULL, m.measured AND coalesce(d.measured, false)) AS measured,
+        CASE
+            WHEN m.candidate_id IS NULL THEN r.denominator IS NOT NULL
+            ELSE m.measured AND coalesce(d.measured, false)
+        END AS measured,
         CASE
             WHEN m.candidate_id IS NOT NULL THEN d.delta_c
             WHEN r.denominator > 0 THEN 0.0
         END AS delta_c
     FROM method_instance(for_grader, for_policy) AS m
     CROSS JOIN (VALUES ('paper'), ('swt_bench')) AS x (definition)
-    LEFT JOIN change_coverage AS d
+    LEFT JOIN covered AS d
         ON d.candidate_id = m.candidate_id AND d.policy = m.policy AND d.definition = x.definition
     LEFT JOIN reference AS r
         ON r.snapshot = m.snapshot AND r.instance_id = m.instance_id AND r.definition = x.definition

@@ -26,13 +26,18 @@ WITH counted AS (
 both_ways AS (
     SELECT
         s.candidate_id, s.policy, s.instance_key, d.definition,
-        coalesce(if(d.definition = 'paper', t.measured_paper, t.measured_swt_bench), false) AS measured,
-        CASE WHEN measured THEN coalesce(if(d.definition = 'paper', c.added, c.more), 0) END AS numerator,
-        CASE WHEN measured THEN coalesce(if(d.definition = 'paper', c.executable, c.statements), 0) END AS denominator
+        d.definition = 'paper' AS by_paper,
+        coalesce(CASE WHEN by_paper THEN t.measured_paper ELSE t.measured_swt_bench END, false) AS measured,
+        coalesce(CASE WHEN by_paper THEN c.added ELSE c.more END, 0) AS covered,
+        coalesce(CASE WHEN by_paper THEN c.executable ELSE c.statements END, 0) AS coverable
     FROM submission AS s
     CROSS JOIN (VALUES ('paper'), ('swt_bench')) AS d (definition)
     LEFT JOIN submission_trace AS t ON t.candidate_id = s.candidate_id AND t.policy = s.policy
     LEFT JOIN counted AS c ON c.candidate_id = s.candidate_id AND c.policy = s.policy
 )
-SELECT *, numerator / nullif(denominator, 0)::DOUBLE AS delta_c
+SELECT
+    candidate_id, policy, instance_key, definition, measured,
+    CASE WHEN measured THEN covered END AS numerator,
+    CASE WHEN measured THEN coverable END AS denominator,
+    numerator / nullif(denominator, 0)::DOUBLE AS delta_c
 FROM both_ways;

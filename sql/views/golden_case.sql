@@ -25,13 +25,12 @@ SELECT
     instance_key, case_id, before, after,
     list_distinct(
         [label] || [trim(line) for line in string_split(label, chr(10))]
-        || if(
-            contains(label, '::'),
-            [
+        || CASE
+            WHEN contains(label, '::') THEN [
                 split_part(label, ' ', 1),
                 regexp_replace(split_part(label, ' ', 1), '\[/[^/*][^*]*/([^/]*)\]$', '[/\1]')
-            ],
-            []
-        )
+            ]
+            ELSE []
+        END
     ) AS names
 FROM one;

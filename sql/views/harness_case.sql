@@ -14,7 +14,7 @@ WITH told AS (
 ),
 line AS (
     SELECT *, [
-        if(outcome IS NULL OR (terse AND (is_collect OR outcome = 'skipped')), 'missing', outcome)
+        CASE WHEN outcome IS NULL OR (terse AND (is_collect OR outcome = 'skipped')) THEN 'missing' ELSE outcome END
         for outcome in [raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after]
     ] AS outcomes
     FROM told

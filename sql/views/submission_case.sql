@@ -51,14 +51,14 @@ effective AS (
         r.measured,
         u.none_before AND u.none_after AS base_unseen,
         e.suite_id IS NOT NULL AS is_edited,
-        CASE WHEN r.none_before IS NOT NULL OR NOT r.has_base THEN
-            coalesce(raw_none_before, if(u.none_before, 'error', 'missing')) END AS none_before,
-        CASE WHEN r.none_after IS NOT NULL OR NOT r.has_base THEN
-            coalesce(raw_none_after, if(u.none_after, 'error', 'missing')) END AS none_after,
-        CASE WHEN r.candidate_before IS NOT NULL THEN
-            coalesce(raw_candidate_before, if(u.candidate_before, 'error', 'missing')) END AS candidate_before,
-        CASE WHEN r.candidate_after IS NOT NULL THEN
-            coalesce(raw_candidate_after, if(u.candidate_after, 'error', 'missing')) END AS candidate_after
+        r.none_before IS NOT NULL OR NOT r.has_base AS ran_none_before,
+        r.none_after IS NOT NULL OR NOT r.has_base AS ran_none_after,
+        r.candidate_before IS NOT NULL AS ran_candidate_before,
+        r.candidate_after IS NOT NULL AS ran_candidate_after,
+        coalesce(raw_none_before, CASE WHEN u.none_before THEN 'error' END, 'missing') AS nb,
+        coalesce(raw_none_after, CASE WHEN u.none_after THEN 'error' END, 'missing') AS na,
+        coalesce(raw_candidate_before, CASE WHEN u.candidate_before THEN 'error' END, 'missing') AS cb,
+        coalesce(raw_candidate_after, CASE WHEN u.candidate_after THEN 'error' END, 'missing') AS ca
     FROM pivoted AS p
     JOIN submission_run AS r ON r.candidate_id = p.candidate_id AND r.policy = p.policy
     LEFT JOIN uncollected AS u ON u.candidate_id = p.candidate_id AND u.policy = p.policy AND u.path = p.path
@@ -72,7 +72,7 @@ judged AS (
         CASE
             WHEN is_collect AND is_new AND raw_candidate_before IS NOT NULL AND raw_candidate_after IS NOT NULL
                 THEN 'module'
-            WHEN is_collect OR (candidate_before = 'missing' AND candidate_after = 'missing') THEN ''
+            WHEN is_collect OR (cb = 'missing' AND ca = 'missing') THEN ''
             WHEN is_edited THEN 'edited'
             WHEN raw_candidate_before IS NULL AND raw_candidate_after IS NULL THEN ''
             WHEN is_new AND base_unseen THEN 'added-unseen'
@@ -83,7 +83,10 @@ judged AS (
 )
 SELECT
     candidate_id, policy, case_id, path, qualname, is_collect,
-    none_before, none_after, candidate_before, candidate_after,
+    CASE WHEN ran_none_before THEN nb END AS none_before,
+    CASE WHEN ran_none_after THEN na END AS none_after,
+    CASE WHEN ran_candidate_before THEN cb END AS candidate_before,
+    CASE WHEN ran_candidate_after THEN ca END AS candidate_after,
     raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after,
     CASE WHEN measured THEN found <> '' END AS in_t,
     CASE WHEN measured THEN found END AS t_reason

@@ -1,7 +1,7 @@
 -- The traced runs that a submission's change coverage is read from, all of one environment and sandbox.
 --
--- One row per submission. env_id, sandbox: those with most of the runs, then the latest. none_… golden_… run keys by
--- side and state (`submission_cell`), null where there is none.
+-- One row per submission. env_id, sandbox: those with most of the runs, then the latest. none_before … reference_after:
+-- run keys by side and state (`submission_cell`), null where there is none.
 -- measured_paper      golden, reference, none and candidate runs are there, as far as there is anything to run
 -- measured_swt_bench  the same without the reference runs
 -- needs: submission, suite, golden_suite, submission_cell

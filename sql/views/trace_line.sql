@@ -9,22 +9,29 @@
 -- statement           a golden or `none` run on that side loaded the file and has code for the line
 -- needs: submission_trace, changed_line, line_context, line_hit, submission_case, watched_file
 CREATE OR REPLACE VIEW trace_line AS
-WITH line AS (
+WITH hit AS MATERIALIZED (
+    FROM line_context
+),
+line AS (
     SELECT
         s.candidate_id, s.policy, x.path, x.side, x.line, s.none_after AS none_after_run,
-        if(x.side = 'before', s.golden_before, s.golden_after) AS golden_run,
-        if(x.side = 'before', s.reference_before, s.reference_after) AS reference_run,
-        if(x.side = 'before', s.none_before, s.none_after) AS none_run,
-        if(x.side = 'before', s.candidate_before, s.candidate_after) AS candidate_run
+        CASE WHEN x.side = 'before' THEN s.golden_before ELSE s.golden_after END AS golden_run,
+        CASE WHEN x.side = 'before' THEN s.reference_before ELSE s.reference_after END AS reference_run,
+        CASE WHEN x.side = 'before' THEN s.none_before ELSE s.none_after END AS none_run,
+        CASE WHEN x.side = 'before' THEN s.candidate_before ELSE s.candidate_after END AS candidate_run
     FROM submission_trace AS s
     JOIN (SELECT DISTINCT instance_key, path, side, line FROM changed_line) AS x USING (instance_key)
     WHERE s.measured_swt_bench
 ),
+own AS (
+    SELECT candidate_id, policy, unnest([candidate_before, candidate_after]) AS run_key FROM submission_trace
+),
 t_line AS (
-    SELECT DISTINCT c.candidate_id, c.policy, h.run_key, h.path, unnest(h.lines) AS line
-    FROM submission_trace AS s
-    JOIN submission_case AS c ON c.candidate_id = s.candidate_id AND c.policy = s.policy AND c.in_t
-    JOIN line_hit AS h ON h.case_id = c.case_id AND h.run_key IN (s.candidate_before, s.candidate_after)
+    SELECT DISTINCT o.candidate_id, o.policy, h.run_key, h.path, unnest(h.lines) AS line
+    FROM own AS o
+    JOIN line_hit AS h ON h.run_key = o.run_key
+    JOIN submission_case AS c
+        ON c.candidate_id = o.candidate_id AND c.policy = o.policy AND c.case_id = h.case_id AND c.in_t
 ),
 code AS (
     SELECT DISTINCT run_key, path, unnest(executable) AS line FROM watched_file WHERE loaded
@@ -40,11 +47,11 @@ SELECT
     t.line IS NOT NULL AS t_hit,
     gc.line IS NOT NULL OR nc.line IS NOT NULL AS statement
 FROM line AS l
-LEFT JOIN line_context AS g ON g.run_key = l.golden_run AND g.path = l.path AND g.line = l.line
-LEFT JOIN line_context AS r ON r.run_key = l.reference_run AND r.path = l.path AND r.line = l.line
-LEFT JOIN line_context AS n ON n.run_key = l.none_run AND n.path = l.path AND n.line = l.line
-LEFT JOIN line_context AS c ON c.run_key = l.candidate_run AND c.path = l.path AND c.line = l.line
-LEFT JOIN line_context AS na ON na.run_key = l.none_after_run AND na.path = l.path AND na.line = l.line
+LEFT JOIN hit AS g ON g.run_key = l.golden_run AND g.path = l.path AND g.line = l.line
+LEFT JOIN hit AS r ON r.run_key = l.reference_run AND r.path = l.path AND r.line = l.line
+LEFT JOIN hit AS n ON n.run_key = l.none_run AND n.path = l.path AND n.line = l.line
+LEFT JOIN hit AS c ON c.run_key = l.candidate_run AND c.path = l.path AND c.line = l.line
+LEFT JOIN hit AS na ON na.run_key = l.none_after_run AND na.path = l.path AND na.line = l.line
 LEFT JOIN t_line AS t
     ON t.candidate_id = l.candidate_id AND t.policy = l.policy
     AND t.run_key = l.candidate_run AND t.path = l.path AND t.line = l.line
