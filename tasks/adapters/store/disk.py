@@ -18,6 +18,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, Protocol
 
+import pyarrow as pa
 from pyarrow import fs as arrow_fs
 
 from tasks.domain.errors import BadInput, StoreError
@@ -73,7 +74,7 @@ class Disk(Protocol):
         """No error where the file is gone already."""
         ...
 
-    def source(self, path: str) -> IO[bytes]:
+    def source(self, path: str) -> pa.NativeFile:
         """Open for reading at any position."""
         ...
 
@@ -118,8 +119,8 @@ class LocalDisk:
     def delete(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
 
-    def source(self, path: str) -> IO[bytes]:
-        return (self.root / path).open("rb")
+    def source(self, path: str) -> pa.NativeFile:
+        return pa.OSFile(str(self.root / path))
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
@@ -158,7 +159,7 @@ class ObjectDisk:
     def write(self, path: str, data: bytes) -> None:
         if self.system.type_name != "s3":
             self.system.create_dir(self._at(path).rpartition("/")[0], recursive=True)
-        with self.system.open_output_stream(self._at(path)) as sink:
+        with self.system.open_output_stream(self._at(path), compression=None) as sink:
             sink.write(data)
 
     def read(self, path: str) -> bytes:
@@ -181,8 +182,8 @@ class ObjectDisk:
         if self.size(path) is not None:
             self.system.delete_file(self._at(path))
 
-    def source(self, path: str) -> IO[bytes]:
-        return BytesIO(self.read(path))
+    def source(self, path: str) -> pa.NativeFile:
+        return self.system.open_input_file(self._at(path))
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
@@ -208,7 +209,7 @@ def open_disk(root: str) -> Disk:
         raise BadInput(f"{root} is not a store: {error}", hint="give a folder, or a URL such as s3://…") from error
     if isinstance(system, arrow_fs.LocalFileSystem):
         return LocalDisk(Path(base))
-    return ObjectDisk(system, base.rstrip("/"), root.rstrip("/"))
+    return ObjectDisk(system, base.rstrip("/"), root.partition("?")[0].rstrip("/"))
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[Entry]:
