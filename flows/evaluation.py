@@ -61,6 +61,7 @@ def evaluate(
     sandbox: SandboxKind | None = None,
     coverage: bool = True,
     confirm: bool = True,
+    trusted: bool = False,
 ) -> int:
     """Judge candidates by running them before and after the golden patch; returns the exit code of `swt evaluate`."""
     request = EvaluationRequest(
@@ -70,6 +71,7 @@ def evaluate(
         policy=policy,
         coverage=coverage,
         confirm=confirm,
+        trusted=trusted,
     )
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
     summary = run_evaluation(request, settings, PrefectTasks())

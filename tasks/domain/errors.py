@@ -8,6 +8,7 @@
     │   └── BuildFailed       an environment cannot be built
     └── InfrastructureError   our failure, never the candidate's: retried by its class
         ├── StoreError        a torn or foreign file in the store
+        ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
         └── SandboxError      the sandbox could not be started or lost its process
 
 Each carries `slug` (a section of docs/errors.md), and a `hint` that says what to do next.
