@@ -23,10 +23,8 @@ from tasks.adapters.uv.plan import BuiltEnvironment, TextFile
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
+from tasks.evaluate.plan import SEED
 
-HASH_SEED = "0"
-FIXED_ENV = {"PYTHONHASHSEED": HASH_SEED, "PYTHONDONTWRITEBYTECODE": "1", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
-"""What every test process sees, in every sandbox; an environment may override it."""
 REPORT = "report.jsonl"
 DETAIL_CHARACTERS = 2_000
 
@@ -131,14 +129,14 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         source_roots=spec.source_roots,
         watch=spec.watch,
         tracer=spec.tracer,
-        seed=int(HASH_SEED),
+        seed=SEED,
     )
     config = write_job(outbox, runner_job, report=seen(outbox / REPORT))
     return Job(
         argv=runner_argv(str(built.python), str(INSIDE), str(seen(config))),
         checkout=checkout,
         outbox=outbox,
-        env=FIXED_ENV | _paths(spec, testbed) | dict(pair.split("=", 1) for pair in spec.env),
+        env=_paths(spec, testbed) | dict(pair.split("=", 1) for pair in spec.env),
         mounts=tuple(Mount(path, PurePosixPath(path)) for path in (*built.binds, INSIDE)),
         limits=spec.limits,
         log=log,

@@ -20,6 +20,9 @@ from tasks.domain.outcome import CodeState, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
+SEED = 0
+FIXED_ENV = (f"PYTHONHASHSEED={SEED}", "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
+"""What every test process sees, in every sandbox; an environment may say otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +78,7 @@ def _run_spec(
         runner=environment.runner,
         runner_version=bench.runner_version,
         test_args=environment.test_args,
-        env=environment.env,
+        env=(*FIXED_ENV, *environment.env),
         source_roots=environment.source_roots,
         suite_kind=suite.kind if suite else SuiteKind.NONE,
         suite_id=suite.suite_id if suite else None,
