@@ -2,7 +2,7 @@
 
     python -m benchmarks.harness_plan --snapshot-file rows.jsonl --predictions preds.jsonl --instances ID --instances ID
 
-What was measured is kept in the work folder: called again, it goes on where it was; `--report` only prints.
+What was measured is kept in the work folder: called again, it goes on where it was.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import parse_instance_id
-from tasks.domain.outcome import SuiteKind
+from tasks.domain.outcome import Policy, SuiteKind
 from tasks.environment.task import prepare_environment
+from tasks.evaluate.task import choose_instances, take_candidates
 
 CACHE = Settings().cache
 SNAPSHOT = "benchmark"
@@ -49,29 +50,36 @@ def main(
     instances: Annotated[list[str], typer.Option(help="Instance ids; may be repeated.")],
     work: Annotated[Path, typer.Option(help="Folder for the store and what was measured.")] = Path("benchmark-work"),
     cache: Annotated[Path, typer.Option(help="Has the mirrors, and environments if any.")] = CACHE,
-    report: Annotated[bool, typer.Option("--report", help="Measure nothing, print what is known.")] = False,
+    own: Annotated[bool, typer.Option(help="Measure ours.")] = True,
+    public: Annotated[bool, typer.Option(help="Measure the public harness's plan.")] = True,
 ) -> None:
     """Measure both plans on the same candidates and print a table per repository."""
     work = work.absolute()
-    if not report:
-        environments = _prepare(work, cache, snapshot_file, instances)
-        if not (work / OWN).exists():
-            own_plan.save(own_plan.run_stages(work, cache, SNAPSHOT, instances, predictions), work / OWN)
+    if own and not (work / OWN).exists():
+        _prepare(work, cache, snapshot_file, predictions, instances)
+        own_plan.save(own_plan.run_stages(work, cache, SNAPSHOT, instances, predictions), work / OWN)
+    if public:
+        environments = _prepare(work, cache, snapshot_file, predictions, instances)
         _measure_public(work, cache, instances, environments)
-    public = [json.loads(line) for line in (work / PUBLIC).read_text().splitlines()]
-    print(f"{machine()}\n\n{tables(public, own_plan.load(work / OWN))}")
+    if (work / OWN).exists() and (work / PUBLIC).exists():
+        runs = [json.loads(line) for line in (work / PUBLIC).read_text().splitlines()]
+        print(f"{machine()}\n\n{tables(runs, own_plan.load(work / OWN))}")
 
 
 def _settings(work: Path, cache: Path) -> Settings:
     return Settings(store=str(own_plan.store_of(work)), cache=own_plan.own_cache(work, cache))
 
 
-def _prepare(work: Path, cache: Path, snapshot_file: Path, instances: Sequence[str]) -> dict[str, str]:
-    """Snapshot and environments, for both sides and not measured: {instance: environment id}."""
+def _prepare(
+    work: Path, cache: Path, snapshot_file: Path, predictions: Path, instances: Sequence[str]
+) -> dict[str, str]:
+    """Snapshot, suites and environments, for both sides and not measured: {instance: environment id}."""
     settings = _settings(work, cache)
     if not (work / OWN).exists():
         shutil.rmtree(settings.store, ignore_errors=True)
     print(import_rows(settings, snapshot_file, SNAPSHOT), file=sys.stderr)
+    chosen = choose_instances(settings.places, SNAPSHOT, instances)
+    take_candidates.fn(settings.places, ("golden", str(predictions)), chosen, Policy.TESTS_ONLY)
     prepared = {name: prepare_environment.fn(settings.places, SNAPSHOT, name) for name in instances}
     if missing := [name for name, env_id in prepared.items() if env_id is None]:
         raise typer.BadParameter(f"no environment for {', '.join(missing)}")

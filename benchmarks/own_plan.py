@@ -12,11 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measured import cost_of
+from flows.settings import PROJECT
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.outcome import RunStatus, Tracer
 from tasks.domain.run import Run
 
 TIMEOUT_S = 4 * 3600.0
+SWT = "from flows.cli import main; main()"
+"""The command of the checkout that this file belongs to, whatever is installed."""
 STAGES = ("references", "candidates", "again")
 """Golden tests of every instance; the candidates, with those references in the store; the same request once more."""
 
@@ -48,12 +51,14 @@ def run_stages(work: Path, cache: Path, snapshot: str, instances: Sequence[str],
     known: set[str] = set()
     for name in STAGES:
         chosen = [word for instance in instances for word in ("--instances", instance)]
-        argv = [_swt(), "evaluate", asked[name], "--snapshot", snapshot, "--workers", "1", *chosen]
-        cost = cost_of(argv, env=env, log=work / f"{name}.log", timeout=TIMEOUT_S)
+        argv = [sys.executable, "-c", SWT, "evaluate", asked[name], "--snapshot", snapshot, *chosen]
+        cost = cost_of(argv, cwd=PROJECT, env=env, log=work / f"{name}.log", timeout=TIMEOUT_S)
+        if cost.exit_code:
+            raise SystemExit(f"{name}: exit code {cost.exit_code}, see {work / name}.log")
         rows = [row for row in Store(env["SWT_STORE"]).read(Run) if row.run_key not in known]
         known |= {row.run_key for row in rows}
         stages[name] = _stage(cost.cpu_s, rows)
-        print(f"{name}: exit code {cost.exit_code}, {len(rows)} runs, {cost.cpu_s:.1f} CPU s", file=sys.stderr)
+        print(f"{name}: {len(rows)} runs, {cost.cpu_s:.1f} CPU s", file=sys.stderr)
     return stages
 
 
@@ -97,10 +102,6 @@ def _environment(work: Path, cache: Path) -> dict[str, str]:
         "SWT_DATABASE": str(work / "swt.duckdb"),
         "SWT_CACHE": str(own_cache(work, cache)),
     }
-
-
-def _swt() -> str:
-    return str(Path(sys.executable).with_name("swt"))
 
 
 def save(stages: Mapping[str, Stage], path: Path) -> None:

@@ -33,7 +33,8 @@ from tasks.domain.outcome import CodeState, RunnerKind, SuiteKind
 
 TESTBED = "/testbed"
 TIMEOUT_S = 1800.0
-BUILD_TOOLS = ("pip", "setuptools<81", "wheel", "setuptools_scm<9")
+BUILD_TOOLS = ("setuptools<81", "wheel", "setuptools_scm<9")
+"""For projects that build with them; CPython 3.6 brings what Django's `setup.py` needs."""
 ENV = {
     "HOME": "/tmp",  # noqa: S108 - inside
     "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -82,6 +83,8 @@ class PublicPlan:
                 (checkout / file.path).write_text(file.text, encoding="utf-8")
             log = self.scratch / f"{self.instance.instance_id}.{kind}.{state}.log"
             install = self._guarded(checkout, log, ("-m", "pip", *_install(), TESTBED))
+            if install.exit_code:
+                raise SystemExit(f"{self.instance.instance_id}: the install step failed; see {log}")
             for patch in ((self.instance.patch,) if state is CodeState.AFTER else ()) + (
                 (suite.patch,) if suite else ()
             ):
@@ -124,7 +127,8 @@ def throwaway(built: BuiltEnvironment, root: Path, log: Path) -> Path:
     python = root / "bin" / "python"
     if not python.exists():
         cost_of((str(built.interpreter.path), "-m", "venv", str(root)), log=log, timeout=TIMEOUT_S)
-        cost_of((str(python), "-m", "pip", "install", "-U", *BUILD_TOOLS), log=log, timeout=TIMEOUT_S)
+        if built.interpreter.number >= (3, 7):
+            cost_of((str(python), "-m", "pip", "install", "-U", *BUILD_TOOLS), log=log, timeout=TIMEOUT_S)
         (site,) = root.glob("lib/python*/site-packages")
         (below,) = built.root.glob("lib/python*/site-packages")
         (site / "below.pth").write_text(f"{below}\n")
