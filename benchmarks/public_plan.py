@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from benchmarks.inside import TRACER
+from benchmarks.inside import SPENT, TRACER
 from benchmarks.measured import Cost, cost_of
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
@@ -102,8 +102,11 @@ class PublicPlan:
         version = _version(self.built, self.instance)
         env = ENV | dict(pair.split("=", 1) for pair in self.built.environment.env)
         env |= {"SETUPTOOLS_SCM_PRETEND_VERSION": version} if version else {}
-        argv = (*guard(checkout, self.python.parents[1]), str(self.python), *arguments)
-        return cost_of(argv, env=env, log=log, timeout=TIMEOUT_S)
+        spent = self.python.parents[1] / "spent"
+        counted = (str(self.built.interpreter.path), "-I", "-S", str(SPENT), str(spent))
+        argv = (*guard(checkout, self.python.parents[1]), *counted, str(self.python), *arguments)
+        outside = cost_of(argv, env=env, log=log, timeout=TIMEOUT_S)
+        return Cost(cpu_s=float(spent.read_text()), exit_code=outside.exit_code)
 
 
 def test_command(runner: RunnerKind, repo: str, files: tuple[str, ...]) -> tuple[str, ...]:

@@ -3,3 +3,4 @@
 from pathlib import Path
 
 TRACER = Path(__file__).with_name("line_tracer.py")
+SPENT = Path(__file__).with_name("spent.py")
