@@ -1,8 +1,10 @@
 -- Do the golden tests behave here as the source's lists say?
 --
 -- One row per instance of a snapshot that has lists. measured: both golden runs are there (else the rest is null).
--- f2p_ok: every FAIL_TO_PASS case passes after and did not before; p2p_ok: every PASS_TO_PASS case passes after.
--- f2p_misses, p2p_misses: the names that do not; f2p_exact: no other case goes from not passing to passing.
+-- f2p_ok: every FAIL_TO_PASS case passes after and did not before, but for f2p_artefacts: names that only a log parser
+-- thinks failing, because the line before swallowed them (`golden_case.swallowed`).
+-- p2p_ok: every PASS_TO_PASS case passes after. f2p_misses, p2p_misses: the names that do not.
+-- f2p_exact: f2p_ok, no artefact, and no other case goes from not passing to passing.
 -- Names are matched by `golden_case`. This is the question `reference_check`.
 -- needs: task_instance, golden_suite, settled_run, golden_case
 CREATE OR REPLACE VIEW instance_reference AS
@@ -16,14 +18,16 @@ called AS (
     SELECT
         instance_key, unnest(names) AS name,
         after = 'passed' AS passes,
-        after = 'passed' AND before <> 'passed' AS turns
+        after = 'passed' AND before <> 'passed' AS turns,
+        swallowed
     FROM golden_case
 ),
 known AS (
     SELECT
         instance_key,
         coalesce(list(DISTINCT name) FILTER (passes), []) AS passing,
-        coalesce(list(DISTINCT name) FILTER (turns), []) AS turning
+        coalesce(list(DISTINCT name) FILTER (turns), []) AS turning,
+        coalesce(list(DISTINCT name) FILTER (swallowed), []) AS swallowed
     FROM called
     GROUP BY instance_key
 ),
@@ -37,7 +41,10 @@ missed AS (
     SELECT
         t.snapshot, t.instance_id, t.instance_key,
         coalesce(r.measured, false) AS measured,
-        list_sort([name for name in t.FAIL_TO_PASS if NOT list_contains(coalesce(k.turning, []), name)]) AS f2p,
+        list_sort([name for name in t.FAIL_TO_PASS
+                   if NOT list_contains(coalesce(k.turning || k.swallowed, []), name)]) AS f2p,
+        list_sort([name for name in t.FAIL_TO_PASS if list_contains(coalesce(k.swallowed, []), name)
+                   AND NOT list_contains(k.turning, name)]) AS artefacts,
         list_sort([name for name in t.PASS_TO_PASS if NOT list_contains(coalesce(k.passing, []), name)]) AS p2p,
         coalesce(e.cases, 0) AS extra
     FROM task_instance AS t
@@ -50,7 +57,8 @@ SELECT
     snapshot, instance_id, instance_key, measured,
     CASE WHEN measured THEN len(f2p) = 0 END AS f2p_ok,
     CASE WHEN measured THEN len(p2p) = 0 END AS p2p_ok,
-    CASE WHEN measured THEN len(f2p) = 0 AND extra = 0 END AS f2p_exact,
+    CASE WHEN measured THEN len(f2p) = 0 AND len(artefacts) = 0 AND extra = 0 END AS f2p_exact,
     CASE WHEN measured THEN f2p END AS f2p_misses,
+    CASE WHEN measured THEN artefacts END AS f2p_artefacts,
     CASE WHEN measured THEN p2p END AS p2p_misses
 FROM missed;

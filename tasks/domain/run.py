@@ -131,6 +131,8 @@ class CaseOutcome:
     """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
     label: str
     """The name that the repository's own runner prints: what SWE-bench's lists hold."""
+    position: int
+    """0-based place in the order in which the run's cases first reported."""
     phase: Phase
     outcome: Outcome
     duration_s: float | None

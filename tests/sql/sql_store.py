@@ -165,8 +165,8 @@ class SqlStore:
             finished_at=finished,
             **facts,
         )
-        for case_id, outcome in cells.items():
-            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id))
+        for position, (case_id, outcome) in enumerate(cells.items()):
+            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position)
         for context, hit in (lines or {}).items():
             self.add("line_hit", run_key=key, path="src.py", case_id=context, lines=hit)
         if lines is not None:
@@ -174,7 +174,7 @@ class SqlStore:
             self.add("watched_file", run_key=key, path="src.py", loaded=loaded, executable=executable or [])
         return key
 
-    def _case(self, run_key: str, case_id: str, outcome: str, label: str) -> None:
+    def _case(self, run_key: str, case_id: str, outcome: str, label: str, position: int) -> None:
         collect = case_id.endswith(".py")
         path = case_id if "::" not in case_id else case_id.split("::")[0]
         qualname = "" if collect else case_id.split("::")[-1].split("[")[0]
@@ -186,6 +186,7 @@ class SqlStore:
             path=path,
             qualname=qualname,
             label=label,
+            position=position,
             phase=phase,
             outcome=outcome,
         )

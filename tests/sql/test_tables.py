@@ -170,6 +170,16 @@ def test_instance_reference(store: SqlStore, f2p: list[str], p2p: list[str] | No
     assert store.one(f"SELECT {columns} FROM instance_reference") == expected
 
 
+def test_a_name_that_the_log_of_a_failure_swallowed_is_an_artefact_and_no_miss(store: SqlStore) -> None:
+    store.instance("i", FAIL_TO_PASS=["test_a (app.tests.Case)", "test_b (app.tests.Case)", "test_c (app.tests.Case)"])
+    labels = {f"a::{name}": f"test_{name} (app.tests.Case)" for name in "abc"}
+    before = {"a::a": "failed", "a::b": "passed", "a::c": "passed"}
+    store.run("i", "i-golden", "before", before, labels=labels)
+    store.run("i", "i-golden", "after", dict.fromkeys(before, "passed"), labels=labels)
+    found = store.one("SELECT f2p_ok, f2p_exact, f2p_misses, f2p_artefacts FROM instance_reference")
+    assert found == (False, False, ["test_c (app.tests.Case)"], ["test_b (app.tests.Case)"])
+
+
 def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
     store.instance("i", FAIL_TO_PASS=["a"])
     assert store.one("SELECT measured, f2p_ok, f2p_misses FROM instance_reference") == (False, None, None)

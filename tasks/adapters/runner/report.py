@@ -61,7 +61,8 @@ class Report:
         if self.running is None:
             return self
         message = "the run was ended while this case was under way"
-        row = _row(self.run_key, {"case": self.running, "phase": "call", "outcome": outcome.value, "message": message})
+        record = {"case": self.running, "phase": "call", "outcome": outcome.value, "message": message}
+        row = _row(self.run_key, record, len(self.cases))
         return self if row is None else replace(self, cases=(*self.cases, row), running=None)
 
 
@@ -126,7 +127,7 @@ class _Reading:
         return True
 
     def _case(self, record: dict[str, Any]) -> bool:
-        row = _row(self.run_key, record)
+        row = _row(self.run_key, record, len(self.cases))
         if row is None:
             return False
         if row.case_id == self.running:
@@ -134,7 +135,8 @@ class _Reading:
         known = self.cases.get(row.case_id)
         if known is not None:
             self.duplicates[row.case_id] = None
-            self.cases[row.case_id] = min(known, row, key=lambda each: GRAVITY.index(each.outcome))
+            gravest = min(known, row, key=lambda each: GRAVITY.index(each.outcome))
+            self.cases[row.case_id] = replace(gravest, position=known.position)
         elif len(self.cases) < MAX_CASES:
             self.cases[row.case_id] = row
         else:
@@ -186,7 +188,7 @@ class _Reading:
             yield LineHit(run_key=self.run_key, path=path, case_id=case, lines=sorted_lines(lines))
 
 
-def _row(run_key: RunKey, record: dict[str, Any]) -> CaseOutcome | None:
+def _row(run_key: RunKey, record: dict[str, Any], position: int) -> CaseOutcome | None:
     """A row, or null where the record has no case id, outcome or phase that we know."""
     case = record.get("case")
     try:
@@ -203,6 +205,7 @@ def _row(run_key: RunKey, record: dict[str, Any]) -> CaseOutcome | None:
         path=RepoPath(_text(record.get("path", ""), ID_CHARS)),
         qualname=_text(record.get("qualname", ""), ID_CHARS),
         label=_text(record.get("label", case), ID_CHARS),
+        position=position,
         phase=phase,
         outcome=outcome,
         duration_s=float(duration) if timed and duration is not None else None,
