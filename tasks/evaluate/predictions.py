@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -86,6 +86,34 @@ def predictions_of(
             problems.append(LineProblem(row.line, prediction.instance_id, problem))
         candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))
     return Predictions(tuple(candidates), tuple(problems))
+
+
+def first_of_each(files: Iterable[Predictions]) -> list[Predictions]:
+    """The same files, with a problem on every candidate whose place an earlier file has taken.
+
+    A place is an instance, a method, a model and a sample number.
+    """
+    places: dict[tuple[str, str, str | None, int], Candidate] = {}
+    return [_against(places, file) for file in files]
+
+
+def _against(places: dict[tuple[str, str, str | None, int], Candidate], file: Predictions) -> Predictions:
+    candidates, problems = [], list(file.problems)
+    for candidate in file.candidates:
+        place = (candidate.instance_id, candidate.method, candidate.model, candidate.sample)
+        first = places.setdefault(place, candidate)
+        if first is not candidate and not candidate.problem:
+            what = f"{first.source} holds the first prediction for this instance and method"
+            problems.append(LineProblem(_line_of(candidate), candidate.instance_id, what))
+            candidate = replace(candidate, problem=what)
+        candidates.append(candidate)
+    return Predictions(tuple(candidates), tuple(problems))
+
+
+def _line_of(candidate: Candidate) -> int:
+    """The line that a candidate's `source` names; 0 for a control."""
+    _, _, line = candidate.source.rpartition(":")
+    return int(line) if line.isdigit() else 0
 
 
 def _read(row: RawRow, method: str | None) -> _Prediction:

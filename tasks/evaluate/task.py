@@ -39,7 +39,7 @@ from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, suite_specs, watches
-from tasks.evaluate.predictions import Predictions, read_predictions
+from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ def take_candidates(
 ) -> Taken:
     """Read candidates from predictions files and controls, and store them with what becomes of them."""
     now = datetime.now(UTC)
-    read = [_read_source(source, instances, now) for source in sources]
+    read = first_of_each([_read_source(source, instances, now) for source in sources])
     store = Store(places.store)
     by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
     for candidate in (candidate for predictions in read for candidate in predictions.candidates):

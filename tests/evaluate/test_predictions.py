@@ -16,7 +16,7 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha
 from tasks.evaluate.controls import golden_candidate, nop_candidate
-from tasks.evaluate.predictions import Predictions, predictions_of, read_predictions
+from tasks.evaluate.predictions import Predictions, first_of_each, predictions_of, read_predictions
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -161,3 +161,16 @@ def test_controls() -> None:
     assert (golden.method, golden.patch, golden.provenance) == ("golden", "tests 1", "oracle")
     assert (nop.method, nop.patch, nop.provenance) == ("nop", "", "oracle")
     assert golden.candidate_id != nop.candidate_id
+
+
+def test_a_second_file_for_the_same_method_is_kept_with_a_problem(tmp_path: Path) -> None:
+    files = []
+    for number in (1, 2):
+        file = tmp_path / f"file{number}.jsonl"
+        row = {"instance_id": "acme__box-1", "model_name_or_path": "m", "model_patch": f"patch {number}"}
+        file.write_text(json.dumps(row))
+        files.append(read_predictions(file, [instance(1)], created_at=NOW))
+    first, second = first_of_each(files)
+    assert first == files[0]
+    assert [problem.line for problem in second.problems] == [1]
+    assert "file1.jsonl:1" in second.candidates[0].problem
