@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tasks.adapters.patch.model import FilePatch, Hunk, Patch
-from tasks.adapters.patch.read import read_patch
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchedFile, PatchSet
+
+from tasks.domain.errors import BadInput
 from tasks.domain.instance import ChangedLine
 from tasks.domain.names import InstanceKey, LineNo, RepoPath
 from tasks.domain.outcome import CodeState
@@ -14,35 +16,27 @@ from tasks.domain.outcome import CodeState
 def changed_lines(instance_key: InstanceKey, patch: str) -> tuple[ChangedLine, ...]:
     """Removed lines (numbered as before) and added ones (as after) of every Python file, in order of the patch.
 
-    A renamed file has its removed lines under the old path and its added ones under the new. Nothing where the text
-    is no patch.
+    A renamed file has its removed lines under the old path and its added ones under the new. `BadInput` where the
+    text is no unified diff.
     """
-    read = read_patch(patch)
-    files = read.files if isinstance(read, Patch) else ()
+    try:
+        files = PatchSet(patch)
+    except UnidiffParseError as error:
+        raise BadInput(f"golden patch: {error}", hint="is the row of the instance complete?") from error
     found = (line for file in files for line in _file_lines(instance_key, file))
     return tuple(dict.fromkeys(found))
 
 
-def _file_lines(instance_key: InstanceKey, file: FilePatch) -> Iterator[ChangedLine]:
-    for hunk in file.hunks:
-        for side, line in _hunk_lines(hunk):
-            path = file.old_path if side is CodeState.BEFORE else file.new_path
-            if path is not None and path.endswith(".py"):
-                yield ChangedLine(instance_key=instance_key, path=RepoPath(path), side=side, line=LineNo(line))
+def _file_lines(instance_key: InstanceKey, file: PatchedFile) -> Iterator[ChangedLine]:
+    for line in (line for hunk in file for line in hunk):
+        if line.is_removed:
+            yield from _line(instance_key, CodeState.BEFORE, file.source_file, line.source_line_no)
+        elif line.is_added:
+            yield from _line(instance_key, CodeState.AFTER, file.target_file, line.target_line_no)
 
 
-def _hunk_lines(hunk: Hunk) -> Iterator[tuple[CodeState, int]]:
-    """The side and number of each changed line."""
-    old, new = _first(hunk.old_start, hunk.old), _first(hunk.new_start, hunk.new)
-    for line in hunk.lines:
-        if line[0] == "-":
-            yield CodeState.BEFORE, old
-        elif line[0] == "+":
-            yield CodeState.AFTER, new
-        old += line[0] != "+"
-        new += line[0] != "-"
-
-
-def _first(start: int, lines: list[str]) -> int:
-    """The number of a range's first line; an empty range is written with the line before it."""
-    return start if lines else start + 1
+def _line(instance_key: InstanceKey, side: CodeState, name: str, number: int | None) -> Iterator[ChangedLine]:
+    """The row, if the file is Python; `name` carries git's `a/` or `b/`."""
+    if name.endswith(".py") and number is not None:
+        path = RepoPath(name.removeprefix("a/" if side is CodeState.BEFORE else "b/"))
+        yield ChangedLine(instance_key=instance_key, path=path, side=side, line=LineNo(number))
