@@ -33,7 +33,7 @@ from tasks.domain.outcome import CodeState, RunnerKind, SuiteKind
 
 TESTBED = "/testbed"
 TIMEOUT_S = 1800.0
-BUILD_TOOLS = ("setuptools<81", "wheel", "setuptools_scm<9")
+BUILD_TOOLS = ("setuptools<70", "wheel", "setuptools_scm<9")
 """For projects that build with them; CPython 3.6 brings what Django's `setup.py` needs."""
 ENV = {
     "HOME": "/tmp",  # noqa: S108 - inside
