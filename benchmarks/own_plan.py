@@ -20,6 +20,7 @@ from tasks.domain.run import Run
 TIMEOUT_S = 4 * 3600.0
 SWT = "from flows.cli import main; main()"
 """The command of the checkout that this file belongs to, whatever is installed."""
+IMPORTS = "import flows.cli, flows.evaluation, flows.asking, pandas"
 STAGES = ("references", "candidates", "again")
 """Golden tests of every instance; the candidates, with those references in the store; the same request once more."""
 
@@ -46,6 +47,7 @@ class Stage:
 def run_stages(work: Path, cache: Path, snapshot: str, instances: Sequence[str], predictions: Path) -> dict[str, Stage]:
     """Every stage in order, from a store that knows the snapshot and the environments and no run."""
     env = _environment(work, cache)
+    _warm_up(work, env)
     asked = {"references": "golden", "candidates": str(predictions), "again": str(predictions)}
     stages: dict[str, Stage] = {}
     known: set[str] = set()
@@ -60,6 +62,11 @@ def run_stages(work: Path, cache: Path, snapshot: str, instances: Sequence[str],
         stages[name] = _stage(cost.cpu_s, rows)
         print(f"{name}: {len(rows)} runs, {cost.cpu_s:.1f} CPU s", file=sys.stderr)
     return stages
+
+
+def _warm_up(work: Path, env: Mapping[str, str]) -> None:
+    """An installed program has its bytecode; here it may have to be compiled first."""
+    cost_of([sys.executable, "-c", IMPORTS], cwd=PROJECT, env=env, log=work / "imports.log", timeout=TIMEOUT_S)
 
 
 def _stage(cpu_s: float, rows: Sequence[Run]) -> Stage:
@@ -97,7 +104,9 @@ def forget_trees(work: Path) -> None:
 
 def _environment(work: Path, cache: Path) -> dict[str, str]:
     forget_trees(work)
-    return dict(os.environ) | {
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return inherited | {
+        "PYTHONPYCACHEPREFIX": str(work / "bytecode"),
         "SWT_STORE": str(store_of(work)),
         "SWT_DATABASE": str(work / "swt.duckdb"),
         "SWT_CACHE": str(own_cache(work, cache)),
