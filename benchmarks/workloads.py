@@ -61,7 +61,7 @@ WORKLOADS = (
     Workload(
         name="sympy",
         repo="sympy/sympy",
-        commit="4f24d1179ab09a6191a6d2a87058363f32fd5ab6",
+        commit="7956cac20716acee3ecd08aa249096b1af5ebdcc",
         runner=RunnerKind.SYMPY,
         test_files=("sympy/core/tests/test_power.py", "sympy/core/tests/test_expand.py"),
         test_args=("-C", "--verbose"),
