@@ -91,4 +91,4 @@ def _settled(outcome: Any) -> Any:
 def progress_bar() -> Progress:
     """A bar on standard error; one line at the end where that is not a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(file=sys.stderr), transient=False)
+    return Progress(*columns, console=Console(file=sys.stderr), refresh_per_second=2)

@@ -106,7 +106,7 @@ def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSumma
         text=f"{text_table(table)}\n{work.facts}",
         facts=work.facts,
         rows=table.to_pylist(),
-        problems=(*work.taken.problems, *work.unprepared, *work.broken),
+        problems=(*work.taken.problems, *work.unprepared, *work.broken, *work.total.problems),
         ran=work.total,
         exit_code=work.exit_code,
     )

@@ -34,7 +34,7 @@ from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
 from tasks.domain.places import Places
 from tasks.domain.retrying import may_pass
-from tasks.domain.run import Limits, RunSpec
+from tasks.domain.run import Limits, Run, RunSpec
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.intake import Intake, take_in
@@ -75,12 +75,15 @@ class Ran:
     reused: int = 0
     infrastructure: int = 0
     """Of the executed ones, those that failed for reasons of ours."""
+    problems: tuple[str, ...] = ()
+    """One line for each of these."""
 
     def __add__(self, other: Ran) -> Ran:
         return Ran(
             executed=self.executed + other.executed,
             reused=self.reused + other.reused,
             infrastructure=self.infrastructure + other.infrastructure,
+            problems=self.problems + other.problems,
         )
 
 
@@ -171,16 +174,28 @@ def run_suites(
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
     workshop = _workshop(places, settings, environment)
-    failed = sum(_run_once(store, workshop, spec) is RunStatus.INFRASTRUCTURE for spec in todo)
-    return Ran(executed=len(todo), reused=len(specs) - len(todo), infrastructure=failed)
+    runs = [_run_once(store, workshop, spec) for spec in todo]
+    failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
+    return Ran(
+        executed=len(todo),
+        reused=len(specs) - len(todo),
+        infrastructure=len(failed),
+        problems=tuple(f"{run.instance_id}: {run.suite_kind} {run.code_state}: {run.detail}" for run in failed),
+    )
 
 
-def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> RunStatus:
-    """Run and store, the run row last: a kill leaves either all of it or nothing that counts."""
+def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:
+    """Run and store, the run row last: a kill leaves either all of it or nothing that counts.
+
+    A run that fails for reasons of ours is tried once more; only the second failure is kept.
+    """
     recorded = execute(spec, workshop)
+    if recorded.run.status is RunStatus.INFRASTRUCTURE:
+        recorded = execute(spec, workshop)
     log = store.put_file(recorded.log) if recorded.log else ""
-    store.write_run(replace(recorded.run, log=log), recorded.cases, recorded.hits, recorded.watched)
-    return recorded.run.status
+    run = replace(recorded.run, log=log)
+    store.write_run(run, recorded.cases, recorded.hits, recorded.watched)
+    return run
 
 
 def _bench(
