@@ -3,7 +3,8 @@
 -- One row per (instance_key, case_id) in the latest environment: before, after (outcomes, `missing` where there is no
 -- row), and names: every way in which the source's lists may call the case: its label, each line of the label (Django
 -- prints a docstring on a line of its own), its label up to the first space where it is a pytest id (the source's
--- parser cut there), and with a path in its parameters shortened to the last part (the source's parser did).
+-- parser cut there), with a path in its parameters shortened to the last part (the source's parser did), and
+-- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on.
 -- swallowed: it passes in both states, but the case just before it failed on `before`. Django's text output of some
 -- versions prints nothing after the name of a failed case, so the next case's line is lost to a log parser, and the
 -- source's lists call that case failing.
@@ -31,6 +32,7 @@ SELECT
     instance_key, case_id, before, after,
     list_distinct(
         [label] || [trim(line) for line in string_split(label, chr(10))]
+        || [regexp_replace(split_part(label, chr(10), 1), '^(\w+) \((.+)\)$', '\1 (\2.\1)')]
         || CASE
             WHEN contains(label, '::') THEN [
                 split_part(label, ' ', 1),

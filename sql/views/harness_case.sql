@@ -2,6 +2,7 @@
 --
 -- One row per (candidate_id, policy, case_id): recorded outcomes, `missing` where there is none. Unlike in
 -- `submission_case`, an uncollectable module says nothing about its cases: its one log line is a case of its own.
+-- A run that ends before its first case prints no line at all.
 -- sympy's runner prints nothing that the harness reads for a skipped case and for a module that cannot be imported.
 -- needs: submission_case, submission_run, environment
 CREATE OR REPLACE VIEW harness_case AS
@@ -14,7 +15,7 @@ WITH told AS (
 ),
 line AS (
     SELECT *, [
-        CASE WHEN outcome IS NULL OR (terse AND (is_collect OR outcome = 'skipped')) THEN 'missing' ELSE outcome END
+        CASE WHEN outcome IS NULL OR NOT printed OR (terse AND (is_collect OR outcome = 'skipped')) THEN 'missing' ELSE outcome END
         for outcome in [raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after]
     ] AS outcomes
     FROM told

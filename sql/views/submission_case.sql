@@ -6,6 +6,7 @@
 --     collected in that run; null where there is no run. Without a file at the base commit, suite `none` is `missing`.
 -- raw_…       what the run recorded, null where it recorded nothing
 -- is_collect  the row stands for a module that could not be collected
+-- printed     the repository's own runner prints a line for it; a run that ends before its first case prints none
 -- in_t        T: the candidate adds the case or edits what it consists of (metrics: which cases are the candidate's);
 --             null where a run is not there. A module counts as a case of its own only if neither state collects it.
 -- t_reason    `added`, `edited`, `module`; `added-unseen` where neither run of suite `none` could collect the module
@@ -18,7 +19,7 @@ WITH cell AS (
     ON none_before, none_after, candidate_before, candidate_after INTO NAME cell VALUE run_key
 ),
 seen AS (
-    SELECT c.candidate_id, c.policy, c.cell, o.case_id, o.path, o.qualname, o.phase, o.outcome
+    SELECT c.candidate_id, c.policy, c.cell, o.case_id, o.path, o.qualname, o.label, o.phase, o.outcome
     FROM cell AS c JOIN case_outcome AS o ON o.run_key = c.run_key
 ),
 uncollected AS (
@@ -38,6 +39,7 @@ pivoted AS (
         min(path) AS path,
         min(qualname) AS qualname,
         bool_and(phase = 'collect') AS is_collect,
+        bool_or(label <> '') AS printed,
         min(outcome) FILTER (cell = 'none_before') AS raw_none_before,
         min(outcome) FILTER (cell = 'none_after') AS raw_none_after,
         min(outcome) FILTER (cell = 'candidate_before') AS raw_candidate_before,
@@ -82,7 +84,7 @@ judged AS (
     FROM effective
 )
 SELECT
-    candidate_id, policy, case_id, path, qualname, is_collect,
+    candidate_id, policy, case_id, path, qualname, is_collect, printed,
     CASE WHEN ran_none_before THEN nb END AS none_before,
     CASE WHEN ran_none_after THEN na END AS none_after,
     CASE WHEN ran_candidate_before THEN cb END AS candidate_before,

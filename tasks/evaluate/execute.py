@@ -170,6 +170,8 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
     report, finished = progress.report, progress.finished
     if report:
         report = report.with_timeout(Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR)
+        if status is not RunStatus.COMPLETED or report.complaint:
+            report = report.with_uncollected(spec.files, detail)
     cases = report.cases if report else ()
     origin = provenance(progress.started_at, datetime.now(UTC), workshop.config)
     run = Run(

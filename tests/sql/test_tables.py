@@ -150,6 +150,7 @@ LABELS = {
     [
         (["It works."], ["test_sympy"], (True, True, False, True, [], [])),
         (["test_y (app.tests.Case)"], [], (True, True, False, True, [], [])),
+        (["test_y (app.tests.Case.test_y)"], [], (True, True, False, True, [], [])),
         (["tests/test_a.py::test_p[a"], ["tests/test_a.py::test_q[/file]"], (True, True, False, True, [], [])),
         (["It works.", "tests/test_a.py::test_p[a b]"], ["gone"], (True, False, True, True, [], ["gone"])),
         (

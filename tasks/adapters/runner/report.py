@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,17 @@ class Report:
         record = {"case": self.running, "phase": "call", "outcome": outcome.value, "message": message}
         row = _row(self.run_key, record, len(self.cases))
         return self if row is None else replace(self, cases=(*self.cases, row), running=None)
+
+    def with_uncollected(self, files: Iterable[RepoPath], message: str) -> Report:
+        """The same with an error for every test file, if the run ended before it could report a single case.
+
+        The repository's own runner prints no line for such a module, so the rows have no label.
+        """
+        if self.cases:
+            return self
+        facts = {"label": "", "phase": "collect", "outcome": Outcome.ERROR.value, "message": message}
+        rows = [_row(self.run_key, {"case": path, "path": path, **facts}, place) for place, path in enumerate(files)]
+        return replace(self, cases=tuple(row for row in rows if row is not None))
 
 
 def read_report(path: Path, run_key: RunKey) -> Report:
