@@ -85,7 +85,7 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     check_sandbox(places, run)
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines.fn(places, instances)
-    taken = take_candidates.fn(places, request.candidates, instances, request.policy)
+    taken = take_candidates.fn(places, request.candidates, instances, request.policy, request.coverage)
     work = Tally(taken)
     names = [name for name, suites in taken.suites.items() if suites]
     prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])

@@ -9,7 +9,8 @@ from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.model import Refused
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.instance import TaskInstance
-from tasks.domain.outcome import Policy
+from tasks.domain.names import SuiteId
+from tasks.domain.outcome import Policy, SuiteKind
 from tasks.evaluate.edited import edited_rows
 from tasks.evaluate.policy import golden_suite, submit
 
@@ -24,6 +25,15 @@ class Intake:
     edited: tuple[EditedDefinition, ...]
     golden_refused: str
     """Why the golden test patch does not apply to the base commit; empty if it does."""
+
+    def suites_to_run(self, *, references: bool) -> tuple[SuiteId, ...]:
+        """The suites of the candidates; with `references` the golden suite as well, which change coverage needs."""
+        asked = {submission.suite_id for submission in self.submissions}
+        return tuple(
+            suite.suite_id
+            for suite in self.suites
+            if suite.suite_id in asked or (references and suite.kind is SuiteKind.GOLDEN)
+        )
 
 
 def take_in(instance: TaskInstance, candidates: Iterable[Candidate], policy: Policy, read_base: ReadBase) -> Intake:

@@ -58,7 +58,7 @@ class Taken:
     """What a request's candidates came to, instance by instance."""
 
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
-    """Suites to run, the golden one among them."""
+    """Suites to run."""
     candidates: int
     malformed: int
     unreadable: int
@@ -101,9 +101,12 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
 
 @task(cache_policy=NO_CACHE)
 def take_candidates(
-    places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy
+    places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy, references: bool
 ) -> Taken:
-    """Read candidates from predictions files and controls, and store them with what becomes of them."""
+    """Read candidates from predictions files and controls, and store them with what becomes of them.
+
+    With `references` the golden suite of every instance is run as well.
+    """
     now = datetime.now(UTC)
     read = first_of_each([_read_source(source, instances, now) for source in sources])
     store = Store(places.store)
@@ -123,7 +126,7 @@ def take_candidates(
     submissions = [row for intake in intakes.values() for row in intake.submissions]
     problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
     return Taken(
-        suites={name: tuple(suite.suite_id for suite in intake.suites) for name, intake in intakes.items()},
+        suites={name: intake.suites_to_run(references=references) for name, intake in intakes.items()},
         candidates=len(submissions),
         malformed=sum(not row.well_formed for row in submissions),
         unreadable=len(instances) - len(intakes),
