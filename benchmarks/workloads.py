@@ -63,7 +63,7 @@ WORKLOADS = (
         repo="sympy/sympy",
         commit="7956cac20716acee3ecd08aa249096b1af5ebdcc",
         runner=RunnerKind.SYMPY,
-        test_files=("sympy/core/tests/test_power.py", "sympy/core/tests/test_expand.py"),
+        test_files=("sympy/core/tests/test_expand.py", "sympy/core/tests/test_sympify.py"),
         test_args=("-C", "--verbose"),
         requirements=("mpmath==1.3.0",),
     ),
