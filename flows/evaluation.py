@@ -19,6 +19,7 @@ from flows.fan_out import FanOut, PrefectTasks, Threads, Unit
 from flows.settings import Settings, settings_from
 from flows.summary import EvaluationSummary, Tally, suites_to_confirm, summarise
 from tasks.adapters.store.database import build_views
+from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.outcome import Policy, SandboxKind, Tracer
 from tasks.environment.task import prepare_environment
@@ -83,10 +84,11 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     """The story. `fan_out` says where units of work run; the result is the same."""
     places, run = settings.places, request.run_settings(settings)
     check_sandbox(places, run)
+    torn = Store(settings.store).quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines.fn(places, instances)
     taken = take_candidates.fn(places, request.candidates, instances, request.policy, request.coverage)
-    work = Tally(taken)
+    work = Tally(taken, torn)
     names = [name for name, suites in taken.suites.items() if suites]
     prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])
     environments = work.environments(names, prepared)

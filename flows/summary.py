@@ -11,6 +11,7 @@ from flows.asking import text_table
 from flows.fan_out import Failed, Unit
 from flows.settings import Settings
 from tasks.adapters.store.database import query
+from tasks.adapters.store.health import Problem
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.evaluate.task import Ran, Taken
 
@@ -43,6 +44,8 @@ class Tally:
     """Counts what a flow does while it does it."""
 
     taken: Taken
+    torn: tuple[Problem, ...] = ()
+    """Files of the store that could not be read and were moved aside; what they held is run again."""
     total: Ran = field(default_factory=Ran)
     unprepared: list[str] = field(default_factory=list)
     """One line for each instance without an environment."""
@@ -106,7 +109,7 @@ def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSumma
         text=f"{text_table(table)}\n{work.facts}",
         facts=work.facts,
         rows=table.to_pylist(),
-        problems=(*work.taken.problems, *work.unprepared, *work.broken, *work.total.problems),
+        problems=(*map(str, work.torn), *work.taken.problems, *work.unprepared, *work.broken, *work.total.problems),
         ran=work.total,
         exit_code=work.exit_code,
     )

@@ -35,10 +35,11 @@ HOSTILE = {
     "leaves_at_once": ("import os\n    os._exit(0)", {"crashed"}),
     "prints_a_gigabyte": (
         "import os\n    chunk = b'x' * (1 << 20)\n    for _ in range(1024): os.write(1, chunk)",
-        {"completed"},
+        {"limit"},
     ),
 }
-"""Body of the only test, and the statuses that its runs may end with."""
+"""Body of the only test, and the statuses that its runs may end with. pytest keeps what is printed in a file, so that
+a gigabyte meets the disk limit; printing past pytest is a matter for the sandbox's own tests."""
 
 
 def new_file(path: str, text: str) -> str:
@@ -54,7 +55,7 @@ def prediction(instance: str, patch: str | None, method: str = "hostile") -> dic
 
 def judge(settings: Settings, file: Path, *instances: str) -> EvaluationSummary:
     request = EvaluationRequest(
-        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, trusted=True, confirm=False
+        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, trusted=True, coverage=False
     )
     return evaluate_here(request, settings)
 
