@@ -11,7 +11,7 @@ from flows.asking import text_table
 from flows.fan_out import Failed, Unit
 from flows.settings import Settings
 from tasks.adapters.store.database import query
-from tasks.adapters.store.health import Problem
+from tasks.adapters.store.quarantine import Problem
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.evaluate.task import Ran, Taken
 
