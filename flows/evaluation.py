@@ -102,7 +102,6 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
         again = _units_to_confirm(settings, request.snapshot, units)
         confirmed = fan_out("confirmations", run_suites, again)
         work.ran(again, confirmed)
-        build_views(settings.store, settings.database, settings.sql)
     return summarise(settings, request.snapshot, work)
 
 
