@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasks.adapters.runner import report as reading
 from tasks.adapters.runner.report import read_report
-from tasks.domain.names import RunKey
+from tasks.domain.names import RepoPath, RunKey
 
 KEY = RunKey("k")
 
@@ -103,3 +103,19 @@ def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any
         (row.case_id + row.label + row.message + row.qualname + row.path).encode("utf-8")
         assert len(row.message) <= reading.MESSAGE_CHARS
     assert len({row.case_id for row in report.cases}) == len(report.cases)
+
+
+def test_a_run_that_ends_before_its_first_case_is_an_error_for_every_file(tmp_path: Path) -> None:
+    report = read(tmp_path).with_uncollected((RepoPath("a.py"), RepoPath("b.py")), "it broke")
+    told = [(row.case_id, row.phase, row.outcome, row.label, row.message, row.position) for row in report.cases]
+    assert told == [("a.py", "collect", "error", "", "it broke", 0), ("b.py", "collect", "error", "", "it broke", 1)]
+
+
+def test_cases_that_were_reported_speak_for_themselves(tmp_path: Path) -> None:
+    report = read(tmp_path, case("a"))
+    assert report.with_uncollected((RepoPath("a.py"),), "it broke") == report
+
+
+def test_cases_keep_the_place_of_their_first_report(tmp_path: Path) -> None:
+    report = read(tmp_path, case("a"), case("b"), case("a", "error", phase="teardown"))
+    assert [(row.case_id, row.position) for row in report.cases] == [("a", 0), ("b", 1)]
