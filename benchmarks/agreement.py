@@ -54,7 +54,7 @@ def main(
     with connected(settings_from(os.environ).database) as connection:
         connection.register("published", published)
         for sql in (AGREEMENT, DISAGREEMENTS):
-            answer = connection.execute(sql, {"method": method, "snapshot": snapshot}).to_arrow_table()
+            answer = connection.sql(sql, params={"method": method, "snapshot": snapshot}).to_arrow_table()
             typer.echo(text_table(answer))
 
 

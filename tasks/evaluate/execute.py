@@ -136,11 +136,16 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         argv=runner_argv(str(built.python), str(INSIDE), str(seen(config))),
         checkout=checkout,
         outbox=outbox,
-        env=_paths(spec, testbed) | dict(pair.split("=", 1) for pair in spec.env),
+        env=_environ(spec, built) | _paths(spec, testbed),
         mounts=tuple(Mount(path, PurePosixPath(path)) for path in (*built.binds, INSIDE)),
         limits=spec.limits,
         log=log,
     )
+
+
+def _environ(spec: RunSpec, built: BuiltEnvironment) -> dict[str, str]:
+    pairs = (pair.split("=", 1) for pair in spec.env)
+    return {name: value.replace("{environment}", str(built.root)) for name, value in pairs}
 
 
 def _paths(spec: RunSpec, testbed: PurePosixPath) -> dict[str, str]:

@@ -21,8 +21,16 @@ from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
 SEED = 0
-FIXED_ENV = (f"PYTHONHASHSEED={SEED}", "LANG=C.UTF-8", "LC_ALL=C.UTF-8")
-"""What every test process sees, in every sandbox; an environment may say otherwise."""
+FIXED_ENV = (
+    f"PYTHONHASHSEED={SEED}",
+    "LANG=C.UTF-8",
+    "LC_ALL=C.UTF-8",
+    "PATH={environment}/bin:/usr/local/bin:/usr/bin:/bin",
+)
+"""What every test process sees, in every sandbox; an environment may say otherwise.
+
+`{environment}` is the environment's folder: tests start `python` and `pytest` by name.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
