@@ -18,12 +18,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.adapters.git.bytecode import Bytecode, drop_bytecode
 from tasks.adapters.git.mirrors import Entry, Mirrors
 from tasks.adapters.patch.apply import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
-
-__all__ = ["Trees", "drop_bytecode"]
 
 DEFAULT_BUDGET = 8 * 1024**3
 
@@ -33,8 +30,8 @@ class Trees:
     """Trees of any commit in `mirrors`. Safe to share by threads and processes.
 
     cache/
-    ├── <owner>__<name>-<sha>[-<python tag>].tar    one per commit (and bytecode), the least recently used go first
-    └── .packing-…                                  an archive in the making
+    ├── <owner>__<name>-<sha>.tar    one per commit, the least recently used go first
+    └── .packing-…                   an archive in the making
     """
 
     mirrors: Mirrors
@@ -42,18 +39,18 @@ class Trees:
     budget: int = DEFAULT_BUDGET
     """Bytes that the archives may take together."""
 
-    def checkout(self, repo: str, sha: str, into: Path, bytecode: Bytecode | None = None) -> None:
+    def checkout(self, repo: str, sha: str, into: Path) -> None:
         """Fills the folder `into` (made if need be, otherwise empty) with the files of a commit.
 
-        With `bytecode` there are `__pycache__` folders too, compiled by that Python. `NotFound` where the mirror or
+        `NotFound` where the mirror or
         the commit is missing.
         """
         into.mkdir(parents=True, exist_ok=True)
-        name = _archive_name(repo, sha, bytecode)
+        name = _archive_name(repo, sha)
         try:
             self._unpack(name, into)
         except FileNotFoundError:
-            self._pack(name, repo, sha, bytecode)
+            self._pack(name, repo, sha)
             self._unpack(name, into)
 
     def _unpack(self, name: str, into: Path) -> None:
@@ -63,15 +60,12 @@ class Trees:
             _untar(archive.fileno(), into)
         os.utime(into, (FIXED_MTIME, FIXED_MTIME))
 
-    def _pack(self, name: str, repo: str, sha: str, bytecode: Bytecode | None) -> None:
+    def _pack(self, name: str, repo: str, sha: str) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".packing-", dir=self.cache))
         try:
             archive = scratch / name
-            if bytecode is None:
-                self._pack_blobs(archive, repo, sha)
-            else:
-                self._pack_compiled(archive, repo, sha, bytecode)
+            self._pack_blobs(archive, repo, sha)
             self._make_room(archive.stat().st_size)
             archive.replace(self.cache / name)
         finally:
@@ -86,13 +80,6 @@ class Trees:
                 _add_folders(tar, entry.path, made)
                 _add(tar, entry, blobs)
 
-    def _pack_compiled(self, archive: Path, repo: str, sha: str, bytecode: Bytecode) -> None:
-        tree = archive.parent / "tree"
-        self.checkout(repo, sha, tree)
-        bytecode.compile(tree)
-        with tarfile.open(archive, "w", format=tarfile.GNU_FORMAT, errors="surrogateescape") as tar:
-            tar.add(tree, arcname=".", filter=_timeless)
-
     def _make_room(self, size: int) -> None:
         """Removes the archives that were not used for longest until `size` more bytes fit."""
         archives = sorted(_sizes(self.cache), key=lambda found: found[0])
@@ -104,9 +91,8 @@ class Trees:
             used -= bytes_
 
 
-def _archive_name(repo: str, sha: str, bytecode: Bytecode | None) -> str:
-    tail = f"-{bytecode.tag}" if bytecode else ""
-    return f"{repo.replace('/', '__', 1)}-{sha}{tail}.tar"
+def _archive_name(repo: str, sha: str) -> str:
+    return f"{repo.replace('/', '__', 1)}-{sha}.tar"
 
 
 def _untar(archive: int, into: Path) -> None:
@@ -162,10 +148,4 @@ def _add(tar: tarfile.TarFile, entry: Entry, blobs: Iterator[bytes]) -> None:
 def _member(name: str, mode: int, kind: bytes) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
     member.mode, member.type, member.mtime = mode, kind, FIXED_MTIME
-    return member
-
-
-def _timeless(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """An archive member that does not say when or by whom it was made."""
-    member.mtime, member.uid, member.gid, member.uname, member.gname = FIXED_MTIME, 0, 0, "", ""
     return member

@@ -61,8 +61,8 @@ def apply_to_files(patch: Patch, read_base: ReadBase) -> Applied | Refused:
 def apply_patch(tree: Path, patch: str) -> Applied | Refused:
     """Applies `patch` to the files below `tree`, which needs no repository around it.
 
-    Every file is computed before the first one is written. Written files get the time `FIXED_MTIME`; a bytecode
-    cache of them is the caller's to drop (`tasks.adapters.git.bytecode.drop_bytecode` with `touched_paths`).
+    Every file is computed before the first one is written. Written files get the time `FIXED_MTIME`, so a tree that
+    holds bytecode would run stale code: trees hold none.
     """
     read = read_patch(patch)
     if isinstance(read, Refused):
@@ -74,12 +74,6 @@ def apply_patch(tree: Path, patch: str) -> Applied | Refused:
         for change in applied.changes:
             _write(tree / change.path, change)
     return applied
-
-
-def touched_paths(patch: str) -> tuple[str, ...]:
-    """Every path that a patch reads or writes; none where the text is no patch."""
-    read = read_patch(patch)
-    return paths_of(read.files) if isinstance(read, Patch) else ()
 
 
 def paths_of(files: Iterable[FilePatch]) -> tuple[str, ...]:

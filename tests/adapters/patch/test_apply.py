@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.patch.apply import FIXED_MTIME, Applied, apply_patch, apply_to_files, touched_paths
+from tasks.adapters.patch.apply import FIXED_MTIME, Applied, apply_patch, apply_to_files
 from tasks.adapters.patch.model import Patch, Reason, Refused
 from tasks.adapters.patch.read import read_patch
 
@@ -93,7 +93,6 @@ def test_rename_with_an_edit(tmp_path: Path) -> None:
     applied = apply_patch(tmp_path, text)
     assert isinstance(applied, Applied)
     assert snapshot(tmp_path) == {"y": b"A\nb\n"}
-    assert touched_paths(text) == ("x", "y")
 
 
 def test_links_in_the_tree_are_not_written_through(tmp_path: Path) -> None:
@@ -127,7 +126,3 @@ def test_a_hunk_of_a_large_repetitive_file_is_found_quickly() -> None:
     base = {"x": b"same\n" * 50_000 + b"end\n"}
     applied = apply_to_files(_read("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-end\n+END\n"), base.get)
     assert isinstance(applied, Refused | Applied)
-
-
-def test_text_that_is_no_patch_touches_nothing() -> None:
-    assert touched_paths("no patch") == ()
