@@ -24,6 +24,7 @@ from tasks.domain.outcome import Policy
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
 """Instances of the demo whose tests have one outcome."""
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in STEADY)
+FEW = INSTANCES[:3]
 PREDICTIONS = tuple(sorted(str(path) for path in DEMO.glob("predictions.*.jsonl")))
 
 ROWS = """
@@ -37,7 +38,8 @@ ROWS = """
 def judge(
     settings: Settings, *candidates: str, instances: tuple[str, ...] = INSTANCES, **more: Any
 ) -> EvaluationSummary:
-    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, trusted=True, **more)
+    settled = {"confirm": False, **more}
+    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, trusted=True, **settled)
     return evaluate_here(request, settings)
 
 
@@ -58,7 +60,7 @@ def test_golden_solves_every_sound_instance_and_nop_none(settings: Settings) -> 
 
 
 def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings: Settings) -> None:
-    judge(settings, *PREDICTIONS)
+    judge(settings, *PREDICTIONS, coverage=False)
     found = rows(settings, "SELECT instance_id, method, well_formed, solved FROM paper WHERE policy = 'tests-only'")
     verdicts = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in found}
     stated = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in expected()}
@@ -66,8 +68,8 @@ def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings
 
 
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
-    first = judge(settings, "golden", *PREDICTIONS)
-    again = judge(settings, "golden", *PREDICTIONS)
+    first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True)
+    again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True)
     assert first.ran.executed > 0
     assert (again.ran.executed, again.ran.infrastructure) == (0, 0)
     assert again.rows == first.rows
@@ -83,15 +85,15 @@ def test_a_candidate_equal_to_the_golden_tests_costs_nothing(settings: Settings,
 
 
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
-    judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY)
-    judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED)
+    judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY, instances=FEW, coverage=False)
+    judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED, instances=FEW, coverage=False)
     found = rows(settings, "SELECT policy, count(*) AS n FROM submission GROUP BY policy")
     counts = {row["policy"]: row["n"] for row in found}
     assert counts["tests-only"] == counts["as-submitted"]
 
 
 def test_a_changed_grader_rescores_everything_without_a_run(settings: Settings, tmp_path: Path) -> None:
-    judge(settings, "golden", *PREDICTIONS)
+    judge(settings, *PREDICTIONS, coverage=False)
     before = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
     sql = tmp_path / "sql"
     _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.fail_to_pass"))
@@ -114,12 +116,12 @@ def _copy_sql(into: Path, change: Any) -> None:
 def test_killed_five_times_it_ends_with_the_rows_of_an_undisturbed_run(
     settings: Settings, fresh_copy: Settings
 ) -> None:
-    judge(settings, "golden", *PREDICTIONS, confirm=False)
+    judge(settings, "golden", *PREDICTIONS, instances=FEW)
     whole = rows(settings, ROWS)
     chance = random.Random(20)
     for _ in range(5):
         _start_and_kill(fresh_copy, after=chance.uniform(2.0, 6.0))
-    judge(fresh_copy, "golden", *PREDICTIONS, confirm=False)
+    judge(fresh_copy, "golden", *PREDICTIONS, instances=FEW)
     assert rows(fresh_copy, ROWS) == whole
     assert rows(fresh_copy, "FROM audit_two_settled_runs") == []
 
@@ -130,7 +132,7 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
         "import os, sys; from pathlib import Path; from flows.settings import settings_from; "
         "from flows.evaluation import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
-        f"instances={INSTANCES!r}, trusted=True, confirm=False); "
+        f"instances={FEW!r}, trusted=True, confirm=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "
         f"evaluate_here(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
     )
