@@ -35,7 +35,7 @@ def _programs() -> list[str]:
 
 
 def _interpreters() -> list[str]:
-    found = sorted({item.minor: item for item in find_interpreters(os.environ)}.values(), key=lambda item: item.number)
+    found = find_interpreters(os.environ, find_uv())
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
     return [_line("product python", platform.python_version()), _line("pythons under test", text)]
 

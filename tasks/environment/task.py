@@ -21,7 +21,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.host import host_environment
-from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
@@ -109,7 +109,7 @@ def books(folder: Path) -> Books:
 @lru_cache(maxsize=1)
 def interpreters() -> tuple[Interpreter, ...]:
     """The CPythons of this machine, found once per process."""
-    return find_interpreters(os.environ)
+    return find_interpreters(os.environ, find_uv())
 
 
 @lru_cache(maxsize=4)

@@ -24,7 +24,7 @@ from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import pick
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
@@ -228,7 +228,7 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
 
 @lru_cache(maxsize=1)
 def _interpreters() -> tuple[Interpreter, ...]:
-    return find_interpreters(os.environ)
+    return find_interpreters(os.environ, find_uv())
 
 
 @lru_cache(maxsize=8)

@@ -68,7 +68,7 @@ def _pyenv(environ: Mapping[str, str]) -> list[Path]:
 def _uv(environ: Mapping[str, str], uv: Path | None) -> list[Path]:
     if uv is None:
         return []
-    argv = [str(uv), "python", "list", "--only-installed", "--output-format", "json", "--no-project"]
+    argv = [str(uv), "python", "list", "--only-installed", "--output-format", "json"]
     try:
         done = subprocess.run(
             argv, capture_output=True, text=True, timeout=_ASK_SECONDS, check=True, env=dict(environ), cwd="/"
