@@ -96,7 +96,7 @@ def test_a_changed_grader_rescores_everything_without_a_run(settings: Settings, 
     judge(settings, *PREDICTIONS, coverage=False)
     before = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
     sql = tmp_path / "sql"
-    _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.fail_to_pass"))
+    _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.all_pass"))
     from tasks.adapters.store.database import build_views
 
     build_views(settings.store, settings.database, sql)
