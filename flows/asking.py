@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import IO
 
 import pyarrow as pa
@@ -11,7 +10,7 @@ from flows.settings import Settings
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.questions import named_queries
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import BadInput, UsageError
+from tasks.domain.errors import UsageError
 
 FORMATS = ("table", "json", "csv", "parquet")
 
@@ -92,10 +91,3 @@ def collect_garbage(settings: Settings) -> str:
     """Remove what no row names."""
     removed = Store(settings.store).gc()
     return "\n".join(removed) or "nothing to remove"
-
-
-def database_of(settings: Settings) -> Path:
-    """The DuckDB file; `BadInput` where nothing has been stored yet."""
-    if not settings.database.exists():
-        raise BadInput(f"there is no {settings.database}", hint="run `swt store views`")
-    return settings.database

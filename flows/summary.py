@@ -11,6 +11,7 @@ from flows.asking import text_table
 from flows.fan_out import Failed, Unit
 from flows.settings import Settings
 from tasks.adapters.store.database import query
+from tasks.adapters.store.latest import literal
 from tasks.adapters.store.quarantine import Problem
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.evaluate.task import Ran, Taken
@@ -96,7 +97,7 @@ def suites_to_confirm(database: Path, snapshot: str) -> frozenset[SuiteId]:
         database,
         f"""SELECT DISTINCT submission.suite_id
             FROM verdict JOIN submission USING (candidate_id, policy)
-            WHERE verdict.snapshot = {_quoted(snapshot)} AND submission.suite_id IS NOT NULL
+            WHERE verdict.snapshot = {literal(snapshot)} AND submission.suite_id IS NOT NULL
               AND (verdict.solved OR hash(submission.suite_id) % {SAMPLE} = 0)""",
     )
     return frozenset(SuiteId(value) for value in answer["suite_id"].to_pylist())
@@ -104,7 +105,7 @@ def suites_to_confirm(database: Path, snapshot: str) -> frozenset[SuiteId]:
 
 def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSummary:
     """The table of the snapshot, and a line on what was done for it."""
-    table = query(settings.database, f"FROM table2 WHERE snapshot = {_quoted(snapshot)}")
+    table = query(settings.database, f"FROM table2 WHERE snapshot = {literal(snapshot)}")
     return EvaluationSummary(
         text=f"{text_table(table)}\n{work.facts}",
         facts=work.facts,
@@ -113,7 +114,3 @@ def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSumma
         ran=work.total,
         exit_code=work.exit_code,
     )
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
