@@ -1,0 +1,68 @@
+"""From an instance to what a method may see of it: the only code of this stage that holds an instance's text.
+
+Reads the issue's text and the base commit, and none of the golden columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tasks.adapters.patch.split import Kind, kind_of
+from tasks.domain.environment import Environment
+from tasks.domain.instance import TaskInstance
+from tasks.domain.method_task import ExampleTest, MethodTask
+from tasks.domain.names import RepoPath, content_key
+from tasks.domain.outcome import RunnerKind
+
+ReadText = Callable[[str], bytes | None]
+"""The bytes of a file of the base commit; null where there is no such file."""
+
+TEST_GLOBS = (
+    *("**/test_*.py", "**/*_test.py", "**/unittest_*.py", "**/test.py", "**/tests.py"),
+    *("test/**", "tests/**", "testing/**", "**/tests/**"),
+)
+"""What the policy `tests-only` leaves in a patch, but for conftest.py, configuration, links and binaries."""
+
+_COMMANDS: dict[RunnerKind, tuple[str, ...]] = {
+    RunnerKind.PYTEST: ("python", "-m", "pytest"),
+    RunnerKind.UNITTEST: ("python", "-m", "unittest"),
+    RunnerKind.DJANGO: ("python", "tests/runtests.py"),
+    RunnerKind.SYMPY: ("python", "bin/test"),
+}
+_BY_MODULE = (RunnerKind.UNITTEST, RunnerKind.DJANGO)
+
+EXAMPLES_READ = 12
+EXAMPLE_CHARACTERS = 6000
+
+
+def brief(instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText) -> MethodTask:
+    """The task of `instance` in `environment`; `paths` are all files of its base commit, `read` reads one."""
+    return MethodTask(
+        instance_key=instance.instance_key,
+        repo=instance.repo,
+        base_commit=instance.base_commit,
+        version=instance.version,
+        problem_statement=instance.problem_statement,
+        python=environment.python,
+        runner=environment.runner,
+        test_command=(*_COMMANDS[environment.runner], *environment.test_args),
+        test_targets="module" if environment.runner in _BY_MODULE else "path",
+        test_globs=TEST_GLOBS,
+        example=pick_example(paths, read, seed=instance.base_commit),
+    )
+
+
+def pick_example(paths: Iterable[str], read: ReadText, *, seed: str) -> ExampleTest | None:
+    """Of a few test modules drawn by `seed`, the longest that is still short enough to be shown; else the shortest."""
+    modules = [path for path in paths if kind_of(path) is Kind.MODULE]
+    drawn = sorted(modules, key=lambda path: content_key("example", seed, path))[:EXAMPLES_READ]
+    examples = [ExampleTest(path=RepoPath(path), text=_text(read(path))) for path in drawn]
+    fitting = [example for example in examples if "def test" in example.text]
+    short = [example for example in fitting if len(example.text) <= EXAMPLE_CHARACTERS]
+    if short:
+        return max(short, key=lambda example: len(example.text))
+    return min(fitting, key=lambda example: len(example.text), default=None)
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")
