@@ -1,0 +1,1 @@
+"""GitHub: the queries, the client that sends them, and a local server that answers them as GitHub would."""
