@@ -8,6 +8,7 @@ from typing import Any
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
+from tasks.domain.llm import LlmCall
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 
 TABLES: tuple[type[Any], ...] = (
@@ -24,6 +25,7 @@ TABLES: tuple[type[Any], ...] = (
     CaseOutcome,
     LineHit,
     WatchedFile,
+    LlmCall,
 )
 
 

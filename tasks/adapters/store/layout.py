@@ -20,6 +20,7 @@ from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suit
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import StoreError
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
+from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.tables import table_name
@@ -31,7 +32,7 @@ one that counts). For other tables: when the row was written, so that the latest
 FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 
-FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",)}
+FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), LlmCall: ("request", "reply")}
 """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
 
 SCHEMA_FOLDER = "schema=current"
@@ -62,6 +63,7 @@ LAYOUTS: dict[type[Any], Layout] = {
     CaseOutcome: Layout(("run_key",), "repo"),
     LineHit: Layout(("run_key",), "repo"),
     WatchedFile: Layout(("run_key",), "repo"),
+    LlmCall: Layout(("call_id",), "model"),
 }
 
 

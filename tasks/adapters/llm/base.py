@@ -1,0 +1,153 @@
+"""The model protocol: what a method says to a model, and what comes back.
+
+A method gets a `Model` and nothing else of this package: keys, prices, cache, budgets and rows are behind it. A call
+that returns has been paid for (or replayed) and is on disk. A call that raises is one of `errors.py`; whatever the
+provider did, it is never the candidate's failure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Role(StrEnum):
+    SYSTEM = "system"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+
+
+class Finish(StrEnum):
+    """Why the model stopped, in one vocabulary for all providers."""
+
+    STOP = "stop"
+    LENGTH = "length"
+    TOOL_CALLS = "tool_calls"
+    CONTENT_FILTER = "content_filter"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """A tool that the model may call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A tool that the model wants called."""
+
+    call_id: str
+    name: str
+    arguments: str
+    """JSON text exactly as the model wrote it, which may be broken."""
+
+    def parsed(self) -> Mapping[str, Any] | None:
+        """The arguments; null where they are not a JSON object."""
+        try:
+            value = json.loads(self.arguments or "{}")
+        except ValueError:
+            return None
+        return value if isinstance(value, dict) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Role
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """What an `assistant` message called."""
+    tool_call_id: str = ""
+    """Which call a `tool` message answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the provider counted them; null where it did not say."""
+
+    prompt: int | None = None
+    """All tokens sent, those in the provider's cache included."""
+    completion: int | None = None
+    """All tokens made, hidden reasoning included."""
+    cached: int | None = None
+    """How many of `prompt` came from the provider's prompt cache."""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            prompt=_sum(self.prompt, other.prompt),
+            completion=_sum(self.completion, other.completion),
+            cached=_sum(self.cached, other.cached),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model answered."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+    """What the call cost when it was made; null where price or tokens are unknown. A replayed reply keeps its cost."""
+    seconds: float = 0.0
+    """From sending to the last byte when the call was made, without waiting for a limiter or another attempt."""
+    raw: str = ""
+    """The provider's answer as JSON text."""
+    finish_reason: Finish = Finish.STOP
+    cached: bool = False
+    """Whether it was replayed, and so cost nothing now."""
+
+    @property
+    def message(self) -> Message:
+        """The reply as the next message of the conversation."""
+        return Message(role=Role.ASSISTANT, text=self.text, tool_calls=self.tool_calls)
+
+
+class Model(Protocol):
+    """Raises `ModelError`s (errors.py); a reply that is empty or cut by `max_tokens` is a reply."""
+
+    @property
+    def name(self) -> str:
+        """As in `data/models.toml`: what rows and candidates are labelled with."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float | None = 0.0,
+        seed: int | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """One reply. `sample` tells repeated calls with equal content apart: sample 0 to 4 are five replies, and
+        asking for sample 3 again replays it. A null temperature leaves it to the provider."""
+        ...
+
+
+def system(text: str) -> Message:
+    return Message(role=Role.SYSTEM, text=text)
+
+
+def user(text: str) -> Message:
+    return Message(role=Role.USER, text=text)
+
+
+def tool_result(call: ToolCall, text: str) -> Message:
+    """The answer to a call of a tool."""
+    return Message(role=Role.TOOL, text=text, tool_call_id=call.call_id)
+
+
+def _sum(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one + other

@@ -1,0 +1,63 @@
+"""What can go wrong between a method and a model. None of it is a candidate's failure.
+
+InfrastructureError
+└── ModelError                 the root of this file; `retry` says whether a later attempt may pass
+    ├── ProviderFailed         rate limits, 5xx, timeouts, cut streams, garbage: after all attempts (retry)
+    ├── ProviderRefused        the key, the model's name or a parameter is wrong: stop and look
+    ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
+    ├── ContentFiltered        the provider would not answer this content
+    ├── BudgetExhausted        calls, dollars, tokens or seconds are used up
+    ├── ReplayMiss             replay only, and this content was never recorded
+    └── ScriptExhausted        a scripted model has nothing more to say
+"""
+
+from __future__ import annotations
+
+from tasks.domain.errors import InfrastructureError
+
+
+class ModelError(InfrastructureError):
+    slug = "model"
+    retry = False
+
+
+class ProviderFailed(ModelError):
+    """`kind` is the last attempt's: `rate-limit`, `server`, `timeout`, `connection`, `cut`, `garbage`."""
+
+    slug = "provider"
+    retry = True
+
+    def __init__(self, message: str, *, kind: str, hint: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.kind = kind
+        self.retry_after_s = retry_after_s
+
+
+class ProviderRefused(ModelError):
+    slug = "provider-refused"
+
+
+class ContextTooLong(ModelError):
+    slug = "context-too-long"
+
+
+class ContentFiltered(ModelError):
+    slug = "content-filtered"
+
+
+class BudgetExhausted(ModelError):
+    """`what` is the ceiling that was reached: `calls`, `usd`, `tokens` or `seconds`."""
+
+    slug = "budget"
+
+    def __init__(self, message: str, *, what: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.what = what
+
+
+class ReplayMiss(ModelError):
+    slug = "replay-miss"
+
+
+class ScriptExhausted(ModelError):
+    slug = "script"

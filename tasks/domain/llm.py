@@ -1,0 +1,111 @@
+"""Model calls: one row for every attempt that reached a provider, and for every reply that was replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tasks.domain.names import InstanceId, InstanceKey, content_key
+
+
+class CallStatus(StrEnum):
+    """How one attempt ended.
+
+    `answered`  a whole reply came, was paid for and is kept
+    `replayed`  the reply was there already: nothing was sent and nothing paid
+    `failed`    the provider gave an error: not paid for
+    `cut`       a reply began and did not end: the provider may have charged for it
+    `unknown`   this process was killed while the call was under way: nobody can tell whether it was paid for
+    """
+
+    ANSWERED = "answered"
+    REPLAYED = "replayed"
+    FAILED = "failed"
+    CUT = "cut"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The unit of work that model calls are made for: one method on one instance."""
+
+    method: str
+    snapshot: str = ""
+    instance_id: str = ""
+    instance_key: str = ""
+    sample: int = 0
+    """0-based index of the candidate among the samples of the method."""
+    step: str = ""
+    """Part of the method, where it has several: `localize`, `judge`, `debug`."""
+    sweep: str = ""
+    """Name of the sweep that pays; its budget counts these calls."""
+
+    def work_id(self, model: str) -> str:
+        """Who pays does not make it other work: the sweep is left out."""
+        return content_key(
+            "work", self.method, model, self.snapshot, self.instance_id, self.instance_key, self.sample, self.step
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmCall:
+    """One attempt at a model call, or one replay. Dollars spent are the sum of `cost_usd` where `answered`; what a
+    method costs is the sum over `answered` and `replayed`."""
+
+    call_id: str
+    """Same work, same position and same content make the same id, however often the work is done again;
+    attempts that failed have an id of their own."""
+    call_key: str
+    """Content key of everything sent: model, messages, tools, temperature, seed, sample, limit."""
+    work_id: str
+    position: int
+    """0-based place among the calls of the work."""
+    attempt: int
+    """1-based; 0 for a replay."""
+    status: CallStatus
+    method: str
+    model: str
+    """Name in data/models.toml."""
+    snapshot: str
+    instance_id: InstanceId
+    """Empty for a call that serves no instance."""
+    instance_key: InstanceKey
+    work_sample: int
+    step: str
+    sweep: str
+    run_token: str
+    """Public id of the run token that the gateway took the call with; empty for a call from this process."""
+    dialect: str
+    """How the caller spoke: `protocol` for our own methods, else `chat`, `responses`, `messages`."""
+    prompt_hash: str
+    """Content key of the messages alone."""
+    sample: int
+    """0-based index among calls of equal content."""
+    temperature: float | None
+    seed: int | None
+    tokens_in: int | None
+    """Null where the provider did not say."""
+    tokens_out: int | None
+    tokens_cached: int | None
+    """Part of `tokens_in` that the provider had in its prompt cache."""
+    cost_usd: float | None
+    """Null where it is unknown: no price, no usage, or an attempt that was cut. 0 only where the price is 0 or the
+    provider refused before doing any work."""
+    seconds: float
+    """From sending to the last byte; of the original call for a replay."""
+    waited_s: float
+    """Seconds spent before sending: limiter, backoff, another call with equal content."""
+    finish_reason: str
+    error: str
+    """Slug of what went wrong and its first line; empty for a reply."""
+    request: str
+    """SHA-256 of what was sent, as JSON, under `files/` of the store; empty for failed attempts."""
+    reply: str
+    """SHA-256 of the reply; empty where there is none."""
+    project_commit: str
+    project_dirty: bool
+    project_version: str
+    config_hash: str
+    started_at: datetime
+    finished_at: datetime
