@@ -7,6 +7,7 @@ from typing import Any
 
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.guards import Redaction
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
@@ -25,6 +26,7 @@ TABLES: tuple[type[Any], ...] = (
     CaseOutcome,
     LineHit,
     WatchedFile,
+    Redaction,
     LlmCall,
 )
 

@@ -1,6 +1,7 @@
 """From an instance to what a method may see of it: the only code of this stage that holds an instance's text.
 
-Reads the issue's text and the base commit, and none of the golden columns.
+Reads the issue's text, the base commit, and the number in the instance's id (it is the fix's, so it is looked for in
+the text); none of the golden columns.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import ExampleTest, MethodTask
 from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import RunnerKind
+from tasks.generate.redaction import History, find_pointers, redacted
 
 ReadText = Callable[[str], bytes | None]
 """The bytes of a file of the base commit; null where there is no such file."""
@@ -35,14 +37,19 @@ EXAMPLES_READ = 12
 EXAMPLE_CHARACTERS = 6000
 
 
-def brief(instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText) -> MethodTask:
-    """The task of `instance` in `environment`; `paths` are all files of its base commit, `read` reads one."""
+def brief(
+    instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText, history: History
+) -> MethodTask:
+    """The task of `instance` in `environment`.
+
+    `paths` are all files of its base commit, `read` reads one, `history` knows what came before it.
+    """
     return MethodTask(
         instance_key=instance.instance_key,
         repo=instance.repo,
         base_commit=instance.base_commit,
         version=instance.version,
-        problem_statement=instance.problem_statement,
+        problem_statement=redacted(instance.problem_statement, find_pointers(instance, history)),
         python=environment.python,
         runner=environment.runner,
         test_command=(*_COMMANDS[environment.runner], *environment.test_args),

@@ -15,11 +15,12 @@ from tasks.domain.method_task import MethodTask
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import RunnerKind
 from tasks.generate.briefing import TEST_GLOBS, brief, pick_example
+from tasks.generate.redaction import NoHistory
 
 GOLDEN_FIELDS = frozenset(
     {
         *("patch", "test_patch", "hints_text", "created_at", "FAIL_TO_PASS", "PASS_TO_PASS"),
-        *("environment_setup_commit", "instance_id", "source"),
+        *("environment_setup_commit", "source"),
     }
 )
 FILES = {
@@ -47,7 +48,7 @@ def trapped() -> TaskInstance:
         base_commit=Sha("a" * 40),
         patch="the golden patch",
         test_patch="the golden tests",
-        problem_statement="It breaks.",
+        problem_statement=f"It breaks. I have a fix ready in #{NUMBER}.",
         hints_text="the hints",
         created_at=datetime(2026, 5, 4, tzinfo=UTC),
         version="1.2",
@@ -80,7 +81,7 @@ def environment(runner: RunnerKind = RunnerKind.PYTEST, *args: str) -> Environme
 
 
 def task_of(runner: RunnerKind = RunnerKind.PYTEST, *args: str) -> MethodTask:
-    return brief(trapped(), environment(runner, *args), FILES, FILES.get)
+    return brief(trapped(), environment(runner, *args), FILES, FILES.get, NoHistory())
 
 
 def test_briefing_looks_at_nothing_golden_and_hands_out_nothing_golden() -> None:
@@ -91,7 +92,7 @@ def test_briefing_looks_at_nothing_golden_and_hands_out_nothing_golden() -> None
 def test_every_column_of_an_instance_is_either_golden_or_handed_out() -> None:
     columns = set(TaskInstance.__dataclass_fields__)
     handed_out = columns & set(MethodTask.__dataclass_fields__)
-    assert columns - handed_out == GOLDEN_FIELDS | {"snapshot"}
+    assert columns - handed_out == GOLDEN_FIELDS | {"snapshot", "instance_id"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@
     <root>/<table>/<column>=<value>/pack-<id>.parquet      many writes, merged by compaction
     <root>/<table>/schema=current/part-empty.parquet       no rows: the table's columns and their descriptions
     <root>/files/<xx>/<sha256>.gz                          logs and trajectories
+    <root>/replies/<xx>/<call_key>.json.gz                 what models were asked and answered (tasks/adapters/llm)
     <root>/.lock                                           taken by writers (shared) and by deletion (exclusive)
 
 The folder level groups files for people and for compaction; it adds no column to any view.
@@ -19,6 +20,7 @@ from urllib.parse import quote
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import StoreError
+from tasks.domain.guards import Redaction
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
@@ -32,7 +34,7 @@ one that counts). For other tables: when the row was written, so that the latest
 FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 
-FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), LlmCall: ("request", "reply")}
+FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",)}
 """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
 
 SCHEMA_FOLDER = "schema=current"
@@ -63,6 +65,7 @@ LAYOUTS: dict[type[Any], Layout] = {
     CaseOutcome: Layout(("run_key",), "repo"),
     LineHit: Layout(("run_key",), "repo"),
     WatchedFile: Layout(("run_key",), "repo"),
+    Redaction: Layout(("snapshot", "instance_id"), "snapshot"),
     LlmCall: Layout(("call_id",), "model"),
 }
 

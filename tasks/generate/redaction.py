@@ -1,0 +1,212 @@
+"""Pointers to the fix in an issue's text: found, taken out, counted.
+
+A reporter may name earlier commits and pull requests ("broken since 1a2b3c4"), and that is a fact of the issue. What
+`History` finds in the history of the base commit stays. What came later goes, and so does a pointer into the
+repository, or a fork of it, of which nothing can be told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from tasks.domain.guards import Redaction
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import parse_instance_id
+
+TEXT_CHARACTERS = 300
+
+
+class History(Protocol):
+    """What the base commit's history says of a name."""
+
+    def holds(self, sha: str) -> bool | None:
+        """Whether a commit, full or abbreviated, is in the history: false for a later one, null for an unknown one."""
+
+    def landed(self, number: int) -> bool:
+        """Whether a commit in the history names the pull request."""
+
+
+class NoHistory:
+    """Nothing can be told, so every pointer goes."""
+
+    def holds(self, _sha: str) -> bool | None:
+        return None
+
+    def landed(self, _number: int) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a text points at the fix, as a half-open range of characters."""
+
+    start: int
+    end: int
+    rule: str
+    removed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What the rules know."""
+
+    text: str
+    name: str
+    """Of the repository without its owner: forks and former owners count as the repository."""
+    number: int | None
+    """Of the pull request that fixes the issue."""
+    history: History
+
+
+Rule = Callable[[Source], Iterator[Place]]
+
+_URL = re.compile(r"https?://[^\s<>\"'`\])}]+")
+_PULL = re.compile(r"/(?:pull|pulls|merge_requests|pull-requests)/(?P<number>\d+)")
+_COMMIT = re.compile(r"/commits?/(?P<sha>[0-9a-fA-F]{7,40})\b")
+_COMPARE = re.compile(r"/compare/")
+_PATCH = re.compile(r"\.(?:diff|patch)(?:[?#].*)?$")
+_SHA = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}(?![\w-])")
+_URL_SHA = re.compile(r"/(?P<sha>[0-9a-f]{7,40})(?=[/#.?]|$)")
+_REFERENCE = re.compile(r"(?<![\w&/#])(?:(?P<repo>[\w.-]+/[\w.-]+))?(?:#|\bGH-)(?P<number>\d+)\b")
+_NAMED_PULL = re.compile(r"(?i)\b(?:PRs?|pull[ -]requests?|merge requests?|MR)[ :]{0,2}(?:#|!)?(?P<number>\d{2,})\b")
+_FIXED_BY = re.compile(
+    r"(?i)\b(?:fixed|solved|resolved|addressed|closed|superseded|patched)\s+(?:already\s+)?(?:by|in|with|via|through)\s+"
+    r"(?P<what>(?:the\s+)?(?:PR\s*|pull request\s*)?#(?P<number>\d+))\b"
+)
+_DIFF = re.compile(r"^--- [^\n]+\n\+\+\+ [^\n]+\n@@ ", re.MULTILINE)
+
+
+def _urls(source: Source) -> Iterator[re.Match[str]]:
+    """Links into the repository or a fork of it."""
+    own = re.compile(rf"https?://[^/]+/(?:[^/]+/)?{re.escape(source.name)}(?:\.git)?(?:/|$)", re.IGNORECASE)
+    return (match for match in _URL.finditer(source.text) if own.match(match[0]) or "githubusercontent" in match[0])
+
+
+def pull_urls(source: Source) -> Iterator[Place]:
+    for match in _urls(source):
+        if (pull := _PULL.search(match[0])) and not _landed(source, pull["number"]):
+            yield Place(start=match.start(), end=match.end(), rule="pull-url")
+
+
+def commit_urls(source: Source) -> Iterator[Place]:
+    for match in _urls(source):
+        if (commit := _COMMIT.search(match[0])) and not source.history.holds(commit["sha"].lower()):
+            yield Place(start=match.start(), end=match.end(), rule="commit-url")
+
+
+def compare_urls(source: Source) -> Iterator[Place]:
+    for match in _urls(source):
+        if _COMPARE.search(match[0]):
+            yield Place(start=match.start(), end=match.end(), rule="compare-url")
+
+
+def patch_files(source: Source) -> Iterator[Place]:
+    """Of any site: patches are attached to tickets and pasted in gists."""
+    for match in _URL.finditer(source.text):
+        if _PATCH.search(match[0].rstrip(".,;:!")):
+            yield Place(start=match.start(), end=match.end(), rule="patch-file")
+
+
+def later_urls(source: Source) -> Iterator[Place]:
+    """The commit in the address of a file as it was later, or on another branch; the file's path and line stay."""
+    for match in _urls(source):
+        for sha in _URL_SHA.finditer(match[0]):
+            if source.history.holds(sha["sha"]) is False:
+                yield Place(
+                    start=match.start() + sha.start("sha"), end=match.start() + sha.end("sha"), rule="later-url"
+                )
+
+
+def pull_numbers(source: Source) -> Iterator[Place]:
+    """The fix's own number, however it is written; other pull requests that are called so and have not landed."""
+    for match in _REFERENCE.finditer(source.text):
+        own = match["repo"] is None or match["repo"].partition("/")[2].lower() == source.name.lower()
+        if own and source.number is not None and int(match["number"]) == source.number:
+            yield Place(start=match.start(), end=match.end(), rule="pull-number")
+    for match in _NAMED_PULL.finditer(source.text):
+        if not _landed(source, match["number"]):
+            yield Place(start=match.start(), end=match.end(), rule="pull-number")
+
+
+def fixed_by(source: Source) -> Iterator[Place]:
+    for match in _FIXED_BY.finditer(source.text):
+        if not _landed(source, match["number"]):
+            yield Place(start=match.start("what"), end=match.end("what"), rule="fixed-by")
+
+
+def later_commits(source: Source) -> Iterator[Place]:
+    for match in _SHA.finditer(source.text):
+        if source.history.holds(match[0]) is False:
+            yield Place(start=match.start(), end=match.end(), rule="later-commit")
+
+
+def quoted_patches(source: Source) -> Iterator[Place]:
+    for match in _DIFF.finditer(source.text):
+        yield Place(start=match.start(), end=match.end(), rule="quoted-patch", removed=False)
+
+
+RULES: tuple[Rule, ...] = (
+    pull_urls,
+    commit_urls,
+    compare_urls,
+    patch_files,
+    later_urls,
+    fixed_by,
+    pull_numbers,
+    later_commits,
+    quoted_patches,
+)
+"""First match first: a place that overlaps an earlier rule's is that rule's."""
+
+
+def find_pointers(instance: TaskInstance, history: History) -> tuple[Place, ...]:
+    """The places of the issue's text that point at the fix, in order and apart."""
+    source = Source(
+        text=instance.problem_statement,
+        name=instance.repo.partition("/")[2],
+        number=_number(instance),
+        history=history,
+    )
+    found: list[Place] = []
+    for rule in RULES:
+        for place in rule(source):
+            if all(place.end <= other.start or other.end <= place.start for other in found):
+                found.append(place)
+    return tuple(sorted(found, key=lambda place: place.start))
+
+
+def redacted(text: str, places: tuple[Place, ...]) -> str:
+    """`text` with a placeholder for everything that goes."""
+    for place in reversed([place for place in places if place.removed]):
+        text = f"{text[: place.start]}[redacted: {place.rule}]{text[place.end :]}"
+    return text
+
+
+def redaction_rows(instance: TaskInstance, places: tuple[Place, ...]) -> tuple[Redaction, ...]:
+    text = instance.problem_statement
+    return tuple(
+        Redaction(
+            snapshot=instance.snapshot,
+            instance_id=instance.instance_id,
+            instance_key=instance.instance_key,
+            rule=place.rule,
+            line=text.count("\n", 0, place.start) + 1,
+            text=text[place.start : place.end][:TEXT_CHARACTERS],
+            removed=place.removed,
+        )
+        for place in places
+    )
+
+
+def _number(instance: TaskInstance) -> int | None:
+    try:
+        return parse_instance_id(instance.instance_id)[1]
+    except ValueError:
+        return None
+
+
+def _landed(source: Source, number: str) -> bool:
+    return int(number) != source.number and source.history.landed(int(number))

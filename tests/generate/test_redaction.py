@@ -1,0 +1,77 @@
+"""Pointers to the fix: which are found, which go, and what is left of the text."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
+from tasks.generate.redaction import find_pointers, redacted, redaction_rows
+
+CASES = tomllib.loads((Path(__file__).parent / "cases" / "redactions.toml").read_text())["case"]
+
+
+class Known:
+    """The history that the cases are written for."""
+
+    def holds(self, sha: str) -> bool | None:
+        return {"a": True, "b": False}.get(sha[0]) if sha in ("aaaaaa1", "bbbbbb2") else None
+
+    def landed(self, number: int) -> bool:
+        return number == 7
+
+
+def instance(text: str, name: str = "owner__name-500") -> TaskInstance:
+    return TaskInstance(
+        repo=RepoName("owner/name"),
+        instance_id=InstanceId(name),
+        base_commit=Sha("0" * 40),
+        patch="",
+        test_patch="",
+        problem_statement=text,
+        hints_text="",
+        created_at=None,
+        version=None,
+        FAIL_TO_PASS=None,
+        PASS_TO_PASS=None,
+        environment_setup_commit=None,
+        snapshot="s",
+        instance_key=InstanceKey("k"),
+        source="f",
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:40])
+def test_cases(case: dict[str, Any]) -> None:
+    places = find_pointers(instance(case["text"]), Known())
+    assert [place.rule for place in places] == case["rules"]
+    assert redacted(case["text"], places) == case.get("after", case["text"])
+
+
+def test_a_text_that_was_redacted_points_nowhere() -> None:
+    for case in CASES:
+        once = redacted(case["text"], find_pointers(instance(case["text"]), Known()))
+        assert not [place for place in find_pointers(instance(once), Known()) if place.removed]
+
+
+def test_rows_say_where_it_stood() -> None:
+    text = "first\nsecond\nsee #500"
+    (row,) = redaction_rows(instance(text), find_pointers(instance(text), Known()))
+    assert asdict(row) == {
+        "snapshot": "s",
+        "instance_id": "owner__name-500",
+        "instance_key": "k",
+        "rule": "pull-number",
+        "line": 3,
+        "text": "#500",
+        "removed": True,
+    }
+
+
+def test_an_instance_of_another_name_has_no_number_to_look_for() -> None:
+    assert find_pointers(instance("see #500", name="my-instance"), Known()) == ()
