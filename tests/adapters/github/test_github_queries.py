@@ -1,4 +1,4 @@
-"""Every query is valid on GitHub's published schema and on our reduced copy, which says nothing that GitHub does not."""
+"""Every query is valid on the schema that GitHub publishes and on our reduced copy of it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_our_schema_says_nothing_that_the_published_one_does_not() -> None:
 
 
 def test_a_page_of_fifty_costs_few_points() -> None:
-    """GitHub charges a point per hundred connections: the connections of one page, ours counted by hand from its text."""
+    """A point buys a hundred connections; those of one page are counted in the query."""
     text = queries.document("pull_requests")
     per_pull_request = sum(text.count(f"{name}(first") for name in ("labels", "parents", "commits", "files"))
     per_pull_request += text.count("closingIssuesReferences(first")
