@@ -11,6 +11,7 @@ from tasks.domain.guards import Redaction
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
+from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 
 TABLES: tuple[type[Any], ...] = (
     TaskInstance,
@@ -28,6 +29,9 @@ TABLES: tuple[type[Any], ...] = (
     WatchedFile,
     Redaction,
     LlmCall,
+    RawPage,
+    SyncState,
+    ScrapeFailure,
 )
 
 

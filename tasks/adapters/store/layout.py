@@ -25,6 +25,7 @@ from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
+from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 from tasks.domain.tables import table_name
 
 PART = "_part"
@@ -34,7 +35,7 @@ one that counts). For other tables: when the row was written, so that the latest
 FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 
-FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",)}
+FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), RawPage: ("page",)}
 """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
 
 SCHEMA_FOLDER = "schema=current"
@@ -65,6 +66,9 @@ LAYOUTS: dict[type[Any], Layout] = {
     CaseOutcome: Layout(("run_key",), "repo"),
     LineHit: Layout(("run_key",), "repo"),
     WatchedFile: Layout(("run_key",), "repo"),
+    RawPage: Layout(("repo", "kind", "number", "cursor", "page"), "repo"),
+    SyncState: Layout(("repo", "kind"), "repo"),
+    ScrapeFailure: Layout(("repo", "kind", "number", "failed_at"), "repo"),
     Redaction: Layout(("snapshot", "instance_id"), "snapshot"),
     LlmCall: Layout(("call_id",), "model"),
 }
