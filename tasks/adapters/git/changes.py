@@ -112,13 +112,14 @@ class Changes:
             return tuple(self._replay(bare, change, patches) for change, patches in cases)
 
     def _replay(self, bare: Path, change: Range, patches: Sequence[bytes]) -> bool:
-        files = [bare.parent / f"{number}.patch" for number in range(len(patches))]
-        for file, patch in zip(files, patches, strict=True):
+        written = [patch for patch in patches if patch]  # git refuses a file without a patch
+        files = [bare.parent / f"{number}.patch" for number in range(len(written))]
+        for file, patch in zip(files, written, strict=True):
             file.write_bytes(patch)
         at = ("--git-dir", str(bare))
         self._git.run(*at, "read-tree", change.base)
-        applied = self._git.attempt(*at, "apply", "--cached", "--whitespace=nowarn", *map(str, files))
-        if applied.returncode != 0:
+        apply = (*at, "apply", "--cached", "--whitespace=nowarn", *map(str, files))
+        if files and self._git.attempt(*apply).returncode != 0:
             return False
         made = self._git.run(*at, "write-tree").strip()
         return made == self._run("rev-parse", f"{change.fixed}^{{tree}}").strip()
