@@ -1,0 +1,155 @@
+"""One page of a repository, with all that did not fit into it, as one state of affairs.
+
+What does not fit is asked for node by node. Where a node changed in between, or is gone, the page is read anew; it is
+kept only when everything in it and behind it belongs together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tasks.adapters.github.client import GitHub, PageSize
+from tasks.adapters.github.failures import GitHubFailed, GitHubGone
+from tasks.domain.names import RepoName
+from tasks.domain.scraping import RawPage
+from tasks.scrape.kinds import Kind, Overflow
+from tasks.scrape.shelf import Shelf
+
+READINGS = 8
+"""How often a page is read that changes all the time."""
+
+
+@dataclass(slots=True)
+class Desk:
+    """What a sync works with. Of one repository at a time; the client may be shared."""
+
+    github: GitHub
+    shelf: Shelf
+    sizes: dict[str, PageSize] = field(default_factory=dict)
+    """Page size by kind, as it has adapted so far."""
+
+    def size(self, kind: str) -> PageSize:
+        return self.sizes.setdefault(kind, PageSize())
+
+    def now(self) -> datetime:
+        return self.github.clock.now()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """In which order pages are read, and from which date."""
+
+    field: str
+    """`CREATED_AT` or `UPDATED_AT`."""
+    direction: str
+    """`ASC` or `DESC`."""
+    since: datetime | None = None
+    """Only what was updated since; for kinds that GitHub filters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A page that is kept."""
+
+    row: RawPage
+    more: bool
+    end: str | None
+    """Cursor of the next page; null where this one is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Extra:
+    """A page of what did not fit."""
+
+    query: str
+    number: int
+    cursor: str
+    data: Mapping[str, Any]
+    nodes: list[Mapping[str, Any]]
+
+
+class _Changed(Exception):
+    """A node is no longer what its page says."""
+
+
+def owner_and_name(repo: RepoName) -> dict[str, Any]:
+    """The two variables that every query has."""
+    owner, _, name = repo.partition("/")
+    return {"owner": owner, "name": name}
+
+
+def keep_page(desk: Desk, repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> Page:
+    """Fetch the page after a cursor and what did not fit into it, and keep both.
+
+    `GitHubFailed` where the page never stands still, and whatever `GitHub.ask` raises.
+    """
+    for _ in range(READINGS):
+        data = desk.github.ask(kind.name, _variables(repo, kind, walk, after), desk.size(kind.name))
+        connection = data["repository"][kind.connection]
+        try:
+            extras = _extras(desk, repo, kind, connection["nodes"])
+        except _Changed:
+            continue
+        return _keep(desk, repo, kind, after, data, extras)
+    message = f"a page of {kind.name} of {repo} changed each of the {READINGS} times it was read"
+    raise GitHubFailed(message, hint="run the same command again: it goes on from here")
+
+
+def _variables(repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> dict[str, Any]:
+    common = {**owner_and_name(repo), "after": after, "field": walk.field, "direction": walk.direction}
+    if kind.filters_by_date:
+        common["since"] = walk.since.isoformat() if walk.since else None
+    return common
+
+
+def _keep(
+    desk: Desk, repo: RepoName, kind: Kind, after: str | None, data: Mapping[str, Any], extras: list[_Extra]
+) -> Page:
+    """Extras first: a page's row means that everything behind it is there too."""
+    now = desk.now()
+    for extra in extras:
+        desk.shelf.keep(
+            extra.data,
+            extra.nodes,
+            repo=repo,
+            kind=extra.query,
+            number=extra.number,
+            cursor=extra.cursor,
+            fetched_at=now,
+        )
+    connection = data["repository"][kind.connection]
+    row = desk.shelf.keep(data, connection["nodes"], repo=repo, kind=kind.name, cursor=after, fetched_at=now)
+    info = connection["pageInfo"]
+    return Page(row=row, more=info["hasNextPage"], end=info["endCursor"])
+
+
+def _extras(desk: Desk, repo: RepoName, kind: Kind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
+    return [
+        extra
+        for node in nodes
+        for overflow in kind.overflows
+        if (node[overflow.field] or {}).get("pageInfo", {}).get("hasNextPage")
+        for extra in _rest(desk, repo, kind, node, overflow)
+    ]
+
+
+def _rest(desk: Desk, repo: RepoName, kind: Kind, node: Mapping[str, Any], overflow: Overflow) -> list[_Extra]:
+    """All further pages of one list of one node."""
+    extras: list[_Extra] = []
+    info = node[overflow.field]["pageInfo"]
+    while info["hasNextPage"]:
+        variables = {**owner_and_name(repo), "number": node["number"], "after": info["endCursor"]}
+        try:
+            data = desk.github.ask(overflow.query, variables)
+        except GitHubGone as gone:
+            raise _Changed from gone
+        now = data["repository"][kind.single]
+        if now is None or now["updatedAt"] != node["updatedAt"]:
+            raise _Changed
+        found = now[overflow.field]
+        extras.append(_Extra(overflow.query, node["number"], info["endCursor"], data, found["nodes"]))
+        info = found["pageInfo"]
+    return extras

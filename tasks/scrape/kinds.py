@@ -1,0 +1,54 @@
+"""What is synced: two kinds of pages, and for each the lists within a node that can be longer than its page shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """A list within a node, and the query for what did not fit."""
+
+    field: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of page; `name` is its query and the `kind` of its rows."""
+
+    name: str
+    connection: str
+    """Field of `repository` that holds the pages."""
+    single: str
+    """Field of `repository` that holds one node, in the queries for what did not fit."""
+    overflows: tuple[Overflow, ...]
+    filters_by_date: bool
+    """Whether GitHub can leave out what was not updated since a moment."""
+
+
+PULL_REQUESTS = Kind(
+    name="pull_requests",
+    connection="pullRequests",
+    single="pullRequest",
+    overflows=(
+        Overflow("files", "pull_request_files"),
+        Overflow("commits", "pull_request_commits"),
+        Overflow("closingIssuesReferences", "pull_request_closes"),
+    ),
+    filters_by_date=False,
+)
+ISSUES = Kind(
+    name="issues",
+    connection="issues",
+    single="issue",
+    overflows=(
+        Overflow("comments", "issue_comments"),
+        Overflow("userContentEdits", "issue_edits"),
+        Overflow("timelineItems", "issue_events"),
+    ),
+    filters_by_date=True,
+)
+KINDS = (PULL_REQUESTS, ISSUES)
+ISSUE_BY_NUMBER = "issue_by_number"
+"""Query for one issue that no page held."""

@@ -1,0 +1,198 @@
+"""Brings what GitHub knows of a repository into the store, and later only what is new.
+
+1. The watermark is the latest `updatedAt` at the very start, noted before the backfill: what changes while the backfill
+   runs is newer, and the first refresh finds it.
+2. The backfill is a cursor that is saved with every page: from the first number on (`CREATED_AT ASC`), or with `since`
+   from the latest update back to that date (`UPDATED_AT DESC`).
+3. A refresh reads `UPDATED_AT DESC` until a day before the watermark. The new watermark is the first page's first
+   `updatedAt`, saved only when every page is kept. What moves to the front meanwhile is newer still: the next one's.
+4. Once a week GitHub's count is held against ours.
+
+A kill at any moment loses at most the pages of the refresh under way, which are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
+from tasks.domain.names import RepoName
+from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
+from tasks.scrape.fetching import Desk, Page, Walk, keep_page, owner_and_name
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, Kind
+from tasks.scrape.whole import numbers
+
+OVERLAP = timedelta(hours=24)
+"""GitHub's index of updates may lag behind."""
+COUNT_EVERY = timedelta(days=7)
+_NEWEST_FIRST = Walk(field="UPDATED_AT", direction="DESC")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncReport:
+    """What one sync of one repository did."""
+
+    repo: RepoName
+    states: tuple[SyncState, ...]
+    failures: tuple[ScrapeFailure, ...]
+    """Empty where everything is up to date."""
+
+
+def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None) -> SyncReport:
+    """Backfill what is missing and refresh what changed; what cannot be had is recorded. `TokenRefused` ends it."""
+    states: list[SyncState] = []
+    failures: list[ScrapeFailure] = []
+    totals: dict[str, int] = {}
+    _guarded(desk, repo, "repository", lambda: totals.update(_describe(desk, repo)), failures)
+    for kind in KINDS if totals else ():
+        work = _work(desk, repo, kind, since, totals[kind.name], failures)
+        _guarded(desk, repo, kind.name, lambda work=work: states.append(work()), failures)  # type: ignore[misc]
+    return SyncReport(repo=repo, states=tuple(states), failures=tuple(failures))
+
+
+def fetch_issues(desk: Desk, repo: RepoName, wanted: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
+    """Fetch single issues that no page held, such as old ones that a new pull request fixes; what could not be had."""
+    failures: list[ScrapeFailure] = []
+    for number in wanted:
+        _guarded(desk, repo, ISSUE_BY_NUMBER, lambda number=number: _one(desk, repo, number), failures, number)  # type: ignore[misc]
+    return tuple(failures)
+
+
+def _guarded(
+    desk: Desk,
+    repo: RepoName,
+    kind: str,
+    work: Callable[[], object],
+    failures: list[ScrapeFailure],
+    number: int | None = None,
+) -> None:
+    """Do it; what GitHub does not give is recorded and does not stop what comes next."""
+    try:
+        work()
+    except (GitHubGone, GitHubFailed) as error:
+        trouble = ScrapeTrouble.GONE if isinstance(error, GitHubGone) else ScrapeTrouble.FAILED
+        failures.append(_record(desk, repo, kind, trouble, str(error), number))
+
+
+def _record(
+    desk: Desk, repo: RepoName, kind: str, trouble: ScrapeTrouble, message: str, number: int | None = None
+) -> ScrapeFailure:
+    failure = ScrapeFailure(repo=repo, kind=kind, number=number, trouble=trouble, message=message, failed_at=desk.now())
+    desk.shelf.fail(failure)
+    return failure
+
+
+def _describe(desk: Desk, repo: RepoName) -> dict[str, int]:
+    """Keep the page about the repository itself; GitHub's counts by kind."""
+    data = desk.github.ask("repository", owner_and_name(repo))
+    desk.shelf.keep(data, [], repo=repo, kind="repository", fetched_at=desk.now())
+    return {kind.name: data["repository"][kind.connection]["totalCount"] for kind in KINDS}
+
+
+def _one(desk: Desk, repo: RepoName, number: int) -> RawPage:
+    data = desk.github.ask(ISSUE_BY_NUMBER, {**owner_and_name(repo), "number": number})
+    return desk.shelf.keep(data, [], repo=repo, kind=ISSUE_BY_NUMBER, number=number, fetched_at=desk.now())
+
+
+def _work(
+    desk: Desk, repo: RepoName, kind: Kind, since: datetime | None, total: int, failures: list[ScrapeFailure]
+) -> Callable[[], SyncState]:
+    """Everything for one kind, as something to be guarded."""
+
+    def work() -> SyncState:
+        state = _widened(_begun(desk, repo, kind, since), since)
+        state = _refreshed(desk, kind, _backfilled(desk, kind, state))
+        if not _count_is_due(state, desk.now()):
+            return state
+        state, lost = _counted(desk, kind, state, total)
+        if not lost:
+            return state
+        failures.append(_record(desk, repo, kind.name, ScrapeTrouble.LOST, lost))
+        return _backfilled(desk, kind, state)
+
+    return work
+
+
+def _begun(desk: Desk, repo: RepoName, kind: Kind, since: datetime | None) -> SyncState:
+    """The state so far; for a new repository, one with the watermark from before the backfill."""
+    state = desk.shelf.state(repo, kind.name)
+    if state is not None and state.watermark is not None:
+        return state
+    newest = keep_page(desk, repo, kind, _NEWEST_FIRST, None).row.newest
+    state = SyncState(
+        repo=repo,
+        kind=kind.name,
+        watermark=newest,
+        backfill_cursor=None,
+        backfill_since=since,
+        backfill_done=newest is None,
+        counted_at=None,
+        counted=None,
+        total=None,
+        synced_at=desk.now(),
+    )
+    desk.shelf.save(state)
+    return state
+
+
+def _widened(state: SyncState, since: datetime | None) -> SyncState:
+    """The backfill goes on where an earlier date is asked for than was before."""
+    if state.backfill_since is None or (since is not None and since >= state.backfill_since):
+        return state
+    cursor = None if since is None else state.backfill_cursor
+    return replace(state, backfill_since=since, backfill_cursor=cursor, backfill_done=False)
+
+
+def _backfilled(desk: Desk, kind: Kind, state: SyncState) -> SyncState:
+    since = state.backfill_since
+    walk = Walk(field="CREATED_AT", direction="ASC") if since is None else _NEWEST_FIRST
+    while not state.backfill_done:
+        try:
+            page = keep_page(desk, state.repo, kind, walk, state.backfill_cursor)
+        except StaleCursor:
+            state = replace(state, backfill_cursor=None)
+            continue
+        done = not page.more or _is_before(page, since)
+        cursor = page.end or state.backfill_cursor
+        state = replace(state, backfill_cursor=cursor, backfill_done=done, synced_at=desk.now())
+        desk.shelf.save(state)
+    return state
+
+
+def _refreshed(desk: Desk, kind: Kind, state: SyncState) -> SyncState:
+    """Everything since the watermark; the state with the new one."""
+    if state.watermark is None:
+        return state
+    floor = state.watermark - OVERLAP
+    walk = replace(_NEWEST_FIRST, since=floor)
+    page = keep_page(desk, state.repo, kind, walk, None)
+    newest = page.row.newest
+    while page.more and not _is_before(page, floor):
+        page = keep_page(desk, state.repo, kind, walk, page.end)
+    watermark = max(newest, state.watermark) if newest else state.watermark
+    state = replace(state, watermark=watermark, synced_at=desk.now())
+    desk.shelf.save(state)
+    return state
+
+
+def _is_before(page: Page, moment: datetime | None) -> bool:
+    return moment is not None and page.row.oldest is not None and page.row.oldest < moment
+
+
+def _count_is_due(state: SyncState, now: datetime) -> bool:
+    """Counts compare only where we hold everything."""
+    whole = state.backfill_since is None and state.backfill_done
+    return whole and (state.counted_at is None or now - state.counted_at >= COUNT_EVERY)
+
+
+def _counted(desk: Desk, kind: Kind, state: SyncState, total: int) -> tuple[SyncState, str]:
+    """The state with both counts; and what to say where GitHub's is higher: then the backfill is to start anew."""
+    held = len(numbers(desk.shelf, state.repo, kind))
+    lost = held < total
+    state = replace(state, counted_at=desk.now(), counted=held, total=total)
+    if lost:
+        state = replace(state, backfill_cursor=None, backfill_done=False)
+    desk.shelf.save(state)
+    return state, f"{kind.name} of {state.repo}: GitHub counts {total}, we hold {held}" if lost else ""
