@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from tasks.adapters.github.queries import document
+from tasks.adapters.github.queries import document, names
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName, content_key
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
+from tasks.scrape.kinds import Kind
+from tasks.scrape.pages import Collected, Page, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,20 @@ class Shelf:
         return row
 
     def pages(self, repo: RepoName, kinds: tuple[str, ...]) -> Iterator[Kept]:
-        """The raw pages of these kinds, earliest first."""
+        """The raw pages of these kinds in the order in which they came."""
         rows = self.store.read(RawPage, repo=repo, kind=kinds)
         for row in sorted(rows, key=lambda row: (row.fetched_at, row.kind, row.number or 0, row.page)):
             with self.store.open_file(row.page) as file:
                 yield Kept(row, json.load(file))
+
+    def numbers(self, repo: RepoName, kind: Kind) -> frozenset[int]:
+        """The distinct numbers that the pages of one kind hold."""
+        found = (kept.data["repository"][kind.connection]["nodes"] for kept in self.pages(repo, (kind.name,)))
+        return frozenset(node["number"] for nodes in found for node in nodes)
+
+    def rows(self, repo: RepoName) -> Collected:
+        """All that the pages of one repository come to, without asking GitHub."""
+        return rows_of(Page(kept.row.repo, kept.row.kind, kept.data) for kept in self.pages(repo, names()))
 
     def state(self, repo: RepoName, kind: str) -> SyncState | None:
         """How far the sync is; null before the first one."""

@@ -22,7 +22,6 @@ from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
 from tasks.scrape.fetching import Desk, Page, Walk, keep_page, owner_and_name
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, Kind
-from tasks.scrape.whole import numbers
 
 OVERLAP = timedelta(hours=24)
 """GitHub's index of updates may lag behind."""
@@ -189,7 +188,7 @@ def _count_is_due(state: SyncState, now: datetime) -> bool:
 
 def _counted(desk: Desk, kind: Kind, state: SyncState, total: int) -> tuple[SyncState, str]:
     """The state with both counts; and what to say where GitHub's is higher: then the backfill is to start anew."""
-    held = len(numbers(desk.shelf, state.repo, kind))
+    held = len(desk.shelf.numbers(state.repo, kind))
     lost = held < total
     state = replace(state, counted_at=desk.now(), counted=held, total=total)
     if lost:
