@@ -1,0 +1,102 @@
+"""Which definition a name and a hint mean: by name, then by name and nearness, then by a similar name nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from tasks.adapters.edits.model import Anchor, EditReason, EditRefused, Hint, Match
+from tasks.adapters.edits.outline import Outline, Place
+from tasks.adapters.edits.snippet import Kind
+
+NEAR = 15
+"""Lines around a hint within which a vaguely similar name will do."""
+VAGUE, CLOSE = 0.6, 0.85
+"""Similarity of names that is enough near the hint, and anywhere."""
+RIVAL = 0.03
+"""Two names that differ less than this in similarity, equally far away, are both out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What an edit asks for."""
+
+    kind: Kind | None
+    """Null where a name alone is given."""
+    name: str
+    scope: str
+    """The class that it should be in; empty where the edit does not say."""
+    hint: Hint
+    method: bool
+    """Whether the code looks like a method."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    place: Place
+    match: Match
+
+
+def find(outline: Outline, wanted: Wanted) -> Found | EditRefused:
+    """The definition that is meant."""
+    candidates = [place for place in outline.definitions if wanted.kind in (None, place.kind)]
+    named = [place for place in candidates if place.simple == wanted.name]
+    scoped = [place for place in named if _in_scope(place, wanted.scope)]
+    fitting = _same_level(scoped or (named if not wanted.scope else []), wanted)
+    if len(fitting) == 1:
+        return Found(fitting[0], Match.EXACT)
+    if fitting:
+        return _nearest(outline, fitting, wanted)
+    similar = _similar(outline, candidates, wanted)
+    if similar is None:
+        full = ".".join(filter(None, (wanted.scope, wanted.name)))
+        return EditRefused(reason=EditReason.NO_SUCH_DEFINITION, detail=f"nothing is called {full} or nearly so")
+    return Found(similar, Match.FUZZY)
+
+
+def _in_scope(place: Place, scope: str) -> bool:
+    around = place.name.rpartition(".")[0]
+    return not scope or around == scope or around.endswith("." + scope)
+
+
+def _same_level(places: Sequence[Place], wanted: Wanted) -> Sequence[Place]:
+    """Of several, methods for a method and functions for a function, where there are such."""
+    if len(places) < 2 or wanted.kind is not Kind.FUNCTION:
+        return places
+    return [place for place in places if bool(place.scope) == wanted.method] or places
+
+
+def _nearest(outline: Outline, places: Sequence[Place], wanted: Wanted) -> Found | EditRefused:
+    """The one next to the hint. Of equal names in one scope the last one counts, as in Python."""
+    if wanted.hint.anchor is Anchor.NONE:
+        if len({place.name for place in places}) == 1:
+            return Found(places[-1], Match.NEAREST)
+        names = ", ".join(place.name for place in places[:4])
+        return EditRefused(reason=EditReason.AMBIGUOUS, detail=f"{wanted.name} may be {names}")
+    return Found(min(places, key=lambda place: distance(outline, place, wanted.hint)), Match.NEAREST)
+
+
+def _similar(outline: Outline, places: Iterable[Place], wanted: Wanted) -> Place | None:
+    """The definition with the most similar name, if it is similar enough for how far away it is."""
+    scored = []
+    for place in places:
+        if not _in_scope(place, wanted.scope):
+            continue
+        score = SequenceMatcher(None, wanted.name.lower(), place.simple.lower()).ratio()
+        away = distance(outline, place, wanted.hint) if wanted.hint.anchor is Anchor.LINE else NEAR + 1
+        if score >= (VAGUE if away <= NEAR else CLOSE):
+            scored.append((score, -min(away, NEAR + 1), place.start, place))
+    scored.sort(key=lambda one: one[:3])
+    rivals = len(scored) > 1 and scored[-1][0] - scored[-2][0] < RIVAL and scored[-1][1] == scored[-2][1]
+    return scored[-1][3] if scored and not rivals else None
+
+
+def distance(outline: Outline, place: Place, hint: Hint) -> int:
+    """Lines between a definition and a hint; 0 inside."""
+    if hint.anchor is Anchor.END:
+        return len(outline.lines) - place.end
+    line = outline.now(hint.line) if hint.anchor is Anchor.LINE else 1
+    if place.covers(line):
+        return 0
+    return min(abs(place.start - line), abs(place.end - line))

@@ -1,0 +1,304 @@
+"""One edit in one file: definitions are swapped, put in or taken out, by lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tasks.adapters.edits.find import Found, Wanted, distance, find
+from tasks.adapters.edits.model import Action, Anchor, Edit, EditReason, EditRefused, Hint, Match
+from tasks.adapters.edits.outline import Outline, Place, outline
+from tasks.adapters.edits.snippet import Kind, Snippet, Statement, parse
+
+TOP_GAP, CLASS_GAP = 2, 1
+"""Blank lines around a definition."""
+
+Outcome = Match | EditRefused
+
+
+def perform(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
+    """Does one edit; a refused one leaves the file as it was."""
+    if edit.action is Action.DELETE:
+        return _delete(file, edit, snippet)
+    assert snippet is not None
+    return _rewrite(file, edit, snippet) if edit.action is Action.REWRITE else _insert(file, edit, snippet)
+
+
+def _rewrite(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
+    """Swaps every definition of the code for the one that it means; imports go to the others at the top."""
+    if not snippet.definitions:
+        return EditRefused(reason=EditReason.NO_DEFINITION, detail=f"{edit.path}: the code holds no definition")
+    found = []
+    for definition in snippet.definitions:
+        one = find(file, _wanted(file, edit, definition, snippet))
+        if isinstance(one, EditRefused):
+            return replace(one, detail=f"{edit.path}: {one.detail}")
+        found.append(one)
+    for definition, one in zip(snippet.definitions, found, strict=True):
+        _swap(file, one.place, definition)
+    _hoist(file, [one for one in snippet.statements if one not in snippet.definitions])
+    return _worst(found)
+
+
+def _wanted(file: Outline, edit: Edit, definition: Statement, snippet: Snippet) -> Wanted:
+    """The block's own name is what is replaced (so a test may be renamed), or the class that it is in."""
+    scope, _, name = edit.name.rpartition(".")
+    known = {place.simple for place in file.definitions if place.kind is definition.kind}
+    if not name or (name != definition.name and (name not in known or len(snippet.definitions) > 1)):
+        scope, name = edit.name, definition.name
+    method = definition.method or snippet.indented or bool(scope)
+    return Wanted(kind=definition.kind, name=name, scope=scope, hint=edit.hint, method=method)
+
+
+def _worst(found: Sequence[Found]) -> Match:
+    order = list(Match)
+    return max((one.match for one in found), key=order.index, default=Match.EXACT)
+
+
+def _swap(file: Outline, place: Place, statement: Statement) -> None:
+    """Puts a statement where a definition is. Comments that stand above it already are not repeated."""
+    lines = statement.at(place.indent)
+    above = file.lines[max(0, place.start - 1 - len(lines)) : place.start - 1]
+    comments = next((at for at, line in enumerate(lines) if not line.lstrip().startswith("#")), 0)
+    if comments and [line.strip() for line in above[-comments:]] == [line.strip() for line in lines[:comments]]:
+        lines = lines[comments:]
+    file.replace(place.start, place.end, lines)
+    _learn(file, place.start, lines, place)
+
+
+def _learn(file: Outline, start: int, lines: Sequence[str], around: Place) -> None:
+    """Takes the definitions in lines that were put in into the outline; `around` says what they are inside of."""
+    depth = len(around.indent)
+    part = outline("\n".join(line[depth:] if not line[:depth].strip() else line for line in lines) + "\n")
+    prefix = around.name.rpartition(".")[0]
+    for place in part.places if part else ():
+        own = ".".join(filter(None, (prefix, place.name))) if place.name else ""
+        file.remember(
+            replace(
+                place,
+                name=own,
+                start=place.start + start - 1,
+                end=place.end + start - 1,
+                head=place.head + start - 1,
+                indent=around.indent + place.indent,
+                inner=around.indent + place.inner if place.inner else "",
+                top=around.top and place.top,
+                scope=".".join(filter(None, (prefix, place.scope))) if place.scope else around.scope,
+            )
+        )
+
+
+def _insert(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
+    """Puts the code in; what is defined there already is rewritten instead, for it would be hidden otherwise."""
+    owner = _owner(file, edit, snippet)
+    if isinstance(owner, EditRefused):
+        return owner
+    new: list[Statement] = []
+    for statement in snippet.statements:
+        twin = _twin(file, statement, owner)
+        if twin is None:
+            new.append(statement)
+        elif statement.kind is Kind.CLASS and not twin.one_line:
+            _merge(file, twin, statement)
+        else:
+            _swap(file, twin, statement)
+    if owner is None:
+        _insert_at_top(file, edit.hint, new)
+    else:
+        _hoist(file, [one for one in new if one.kind in (Kind.IMPORT, Kind.FUTURE)])
+        _insert_in_class(file, owner, edit.hint, [one for one in new if one.kind not in (Kind.IMPORT, Kind.FUTURE)])
+    return Match.EXACT
+
+
+def _owner(file: Outline, edit: Edit, snippet: Snippet) -> Place | EditRefused | None:
+    """The class that the code belongs into; null for code of the module."""
+    classes = [place for place in file.definitions if place.kind is Kind.CLASS]
+    own = {statement.name for statement in snippet.definitions}
+    if edit.name and edit.name not in own and edit.name.rpartition(".")[2] not in own:
+        found = find(
+            file, Wanted(kind=Kind.CLASS, name=edit.name.rpartition(".")[2], scope="", hint=edit.hint, method=False)
+        )
+        return (
+            _with_body(found.place, edit)
+            if isinstance(found, Found)
+            else replace(found, detail=f"{edit.path}: {found.detail}")
+        )
+    if not any(one.method for one in snippet.statements):
+        return None
+    if not classes:
+        return EditRefused(reason=EditReason.NO_CLASS, detail=f"{edit.path}: a method needs a class, and there is none")
+    hint = edit.hint if edit.hint.anchor is not Anchor.NONE else Hint(anchor=Anchor.END)
+    return _with_body(min(reversed(classes), key=lambda place: distance(file, place, hint)), edit)
+
+
+def _with_body(place: Place, edit: Edit) -> Place | EditRefused:
+    if place.one_line:
+        return EditRefused(reason=EditReason.ONE_LINE_CLASS, detail=f"{edit.path}: {place.name} has no body of its own")
+    return place
+
+
+def _twin(file: Outline, statement: Statement, owner: Place | None) -> Place | None:
+    """The definition of the same kind and name in the same place."""
+    if statement.kind not in (Kind.FUNCTION, Kind.CLASS):
+        return None
+    name = f"{owner.name}.{statement.name}" if owner else statement.name
+    twins = [one for one in file.definitions if one.name == name and one.kind is statement.kind and (owner or one.top)]
+    return twins[-1] if twins else None
+
+
+def _merge(file: Outline, into: Place, statement: Statement) -> None:
+    """Puts the members of a class into the class of that name; those that it has are rewritten."""
+    present = {line.strip() for line in file.lines[into.start - 1 : into.end]}
+    new = []
+    for number, member in enumerate(statement.body):
+        twin = _twin(file, member, into)
+        if twin is not None:
+            _swap(file, twin, member)
+        elif member.kind in (Kind.FUNCTION, Kind.CLASS) or not (
+            _is_docstring(member, number) or member.lines[-1].strip() in present
+        ):
+            new.append(member)
+    _insert_in_class(file, into, Hint(anchor=Anchor.END), new)
+
+
+def _is_docstring(member: Statement, number: int) -> bool:
+    return (number == 0 and member.lines[0].strip().lstrip("rRuU")[:1] in "'\"") or member.lines[-1].strip() == "pass"
+
+
+def _insert_in_class(file: Outline, owner: Place, hint: Hint, new: Sequence[Statement]) -> None:
+    """After the member that the hint points at, else at the end of the class."""
+    if not new:
+        return
+    after = owner.end
+    if hint.anchor is Anchor.LINE:
+        line = file.now(hint.line)
+        members = [place for place in file.definitions if place.scope == owner.name and place.covers(line)]
+        after = members[0].end if members else after
+    _put(file, after, new, owner.inner, CLASS_GAP, f"{owner.name}.", owner.name)
+
+
+def _insert_at_top(file: Outline, hint: Hint, new: Sequence[Statement]) -> None:
+    """Between statements of the module, never inside one and never above its docstring."""
+    _hoist(file, [one for one in new if one.kind is Kind.FUTURE])
+    known = _imports(file)
+    rest = [one for one in new if one.kind is not Kind.FUTURE and _text(one) not in known]
+    if not rest:
+        return
+    defines = any(one.kind in (Kind.FUNCTION, Kind.CLASS) for one in rest)
+    gap = TOP_GAP if defines else 1
+    if hint.anchor is Anchor.START:
+        after = file.imports_end if defines else file.head_end
+        gap = gap if defines or not _import_below(file, after) else 0
+    elif hint.anchor is Anchor.LINE:
+        after = _boundary(file, file.now(hint.line))
+    else:
+        after = file.body_end
+    _put(file, after, rest, "", gap, "", "")
+
+
+def _boundary(file: Outline, line: int) -> int:
+    """The last line of the statement that a line is in, or of the one above it."""
+    above = [place.end for place in file.statements if place.start <= line]
+    return min(max([*above, file.head_end]), max(file.body_end, file.head_end))
+
+
+def _import_below(file: Outline, line: int) -> bool:
+    return any(place.kind is Kind.IMPORT and place.start <= line + 2 for place in file.statements if place.start > line)
+
+
+def _hoist(file: Outline, statements: Sequence[Statement]) -> None:
+    """Puts imports (and what else a rewrite brings along) below the imports of the file, unless they are there."""
+    known = _imports(file)
+    futures = [one for one in statements if one.kind is Kind.FUTURE and _text(one) not in known]
+    others = [one for one in statements if one.kind is not Kind.FUTURE and _text(one) not in known]
+    for group, after in ((futures, file.head_end), (others, None)):
+        if group:
+            at = file.imports_end if after is None else after
+            follows = any(place.end == at and place.kind in (Kind.IMPORT, Kind.FUTURE) for place in file.statements)
+            _put(file, at, group, "", 0 if follows else 1, "", "")
+
+
+def _imports(file: Outline) -> set[str]:
+    """The import statements of the module, blanks apart."""
+    imports = (place for place in file.statements if place.kind in (Kind.IMPORT, Kind.FUTURE))
+    return {" ".join("".join(file.lines[place.start - 1 : place.end]).split()) for place in imports}
+
+
+def _text(statement: Statement) -> str:
+    """An import without comments above it and blanks; what is no import compares equal to none."""
+    lines = [line for line in statement.lines if not line.lstrip().startswith("#")]
+    return " ".join("\n".join(lines).split()) if statement.kind in (Kind.IMPORT, Kind.FUTURE) else "\0"
+
+
+def _put(file: Outline, after: int, new: Sequence[Statement], indent: str, gap: int, prefix: str, scope: str) -> None:
+    """Lines of statements below line `after`, with `gap` blank lines on both sides."""
+    lines: list[str] = []
+    for statement in new:
+        lines += [""] * (statement.gap if lines else 0) + statement.at(indent)
+    blanks = 0
+    while after + blanks < len(file.lines) and not file.lines[after + blanks].strip():
+        blanks += 1
+    last = after + blanks == len(file.lines)
+    above = [""] * (gap if after else 0)
+    file.replace(after + 1, after, [*above, *lines, *([""] * (0 if last else max(0, gap - blanks)))])
+    start = after + 1 + len(above)
+    around = Place(
+        kind=Kind.OTHER, name=prefix, start=start, end=start, head=start, indent=indent, inner="",
+        one_line=False, top=not scope, scope=scope,
+    )  # fmt: skip
+    _stretch(file, after, scope, len(above) + len(lines))
+    _learn(file, start, lines, around)
+
+
+def _stretch(file: Outline, after: int, scope: str, count: int) -> None:
+    """What is put in at the end of a class is in it, and in what that is in."""
+    parts = scope.split(".") if scope else []
+    owners = {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
+    for place in file.places:
+        if place.name in owners and place.kind is Kind.CLASS and place.end == after:
+            place.end += count
+
+
+def _delete(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
+    """Takes definitions out, with the comments right above them."""
+    names = [edit.name] if edit.name else [one.name for one in snippet.definitions] if snippet else []
+    if not names:
+        names = [edit.code.strip()] if edit.code.strip().replace(".", "").isidentifier() else []
+    if not names:
+        return EditRefused(reason=EditReason.NO_DEFINITION, detail=f"{edit.path}: nothing is named to be deleted")
+    found = []
+    for full in names:
+        scope, _, name = full.rpartition(".")
+        method = bool(snippet and (snippet.indented or any(one.method for one in snippet.definitions)))
+        one = find(file, Wanted(kind=None, name=name, scope=scope, hint=edit.hint, method=method))
+        if isinstance(one, EditRefused):
+            return replace(one, detail=f"{edit.path}: {one.detail}")
+        found.append(one)
+    for one in found:
+        _take_out(file, one.place)
+    return _worst(found)
+
+
+def _take_out(file: Outline, place: Place) -> None:
+    """Removes a definition; a body that would be empty keeps a `pass`."""
+    start, end = place.start, place.end
+    while start > 1 and file.lines[start - 2].startswith(f"{place.indent}#"):
+        start -= 1
+    if place.alone:
+        file.replace(start, end, [f"{place.indent}pass"])
+        return
+    while end < len(file.lines) and not file.lines[end].strip():
+        end += 1
+    if end == len(file.lines) or (place.scope and _last_in_class(file, place)):
+        end = place.end
+        while start > 1 and not file.lines[start - 2].strip():
+            start -= 1
+    file.replace(start, end, [])
+    owner = next((one for one in file.places if one.name == place.scope and one.kind is Kind.CLASS), None)
+    if owner and parse(textwrap.dedent("".join(file.lines[owner.start - 1 : owner.end]))) is None:
+        file.replace(owner.end + 1, owner.end, [f"{owner.inner}pass"])
+
+
+def _last_in_class(file: Outline, place: Place) -> bool:
+    return any(one.name == place.scope and one.end == place.end for one in file.places)

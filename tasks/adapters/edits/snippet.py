@@ -1,0 +1,207 @@
+"""The code of one edit: made parseable where it can be, cut into statements, and indented for its new place."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tasks.adapters.edits.model import EditReason, EditRefused
+
+_NUMBERED = re.compile(r"\s*\d+[ \t:|](?P<rest>.*)|\s*\d+(?P<empty>)$")
+MAX_CUT = 200
+"""Lines that are dropped at the end of a cut reply while looking for whole statements."""
+
+
+class Kind(StrEnum):
+    FUNCTION = "function"
+    CLASS = "class"
+    IMPORT = "import"
+    FUTURE = "future"
+    """`from __future__ import …`, which has to come first in a file."""
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One statement with the comments above it."""
+
+    kind: Kind
+    name: str
+    """Of a function or class; empty otherwise."""
+    lines: tuple[str, ...]
+    """Without newlines, indented by `indent`."""
+    indent: str
+    loose: frozenset[int]
+    """Indexes of lines that lie in a string that goes over several lines: they keep their indentation."""
+    method: bool
+    """Whether the first parameter is `self` or `cls`."""
+    body: tuple[Statement, ...] = ()
+    """Of a class."""
+    gap: int = 0
+    """Blank lines above it."""
+
+    def at(self, indent: str) -> list[str]:
+        """The lines, indented by `indent`."""
+        if indent == self.indent:
+            return list(self.lines)
+        return [
+            line if index in self.loose or not line.strip() else indent + line.removeprefix(self.indent)
+            for index, line in enumerate(self.lines)
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """The statements of one edit."""
+
+    statements: tuple[Statement, ...]
+    indented: bool
+    """Whether the model wrote it with an indentation, as one writes a method."""
+    notes: tuple[str, ...]
+    """How it was tidied."""
+
+    @property
+    def definitions(self) -> tuple[Statement, ...]:
+        return tuple(one for one in self.statements if one.kind in (Kind.FUNCTION, Kind.CLASS))
+
+
+def parse(source: str) -> ast.Module | None:
+    """The syntax tree; null where there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(source.encode("utf-8", "replace").decode("utf-8"))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def read_snippet(code: str, *, closed: bool) -> Snippet | EditRefused:
+    """The statements of `code`; where it does not parse, after the least tidying that helps."""
+    lines = [line.rstrip("\r") for line in code.split("\n")]
+    for note, tidied in _tidied(lines, closed):
+        if found := _statements(tidied):
+            statements, indented = found
+            return Snippet(statements=statements, indented=indented, notes=(note,) if note else ())
+    first = next((line.strip() for line in lines if line.strip()), "")
+    return EditRefused(reason=EditReason.CODE_DOES_NOT_PARSE, detail=f"the code that begins with {first[:80]!r}")
+
+
+def _tidied(lines: list[str], closed: bool) -> list[tuple[str, list[str]]]:
+    """The code as it is, and each way to repair it."""
+    plain = [line for line in lines if line.strip() not in ("...", "…")]
+    ways = [("", lines), ("line numbers removed", _unnumbered(lines)), ("ellipses removed", plain)]
+    if not closed:
+        ways += [("the cut end left out", lines[:end]) for end in _ends(lines)]
+    return [(note, way) for note, way in ways if way and (not note or way != lines)]
+
+
+def _unnumbered(lines: list[str]) -> list[str]:
+    """Without the line numbers that the model was shown; nothing where not every line has one."""
+    matches = [_NUMBERED.fullmatch(line) for line in lines if line.strip()]
+    if not matches or not all(matches):
+        return []
+    return [match["rest"] or "" for match in matches if match]
+
+
+def _ends(lines: list[str]) -> list[int]:
+    """Where a later statement at the outermost indentation begins: the code before it may be whole. Last first."""
+    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    outer = min(indents, default=0)
+    starts = [at for at, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip()) == outer]
+    return [at for at in reversed(starts) if at > 0][:MAX_CUT]
+
+
+def _statements(lines: list[str]) -> tuple[tuple[Statement, ...], bool] | None:
+    """The statements, and whether they were indented; null where the lines do not parse."""
+    first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    offset, source = (1, ["if 1:", *lines]) if indent else (0, lines)
+    tree = parse("\n".join(source) + "\n")
+    if tree is None or not tree.body:
+        return None
+    body = tree.body[0].body if indent and isinstance(tree.body[0], ast.If) else tree.body
+    if indent and len(tree.body) > 1:
+        return None
+    found = _cut(body, source, offset, len(source), indent)
+    return (found, bool(indent)) if found else None
+
+
+def _cut(body: list[ast.stmt], source: list[str], begin: int, end: int, indent: str) -> tuple[Statement, ...]:
+    """The statements of a body that lies in lines `begin` to `end` (0-based, half open)."""
+    statements = []
+    for number, node in enumerate(body):
+        last = number == len(body) - 1
+        stop = max(end if last else (node.end_lineno or node.lineno), begin)
+        lines = source[begin:stop]
+        lead = next((at for at, line in enumerate(lines) if line.strip()), len(lines))
+        trimmed = lines[lead:]
+        while trimmed and not trimmed[-1].strip():
+            trimmed.pop()
+        if trimmed:
+            statements.append(_statement(node, trimmed, begin + lead, source, indent, lead))
+        begin = stop
+    return tuple(statements)
+
+
+def _statement(node: ast.stmt, lines: list[str], start: int, source: list[str], indent: str, gap: int) -> Statement:
+    kind, name, method = _facts(node)
+    body: tuple[Statement, ...] = ()
+    if isinstance(node, ast.ClassDef) and node.body[0].lineno > node.lineno:
+        first = node.body[0]
+        text = source[first.lineno - 1]
+        inner = text[: len(text) - len(text.lstrip())]
+        body = _cut(node.body, source, _header_end(node, source), start + len(lines), inner)
+    return Statement(
+        kind=kind,
+        name=name,
+        lines=tuple(lines),
+        indent=indent,
+        loose=frozenset(line - start for line in _inside_strings(node)),
+        method=method,
+        body=body,
+        gap=gap,
+    )
+
+
+def _header_end(node: ast.ClassDef, source: list[str]) -> int:
+    """0-based line after the head: comments right above the first statement of the body belong to that one."""
+    first = node.body[0]
+    decorators: list[ast.expr] = getattr(first, "decorator_list", [])
+    at = min([first.lineno, *(one.lineno for one in decorators)]) - 1
+    while at > node.lineno and (not source[at - 1].strip() or source[at - 1].lstrip().startswith("#")):
+        at -= 1
+    return at
+
+
+def _facts(node: ast.stmt) -> tuple[Kind, str, bool]:
+    """Kind, name, and whether it looks like a method."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        return Kind.FUNCTION, node.name, bool(parameters) and parameters[0].arg in ("self", "cls")
+    if isinstance(node, ast.ClassDef):
+        return Kind.CLASS, node.name, False
+    if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+        return Kind.FUTURE, "", False
+    return (Kind.IMPORT if isinstance(node, ast.Import | ast.ImportFrom) else Kind.OTHER), "", False
+
+
+def _inside_strings(node: ast.stmt) -> set[int]:
+    """0-based lines that begin inside a string, docstrings apart: indenting those would change what they say."""
+    inside: set[int] = set()
+    docstrings = {id(body[0].value) for body in _bodies(node) if body and isinstance(body[0], ast.Expr)}
+    for part in ast.walk(node):
+        text = isinstance(part, ast.JoinedStr) or (
+            isinstance(part, ast.Constant) and isinstance(part.value, str | bytes)
+        )
+        if text and isinstance(part, ast.expr) and id(part) not in docstrings:
+            inside.update(range(part.lineno, part.end_lineno or part.lineno))
+    return inside
+
+
+def _bodies(node: ast.stmt) -> list[list[ast.stmt]]:
+    return [
+        part.body for part in ast.walk(node) if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
