@@ -175,3 +175,17 @@ class Rejection:
     rule: str
     detail: str
     """What was found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """A repository that instances are collected from: a table of `data/repositories.toml`."""
+
+    repo: RepoName
+    licence: str
+    """SPDX identifier."""
+    default_branch: str
+    test_globs: tuple[str, ...] = ()
+    """Paths that are tests although their names do not say so; `*` matches `/` too."""
+    source_globs: tuple[str, ...] = ()
+    """Paths that are no tests although their names say so, such as a library's own testing tools."""

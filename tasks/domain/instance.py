@@ -36,6 +36,9 @@ class TaskInstance:
     """Equal for two rows exactly if they judge the same thing; runs are shared by it."""
     source: str
     """Base name of the file that the row was imported from, or the collector's name."""
+    problem_statement_mode: str = ""
+    """How far the statement is what it was before the fix: `unedited`, `restored`, `as_fetched`; empty where the source
+    does not say."""
 
     @staticmethod
     def key_of(repo: str, base_commit: str, patch: str, test_patch: str) -> InstanceKey:

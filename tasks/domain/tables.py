@@ -6,7 +6,9 @@ import re
 from typing import Any
 
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection
 from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Redaction
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
@@ -23,6 +25,7 @@ TABLES: tuple[type[Any], ...] = (
     Submission,
     Suite,
     EditedDefinition,
+    GuardEdit,
     Run,
     CaseOutcome,
     LineHit,
@@ -32,6 +35,11 @@ TABLES: tuple[type[Any], ...] = (
     RawPage,
     SyncState,
     ScrapeFailure,
+    PullRequest,
+    Issue,
+    IssueLink,
+    PullBase,
+    Rejection,
 )
 
 

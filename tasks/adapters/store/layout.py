@@ -18,8 +18,10 @@ from typing import Any
 from urllib.parse import quote
 
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import StoreError
+from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Redaction
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
@@ -62,6 +64,7 @@ LAYOUTS: dict[type[Any], Layout] = {
     Submission: Layout(("candidate_id", "policy")),
     Suite: Layout(("suite_id",)),
     EditedDefinition: Layout(("suite_id",)),
+    GuardEdit: Layout(("instance_key", "variant")),
     Run: Layout(("run_key",), "repo"),
     CaseOutcome: Layout(("run_key",), "repo"),
     LineHit: Layout(("run_key",), "repo"),
@@ -71,6 +74,11 @@ LAYOUTS: dict[type[Any], Layout] = {
     ScrapeFailure: Layout(("repo", "kind", "number", "failed_at"), "repo"),
     Redaction: Layout(("snapshot", "instance_id"), "snapshot"),
     LlmCall: Layout(("call_id",), "model"),
+    PullRequest: Layout(("repo", "number"), "repo"),
+    Issue: Layout(("repo", "number"), "repo"),
+    IssueLink: Layout(("repo",), "repo"),
+    PullBase: Layout(("repo",), "repo"),
+    Rejection: Layout(("repo",), "repo"),
 }
 
 

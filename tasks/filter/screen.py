@@ -1,0 +1,164 @@
+"""One repository's pull requests through all rules: what is proved, what is rejected and why, what is left."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from tasks.adapters.git.changes import Changes, Range
+from tasks.adapters.patch.read import to_text
+from tasks.adapters.store.schema import to_arrow
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import instance_id
+from tasks.filter.base import prove
+from tasks.filter.facts import Inputs, PullKey, rejections
+from tasks.filter.halves import TwoHalves, cut
+from tasks.filter.paths import is_test
+from tasks.filter.rules import RULES, Limits, Rule
+from tasks.filter.statement import Statement, statement_before
+
+SOURCE = "pull requests"
+"""`source` of the instances that are made here."""
+
+_REPLAY = tuple(rule for rule in RULES if rule.name == "patch_reproduces")
+_BEFORE_REPLAY = tuple(rule for rule in RULES if rule not in _REPLAY)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """The rows of one repository."""
+
+    repository: Repository
+    pulls: Sequence[PullRequest]
+    issues: Iterable[Issue]
+    links: Sequence[IssueLink]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What the rules made of it."""
+
+    bases: tuple[PullBase, ...]
+    rejections: tuple[Rejection, ...]
+    instances: tuple[TaskInstance, ...]
+
+
+def screen(material: Material, changes: Changes, limits: Limits, *, snapshot: str) -> Screened:
+    """Every pull request either has rejections or is an instance of `snapshot`."""
+    statements = statements_of(material)
+    bases = with_patch_ids(prove(material.pulls, changes, changes.graph()), material, changes)
+    ask = partial(_rejections, material, bases, statements, limits)
+    rejected = ask(material.pulls, {}, _BEFORE_REPLAY)
+    out = {row.number for row in rejected}
+    left = [pull for pull in material.pulls if pull.number not in out]
+    halves = _halves(left, bases, material.repository, changes)
+    cases = [(_range(base), halves[base.number]) for base in bases if base.number in halves]
+    replayed = changes.replay([(change, (both.source, both.tests)) for change, both in cases])
+    reproduces = {(material.repository.repo, number): equal for number, equal in zip(halves, replayed, strict=True)}
+    other_tree = ask(left, reproduces, _REPLAY)
+    out |= {row.number for row in other_tree}
+    instances = tuple(
+        _instance(pull, base, halves[pull.number], statements[pull.repo, pull.number], snapshot)
+        for pull, base in zip(material.pulls, bases, strict=True)
+        if pull.number not in out
+    )
+    return Screened(bases=bases, rejections=(*rejected, *other_tree), instances=instances)
+
+
+def statements_of(material: Material) -> dict[PullKey, Statement]:
+    """The statement of every pull request that has a usable link."""
+    issues = {issue.number: issue for issue in material.issues}
+    linked: dict[int, list[Issue]] = defaultdict(list)
+    for link in material.links:
+        if link.usable and link.issue in issues:
+            linked[link.number].append(issues[link.issue])
+    return {
+        (pull.repo, pull.number): statement_before(linked[pull.number], pull.begun_at)
+        for pull in material.pulls
+        if pull.number in linked
+    }
+
+
+def with_patch_ids(bases: Sequence[PullBase], material: Material, changes: Changes) -> tuple[PullBase, ...]:
+    """`bases` with the patch ids of those that change tests and other files: only these can repeat or undo a fix."""
+    pulls = {pull.number: pull for pull in material.pulls}
+    ranges = {
+        base.number: _range(base)
+        for base in bases
+        if base.base_verified and _has_both(pulls[base.number].paths, material.repository)
+    }
+    forward, reverse = (changes.patch_ids(ranges.values(), reverse=back) for back in (False, True))
+    return tuple(
+        replace(base, patch_id=forward.get(change, ""), reverse_patch_id=reverse.get(change, ""))
+        if (change := ranges.get(base.number))
+        else base
+        for base in bases
+    )
+
+
+def _has_both(paths: Iterable[str], repository: Repository) -> bool:
+    return len({is_test(path, repository) for path in paths}) == 2
+
+
+def _rejections(
+    material: Material,
+    bases: Sequence[PullBase],
+    statements: Mapping[PullKey, Statement],
+    limits: Limits,
+    pulls: Sequence[PullRequest],
+    reproduces: Mapping[PullKey, bool],
+    rules: Sequence[Rule],
+) -> tuple[Rejection, ...]:
+    inputs = Inputs(
+        pulls=to_arrow(pulls, PullRequest),
+        links=to_arrow(material.links, IssueLink),
+        bases=to_arrow(bases, PullBase),
+        repositories=(material.repository,),
+        statement_words={key: len(statement.text.split()) for key, statement in statements.items()},
+        reproduces=reproduces,
+    )
+    return rejections(inputs, limits, rules)
+
+
+def _halves(
+    pulls: Iterable[PullRequest], bases: Iterable[PullBase], repository: Repository, changes: Changes
+) -> dict[int, TwoHalves]:
+    """Number → patch, in the order of `bases`."""
+    numbers = {pull.number for pull in pulls}
+    tests: Callable[[str], bool] = partial(is_test, repository=repository)
+    return {base.number: cut(changes.patch(_range(base)), tests) for base in bases if base.number in numbers}
+
+
+def _range(base: PullBase) -> Range:
+    assert base.base_commit is not None
+    assert base.fixed_commit is not None
+    return Range(base.base_commit, base.fixed_commit)
+
+
+def _instance(
+    pull: PullRequest, base: PullBase, halves: TwoHalves, statement: Statement, snapshot: str
+) -> TaskInstance:
+    """The version is left to whoever finds the environment; F2P and P2P are facts of a validation."""
+    base_commit = _range(base).base
+    patch, test_patch = to_text(halves.source), to_text(halves.tests)
+    return TaskInstance(
+        repo=pull.repo,
+        instance_id=instance_id(pull.repo, pull.number),
+        base_commit=base_commit,
+        patch=patch,
+        test_patch=test_patch,
+        problem_statement=statement.text,
+        hints_text=statement.hints,
+        created_at=pull.created_at,
+        version=None,
+        FAIL_TO_PASS=None,
+        PASS_TO_PASS=None,
+        environment_setup_commit=None,
+        snapshot=snapshot,
+        instance_key=TaskInstance.key_of(pull.repo, base_commit, patch, test_patch),
+        source=SOURCE,
+        problem_statement_mode=statement.mode.value,
+    )
