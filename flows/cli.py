@@ -100,7 +100,8 @@ def evaluate(
     sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Test processes at once.")] = None,
     coverage: Annotated[bool, typer.Option(help="Watch the changed lines.")] = True,
-    confirm: Annotated[bool, typer.Option(help="Repeat would-be successes without tracing.")] = True,
+    confirm: Annotated[bool, typer.Option(help="Repeat without tracing what no guard run speaks for.")] = True,
+    guards: Annotated[bool, typer.Option(help="Make the guard runs of would-be successes.")] = True,
     trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
 ) -> None:
     """Judge candidates by running them before and after the golden patch.
@@ -116,6 +117,7 @@ def evaluate(
         policy=policy,
         coverage=coverage,
         confirm=confirm,
+        guards=guards,
         trusted=trusted,
     )
     summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))

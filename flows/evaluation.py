@@ -1,6 +1,6 @@
 """Predictions in, verdicts out: what a user of the public harness comes for.
 
-    candidates ─► submissions, suites ─► environments ─► runs ─► would-be successes run again untraced ─► verdicts
+    candidates ─► submissions, suites ─► environments ─► runs ─► guard runs of would-be successes ─► verdicts
 
 Every step reads and writes rows of the store and skips what is there: the same request twice starts no test process.
 """
@@ -17,13 +17,14 @@ from prefect.task_runners import ThreadPoolTaskRunner
 
 from flows.fan_out import FanOut, PrefectTasks, Threads, Unit
 from flows.settings import Settings, settings_from
-from flows.summary import EvaluationSummary, Tally, suites_to_confirm, summarise
+from flows.summary import EvaluationSummary, Tally, suites_to_confirm, suites_to_guard, summarise
 from tasks.adapters.store.database import build_views
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
+from tasks.domain.names import SuiteId
 from tasks.domain.outcome import Policy, SandboxKind, Tracer
 from tasks.environment.task import prepare_environment
-from tasks.evaluate.task import RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
+from tasks.evaluate.task import Purpose, RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,9 @@ class EvaluationRequest:
     coverage: bool = True
     """Watch the changed lines; without it there is no ΔC and no confirmation is needed."""
     confirm: bool = True
-    """Repeat would-be successes, and a sample of the others, without tracing."""
+    """Repeat, without tracing, would-be successes that no guard run speaks for, and a sample of the others."""
+    guards: bool = True
+    """Run would-be successes again in another order, on a placebo and on a paraphrase; without, S_guarded is null."""
     trusted: bool = False
     """Whether the code may run in a sandbox that isolates nothing."""
 
@@ -62,6 +65,7 @@ def evaluate(
     sandbox: SandboxKind | None = None,
     coverage: bool = True,
     confirm: bool = True,
+    guards: bool = True,
     trusted: bool = False,
 ) -> int:
     """Judge candidates by running them before and after the golden patch; returns the exit code of `swt evaluate`."""
@@ -72,6 +76,7 @@ def evaluate(
         policy=policy,
         coverage=coverage,
         confirm=confirm,
+        guards=guards,
         trusted=trusted,
     )
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
@@ -98,14 +103,17 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     ran = fan_out("runs", run_suites, units)
     work.ran(units, ran)
     build_views(settings.store, settings.database, settings.sql)
+    if request.guards:
+        again = _again(units, suites_to_guard(settings.database, request.snapshot), Purpose.GUARD)
+        guarded = fan_out("guards", run_suites, again)
+        work.ran(again, guarded)
     if request.confirm and request.coverage:
-        again = _units_to_confirm(settings, request.snapshot, units)
+        again = _again(units, suites_to_confirm(settings.database, request.snapshot), Purpose.CONFIRM)
         confirmed = fan_out("confirmations", run_suites, again)
         work.ran(again, confirmed)
     return summarise(settings, request.snapshot, work)
 
 
-def _units_to_confirm(settings: Settings, snapshot: str, units: Sequence[Unit]) -> list[Unit]:
-    """Would-be successes, and a sample of the others, run again without tracing: a verdict has to survive that."""
-    wanted = suites_to_confirm(settings.database, snapshot)
-    return [(*unit[:5], tuple(sorted(wanted & set(unit[5]))), True) for unit in units if wanted & set(unit[5])]
+def _again(units: Sequence[Unit], wanted: frozenset[SuiteId], purpose: Purpose) -> list[Unit]:
+    """The units that have some of the wanted suites, with these alone, for another purpose."""
+    return [(*unit[:5], tuple(sorted(wanted & set(unit[5]))), purpose) for unit in units if wanted & set(unit[5])]

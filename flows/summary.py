@@ -91,14 +91,37 @@ class Tally:
         return 1 if failures or self.broken or self.total.infrastructure else 0
 
 
+def suites_to_guard(database: Path, snapshot: str) -> frozenset[SuiteId]:
+    """Suites of candidates that any grader calls solved."""
+    return _suites(database, f"verdict.snapshot = {literal(snapshot)} AND verdict.solved")
+
+
 def suites_to_confirm(database: Path, snapshot: str) -> frozenset[SuiteId]:
-    """Suites of candidates that any grader calls solved, and one in `SAMPLE` of the others."""
+    """Would-be successes that untraced repeats do not speak for, and one in `SAMPLE` of the other suites.
+
+    A guard's repeat that behaves as the traced run shows that tracing changed nothing; where it does not, or was not
+    made, the plain run without tracing tells whose doing that is.
+    """
+    return _suites(
+        database,
+        f"""verdict.snapshot = {literal(snapshot)} AND CASE
+              WHEN NOT coalesce(verdict.solved, false) THEN hash(submission.suite_id) % {SAMPLE} = 0
+              ELSE NOT EXISTS (
+                FROM guard_outcome AS g
+                WHERE g.snapshot = verdict.snapshot AND g.candidate_id = verdict.candidate_id
+                  AND g.policy = verdict.policy AND g.grader = verdict.grader
+                  AND g.guard = 'repeat' AND g.result = 'passed')
+            END""",
+    )
+
+
+def _suites(database: Path, condition: str) -> frozenset[SuiteId]:
+    """The suites of submissions with a verdict for which `condition` holds."""
     answer = query(
         database,
         f"""SELECT DISTINCT submission.suite_id
             FROM verdict JOIN submission USING (candidate_id, policy)
-            WHERE verdict.snapshot = {literal(snapshot)} AND submission.suite_id IS NOT NULL
-              AND (verdict.solved OR hash(submission.suite_id) % {SAMPLE} = 0)""",
+            WHERE submission.suite_id IS NOT NULL AND {condition}""",
     )
     return frozenset(SuiteId(value) for value in answer["suite_id"].to_pylist())
 

@@ -2,8 +2,9 @@
 --
 -- Columns: snapshot, method, model, name (method and model in one), instance_id, candidate_id (null: no candidate,
 -- which counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
--- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted).
--- needs: task_instance, counted_candidate, counted_policy, verdict
+-- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
+-- (solved, and no guard failed; null as well where a solved one was not guarded).
+-- needs: task_instance, counted_candidate, counted_policy, guarded
 CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
 WITH entry AS (
     SELECT DISTINCT snapshot, method, model FROM counted_candidate WHERE sample = 0
@@ -18,7 +19,7 @@ cell AS (
 ),
 graded AS (
     SELECT v.*
-    FROM verdict AS v
+    FROM guarded AS v
     JOIN counted_policy(for_policy) AS p ON p.candidate_id = v.candidate_id AND p.policy = v.policy
     WHERE v.grader = for_grader
 )
@@ -29,6 +30,7 @@ SELECT
     c.candidate_id IS NULL OR coalesce(v.measured, false) AS measured,
     CASE WHEN c.candidate_id IS NULL THEN false ELSE v.well_formed END AS well_formed,
     CASE WHEN c.candidate_id IS NULL THEN false ELSE v.solved END AS solved,
+    CASE WHEN c.candidate_id IS NULL THEN false ELSE v.guarded END AS guarded,
     CASE WHEN c.candidate_id IS NULL THEN false ELSE v.fail_to_any END AS fail_to_any,
     CASE WHEN c.candidate_id IS NULL THEN false ELSE v.fail_to_pass END AS fail_to_pass,
     CASE WHEN c.candidate_id IS NULL THEN false ELSE v.pass_to_pass END AS pass_to_pass

@@ -2,8 +2,10 @@
 --
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
+-- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
+-- unguarded counts these.
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
--- needs: method_instance, wilson
+-- needs: method_instance, wilson, guarded_share
 CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
 SELECT
     snapshot, method, model,
@@ -11,12 +13,14 @@ SELECT
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
     round(100.0 * count(*) FILTER (solved) / nullif(n, 0), 1) AS S,
+    guarded_share(count(*) FILTER (guarded), count(*) FILTER (solved AND guarded IS NULL), n) AS S_guarded,
     round(100.0 * count(*) FILTER (fail_to_any) / nullif(n, 0), 1) AS F_X,
     round(100.0 * count(*) FILTER (fail_to_pass) / nullif(n, 0), 1) AS F_P,
     round(100.0 * count(*) FILTER (pass_to_pass) / nullif(n, 0), 1) AS P_P,
     round(100 * wilson_low(count(*) FILTER (solved), n), 1) AS S_low,
     round(100 * wilson_high(count(*) FILTER (solved), n), 1) AS S_high,
-    count(*) FILTER (solved) AS solved
+    count(*) FILTER (solved) AS solved,
+    count(*) FILTER (solved AND guarded IS NULL) AS unguarded
 FROM method_instance(for_grader, for_policy)
 GROUP BY snapshot, method, model
 ORDER BY snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;

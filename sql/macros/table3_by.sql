@@ -1,7 +1,7 @@
 -- Table 3 of the paper for any grader and policy: mean change coverage over all, solved and unsolved instances.
 --
 -- Per snapshot, method, model and definition of change coverage (`paper`, `swt_bench`), sample 0. dc_all, dc_solved,
--- dc_unsolved in %; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
+-- dc_unsolved in %, dc_guarded over solved instances that hold against the guards; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
 -- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
 -- counts where the golden tests' own denominator is known to be more than 0.
 -- needs: method_instance, counted_policy, counted_candidate, change_coverage
@@ -18,7 +18,7 @@ reference AS (
 ),
 cell AS (
     SELECT
-        m.snapshot, m.method, m.model, x.definition, m.solved,
+        m.snapshot, m.method, m.model, x.definition, m.solved, m.guarded,
         CASE
             WHEN m.candidate_id IS NULL THEN r.denominator IS NOT NULL
             ELSE m.measured AND coalesce(d.measured, false)
@@ -38,9 +38,11 @@ SELECT
     snapshot, method, model, definition,
     round(100 * avg(delta_c) FILTER (measured), 1) AS dc_all,
     round(100 * avg(delta_c) FILTER (measured AND solved), 1) AS dc_solved,
+    round(100 * avg(delta_c) FILTER (measured AND guarded), 1) AS dc_guarded,
     round(100 * avg(delta_c) FILTER (measured AND NOT solved), 1) AS dc_unsolved,
     count(delta_c) FILTER (measured) AS n_all,
     count(delta_c) FILTER (measured AND solved) AS n_solved,
+    count(delta_c) FILTER (measured AND guarded) AS n_guarded,
     count(delta_c) FILTER (measured AND NOT solved) AS n_unsolved,
     count(*) FILTER (measured AND delta_c IS NULL) AS excluded,
     count(*) FILTER (NOT measured) AS unmeasured

@@ -5,13 +5,14 @@
 -- traced_run_key  the latest run that watched lines; null where there is none
 -- finished_at     of run_key;  env_finished_at: of the instance's last run in this environment and sandbox
 --
--- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count.
+-- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count, and neither
+-- do those of guards.
 -- needs: run
 CREATE OR REPLACE VIEW sandbox_run AS
 WITH usable AS (
     SELECT *, CASE WHEN suite_kind = 'none' THEN files_key ELSE suite_id END AS suite_ref
     FROM run
-    WHERE status <> 'infrastructure'
+    WHERE status <> 'infrastructure' AND coalesce(variant, 'plain') = 'plain'
 ),
 ranked AS (
     SELECT

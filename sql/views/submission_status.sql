@@ -6,7 +6,8 @@
 -- needs: candidate, submission, submission_run, run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (
-    SELECT DISTINCT instance_key, suite_id FROM run WHERE status = 'infrastructure' AND suite_id IS NOT NULL
+    SELECT DISTINCT instance_key, suite_id FROM run
+    WHERE status = 'infrastructure' AND suite_id IS NOT NULL AND coalesce(variant, 'plain') = 'plain'
 )
 SELECT
     c.snapshot, c.candidate_id, s.policy, c.instance_key, c.instance_id, c.method, c.model, c.sample,

@@ -33,6 +33,28 @@ class CodeState(StrEnum):
     AFTER = "after"
 
 
+class Variant(StrEnum):
+    """In which form a code state runs. All but `plain` are guards: they have to behave as `plain` does.
+
+    `repeat`      the same files, cases in reversed order, another hash seed, untraced
+    `placebo`     `before` with an edit without effect on the lines of the fix
+    `paraphrase`  `after` with the files of the fix rendered anew from their syntax trees
+    """
+
+    PLAIN = "plain"
+    REPEAT = "repeat"
+    PLACEBO = "placebo"
+    PARAPHRASE = "paraphrase"
+
+
+class CaseOrder(StrEnum):
+    """In which order a runner takes its cases."""
+
+    GIVEN = "given"
+    REVERSED = "reversed"
+    """Cases of one class and one module stay together."""
+
+
 class SuiteKind(StrEnum):
     """`none` is the repository's own tests in the files concerned, without any test patch."""
 

@@ -19,7 +19,18 @@ from tasks.domain.names import (
     content_key,
     jsonable,
 )
-from tasks.domain.outcome import CodeState, Outcome, Phase, RunnerKind, RunStatus, SandboxKind, SuiteKind, Tracer
+from tasks.domain.outcome import (
+    CaseOrder,
+    CodeState,
+    Outcome,
+    Phase,
+    RunnerKind,
+    RunStatus,
+    SandboxKind,
+    SuiteKind,
+    Tracer,
+    Variant,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +81,18 @@ class RunSpec:
     repeat: int
     sandbox: SandboxKind
     limits: Limits
+    variant: Variant = Variant.PLAIN
+    order: CaseOrder = CaseOrder.GIVEN
 
     @property
     def run_key(self) -> RunKey:
-        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`) are left out."""
+        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`) are left out, and so
+        is the order that cases are given in: runs of before there was another keep their keys."""
         facts = asdict(self)
-        for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state"):
+        for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant"):
             facts.pop(name)
+        if self.order is CaseOrder.GIVEN:
+            facts.pop("order")
         return RunKey(content_key("run", jsonable(facts)))
 
 
@@ -109,6 +125,8 @@ class Run:
     setup_s: float
     """Seconds spent on the checkout and on applying patches, outside the sandbox."""
     cases: int
+    variant: Variant = Variant.PLAIN
+    """`plain`, or the guard that this run is for."""
     log: str
     """SHA-256 of the log under `files/` of the store; empty where nothing was printed."""
     project_commit: str

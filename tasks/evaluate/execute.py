@@ -130,6 +130,7 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         watch=spec.watch,
         tracer=spec.tracer,
         seed=SEED,
+        order=spec.order,
     )
     config = write_job(outbox, runner_job, report=seen(outbox / REPORT))
     return Job(
@@ -200,6 +201,7 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
         cpu_s=finished.cpu_s if finished else None,
         setup_s=progress.setup_s,
         cases=len(cases),
+        variant=spec.variant,
         log="",
         **asdict(origin),
     )

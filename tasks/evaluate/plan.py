@@ -4,25 +4,30 @@ Reference runs, {no suite, golden suite} × {before, after}, belong to the insta
 A candidate adds two runs of its own, and two of suite `none` on the files of the base commit that it edits, which
 other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
 the base commit, so suite `none` is not run for it.
+
+A would-be success adds four runs as guards: both states again in reversed order, a placebo and a paraphrase.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
+from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import LineNo, RepoPath, sorted_lines
-from tasks.domain.outcome import CodeState, SandboxKind, SuiteKind, Tracer
+from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, Tracer, Variant
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
 SEED = 0
+HASH_SEED = "PYTHONHASHSEED"
+OTHER_SEED = f"{HASH_SEED}={SEED + 1}"
 FIXED_ENV = (
-    f"PYTHONHASHSEED={SEED}",
+    f"{HASH_SEED}={SEED}",
     "LANG=C.UTF-8",
     "LC_ALL=C.UTF-8",
     "PATH={environment}/bin:/usr/local/bin:/usr/bin:/bin",
@@ -59,8 +64,34 @@ def suite_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 
 
 def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite before and after without any tracing: what a would-be success has to show again."""
+    """The suite before and after without any tracing: what tells a change by tracing from another."""
     return tuple(_run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
+
+
+def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
+    """What a would-be success has to show again, all of it untraced, so that it confirms the traced runs as well.
+
+    The repeats take the cases in reversed order under another hash seed. An edit that came to nothing has no run.
+    """
+    plain = {state: _run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
+    repeats = tuple(
+        replace(spec, variant=Variant.REPEAT, order=CaseOrder.REVERSED, env=_other_seed(spec.env, bench.environment))
+        for spec in plain.values()
+    )
+    return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
+
+
+def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec:
+    """A placebo on `before`, a paraphrase on `after`: the edit comes right before the suite."""
+    spec = plain[CodeState.BEFORE if edit.variant is Variant.PLACEBO else CodeState.AFTER]
+    *golden, suite = spec.patches
+    return replace(spec, variant=edit.variant, patches=(*golden, edit.patch, suite))
+
+
+def _other_seed(env: tuple[str, ...], environment: Environment) -> tuple[str, ...]:
+    """The last value of a name counts; a seed that the environment asks for stays."""
+    own = any(pair.startswith(f"{HASH_SEED}=") for pair in environment.env)
+    return env if own else (*env, OTHER_SEED)
 
 
 def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:

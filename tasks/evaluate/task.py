@@ -1,15 +1,16 @@
 """Evaluate: candidates become suites, suites become runs. Reads and writes rows; decides nothing itself.
 
 Reads `task_instance`, `environment`, `suite`; writes `candidate`, `submission`, `suite`, `edited_definition`,
-`changed_line`, and the four tables of a run.
+`guard_edit`, and the four tables of a run.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
 from tasks.domain.errors import NotFound
+from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
@@ -37,9 +39,21 @@ from tasks.domain.retrying import may_pass
 from tasks.domain.run import Limits, Run, RunSpec
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
+from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
-from tasks.evaluate.plan import Bench, confirmation_specs, distinct, suite_specs, watches
+from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
 from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
+
+
+class Purpose(StrEnum):
+    """What suites are run for."""
+
+    JUDGE = "judge"
+    """The runs that verdicts need."""
+    GUARD = "guard"
+    """What a would-be success has to show again."""
+    CONFIRM = "confirm"
+    """The same without tracing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,15 +178,15 @@ def run_suites(
     instance_id: InstanceId,
     env_id: EnvId,
     suite_ids: tuple[SuiteId, ...],
-    confirm: bool = False,
+    purpose: Purpose = Purpose.JUDGE,
 ) -> Ran:
-    """Every run that these suites of one instance still need; with `confirm`, their untraced repeats instead."""
+    """Every run that these suites of one instance still need for a purpose."""
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
     suites = store.read(Suite, suite_id=suite_ids)
     bench = _bench(store, places, settings, instance, environment)
-    plan = confirmation_specs if confirm else suite_specs
+    plan = _plan(store, places, instance, purpose)
     specs = distinct(spec for suite in suites for spec in plan(bench, suite))
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
@@ -183,8 +197,31 @@ def run_suites(
         executed=len(todo),
         reused=len(specs) - len(todo),
         infrastructure=len(failed),
-        problems=tuple(f"{run.instance_id}: {run.suite_kind} {run.code_state}: {run.detail}" for run in failed),
+        problems=tuple(
+            f"{run.instance_id}: {run.suite_kind} {run.code_state} {run.variant}: {run.detail}" for run in failed
+        ),
     )
+
+
+def _plan(
+    store: Store, places: Places, instance: TaskInstance, purpose: Purpose
+) -> Callable[[Bench, Suite], tuple[RunSpec, ...]]:
+    """Which runs a suite needs for `purpose`."""
+    if purpose is Purpose.JUDGE:
+        return suite_specs
+    if purpose is Purpose.CONFIRM:
+        return confirmation_specs
+    edits = _guard_edits(store, places, instance)
+    return lambda bench, suite: guard_specs(bench, suite, edits)
+
+
+def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[GuardEdit, ...]:
+    """The edits of one instance, in the store as well."""
+    edits = guard_edits(instance, partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit))
+    known = store.read(GuardEdit, instance_key=instance.instance_key)
+    if set(edits) != set(known):
+        store.write(edits)
+    return edits
 
 
 def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:

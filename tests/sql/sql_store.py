@@ -152,7 +152,8 @@ class SqlStore:
         key = f"run{self.value('SELECT count(*) FROM run')}"
         known = {"run_key": key, "instance_key": instance, "instance_id": instance, "code_state": state}
         kind = "none" if suite is None else "golden" if suite.endswith("-golden") else "candidate"
-        facts = {"status": "completed", "env_id": "env", "sandbox": "process", "cases": len(cells)} | more
+        facts = {"status": "completed", "env_id": "env", "sandbox": "process", "variant": "plain"} | more
+        facts.setdefault("cases", len(cells))
         finished = START + timedelta(minutes=minutes)
         self.add(
             "run",

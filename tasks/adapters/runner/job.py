@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tasks.domain.names import RepoPath, content_key
-from tasks.domain.outcome import RunnerKind, Tracer
+from tasks.domain.outcome import CaseOrder, RunnerKind, Tracer
 from tasks.domain.run import Watch
 
 INSIDE = Path(__file__).parent / "inside"
@@ -33,6 +33,7 @@ class RunnerJob:
     tracer: Tracer = Tracer.PROBE
     seed: int | None = 0
     """For runners that draw random numbers (sympy); null leaves it to them."""
+    order: CaseOrder = CaseOrder.GIVEN
     coverage_path: PurePosixPath | None = None
     """Folder in the sandbox that holds `coverage`; null where the environment has it. For the coverage tracer only."""
 
@@ -48,6 +49,7 @@ def write_job(folder: Path, job: RunnerJob, report: PurePosixPath) -> Path:
         "watch": {watch.path: list(watch.lines) for watch in job.watch},
         "tracer": job.tracer.value,
         "seed": job.seed,
+        "reverse": job.order is CaseOrder.REVERSED,
         "coverage_path": str(job.coverage_path) if job.coverage_path else "",
         "report": str(report),
     }

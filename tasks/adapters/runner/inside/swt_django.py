@@ -17,17 +17,19 @@ def run(config, recorder, root):
     swt_unittest.install(listener)
     _hook_case_call(listener)
     script = os.path.join(root, _SCRIPT)
-    sys.argv = [script] + arguments(config["test_args"]) + list(labels)
+    sys.argv = [script] + arguments(config["test_args"], config.get("reverse")) + list(labels)
     sys.path.insert(0, os.path.dirname(script))
     runpy.run_path(script, run_name="__main__")
     return 0, ""
 
 
-def arguments(test_args):
-    """The script's options, with `--parallel 1` where they do not say."""
+def arguments(test_args, reverse=False):
+    """The script's options, with `--parallel 1` where they do not say; its own reversal keeps kinds of cases apart."""
     args = list(test_args) or list(_DEFAULTS)
     if not any(arg.startswith("--parallel") for arg in args):
         args += ["--parallel", "1"]
+    if reverse and "--reverse" not in args:
+        args += ["--reverse"]
     return args
 
 

@@ -19,14 +19,14 @@ def run(config, recorder, root):
     sys.argv = [script] + args
     import pytest
 
-    listener = _listener(pytest, recorder)
+    listener = _listener(pytest, recorder, bool(config.get("reverse")))
     code = int(pytest.main(args, plugins=[listener]))
     listener.close_open_case()
     complaint = "" if code in _QUIET_CODES else listener.complaint or _COMPLAINTS.get(code, "exit code %d" % code)
     return code, complaint
 
 
-def _listener(pytest, recorder):
+def _listener(pytest, recorder, reverse):
     """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
 
     class Plugin(Listener):
@@ -37,6 +37,12 @@ def _listener(pytest, recorder):
         @pytest.hookimpl(tryfirst=True)
         def pytest_cmdline_main(self, config):
             _one_process(config)
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items):
+            """Cases of one class and one module stay together, so what they share is made as often as before."""
+            if reverse:
+                items.reverse()
 
     return Plugin(recorder)
 

@@ -17,8 +17,10 @@ def run(config, recorder, root):
     sys.path[0:0] = [os.path.dirname(script), root]
     sys.path[0:2] = [root, os.path.dirname(script)]
     runtests = _runtests()
-    runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder)
+    runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder, bool(config.get("reverse")))
     files = [os.path.join(root, path) for path in config["files"]]
+    if config.get("reverse"):
+        files.reverse()
     runtests.SymPyTests.get_test_files = lambda self, *rest, **options: list(files)
     if config.get("seed") is not None and "--seed" not in args:
         args += ["--seed", str(config["seed"])]
@@ -41,7 +43,7 @@ def _runtests():
         return importlib.import_module("sympy.utilities.runtests")
 
 
-def reporting(base, recorder):
+def reporting(base, recorder, reverse=False):
     """A subclass of sympy's reporter that also writes rows."""
 
     class Reporter(base):
@@ -51,6 +53,8 @@ def reporting(base, recorder):
 
         def entering_filename(self, filename, n):
             self._file, self._seen = recorder.relative(filename), {}
+            if reverse:
+                _turn(sys._getframe(1))
             return base.entering_filename(self, filename, n)
 
         def entering_test(self, f):
@@ -100,6 +104,13 @@ def reporting(base, recorder):
 
     Reporter.__name__ = base.__name__
     return Reporter
+
+
+def _turn(frame):
+    """Reverse the cases that the runner is about to go through: a list of its frame, sorted by then."""
+    cases = frame.f_locals.get("funcs")
+    if isinstance(cases, list):
+        cases.reverse()
 
 
 def _uncollected(recorder, filename, exc_info):

@@ -31,7 +31,7 @@ def run(config, recorder, root):
     sys.argv = ["python -m unittest"] + list(config["test_args"]) + list(labels)
     if root not in sys.path:
         sys.path.insert(0, root)
-    install(Listener(recorder, labels))
+    install(Listener(recorder, labels, reverse=bool(config.get("reverse"))))
     program = unittest.main(module=None, argv=sys.argv, exit=False)
     return (0 if program.result.wasSuccessful() else 1), ""
 
@@ -88,6 +88,8 @@ def _hook_suite(listener):
         if listener.result is None:
             listener.result = result
             listener.expect(suite)
+            if listener.reverse:
+                turn(suite)
 
     _hook(_suite.TestSuite, "run", entering)
 
@@ -114,6 +116,14 @@ def _stand_in(loader, name, error):
     return made[0] if isinstance(made, tuple) else made
 
 
+def turn(suite):
+    """Reverse nested suites in place; cases of one class stay together."""
+    if isinstance(suite, _suite.BaseTestSuite):
+        suite._tests.reverse()
+        for part in suite._tests:
+            turn(part)
+
+
 def flatten(suite):
     """The cases of nested suites, in order."""
     if not isinstance(suite, _suite.BaseTestSuite):
@@ -124,8 +134,9 @@ def flatten(suite):
 class Listener(object):
     """Result calls in, rows out."""
 
-    def __init__(self, recorder, labels):
+    def __init__(self, recorder, labels, reverse=False):
         self.result = None
+        self.reverse = reverse
         self.labels = labels
         self._recorder = recorder
         self._cases = []

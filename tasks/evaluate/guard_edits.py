@@ -1,0 +1,177 @@
+"""The two edits of a fix that guard runs are made with (issue-reproducing tests must not notice either of them).
+
+placebo      `before`, with the lines that the fix adds quoted where it adds them, and statements without effect beside
+             them: the text, size, hash and bytecode of the place change, what it does does not
+paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and the lines that the fix removes
+             quoted where they were: nothing of the layout is left, no comment, no line number
+
+Only Python files are edited, and only where today's grammar can parse them and the result has the same syntax tree.
+Files that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.model import FilePatch, Patch
+from tasks.adapters.patch.read import read_patch, split_lines
+from tasks.adapters.patch.render import Change, render
+from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import RepoPath
+from tasks.domain.outcome import Variant
+from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted, same_meaning, statements
+
+_COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
+_OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Consecutive lines of a hunk that are removed and added."""
+
+    line: int
+    """1-based line before the fix: the first removed one, else the one that lines are added below."""
+    new_line: int
+    """The same after the fix: the first added one, else the one below which lines are missing."""
+    removed: tuple[str, ...]
+    added: tuple[str, ...]
+
+
+Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
+
+
+def guard_edits(instance: TaskInstance, read_base: ReadBase) -> tuple[GuardEdit, ...]:
+    """The placebo and the paraphrase of an instance; with an empty patch where the golden patch does not apply."""
+    read = read_patch(instance.patch)
+    applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+    if not isinstance(applied, Applied):
+        return tuple(_row(instance, variant, {}, (f"golden patch: {applied.reason}",)) for variant in _EDITS)
+    normal = read_patch(applied.patch)
+    assert isinstance(normal, Patch)
+    blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
+    return tuple(_edited(instance, variant, applied.changes, blocks) for variant in _EDITS)
+
+
+def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
+    """The file before the fix with the added lines quoted."""
+    if change.before is None or change.after is None:
+        return Unedited("the fix adds or deletes it")
+    tree = parse(change.before)
+    if isinstance(tree, Unedited):
+        return tree
+    found = statements(change.before, tree)
+    places = [(place_for(block.line, found), block.added) for block in blocks]
+    text = quoted(change.before, _quotes(places), found)
+    if text == change.before:
+        return Unedited("it has no statement to put anything before")
+    return text if same_meaning(text, tree) else Unedited("the edit would change what it means")
+
+
+def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
+    """The file after the fix, rendered from its syntax tree, with the removed lines quoted."""
+    if change.after is None:
+        return Unedited("the fix deletes it")
+    tree = parse(change.after)
+    if isinstance(tree, Unedited):
+        return tree
+    if any(isinstance(node, ast.Subscript) and _starred(node.slice) for node in ast.walk(tree)):
+        return Unedited(_OLD_SUBSCRIPT)
+    rendered = _cookie(change.after) + _rendered(tree)
+    again = parse(rendered)
+    if isinstance(again, Unedited) or ast.dump(again) != ast.dump(tree):
+        return Unedited("rendering it does not give the same syntax tree")
+    text = _with_removed(change.after, rendered, tree, again, blocks)
+    return text if same_meaning(text, tree) else rendered
+
+
+_EDITS: dict[Variant, Edit] = {Variant.PLACEBO: placebo, Variant.PARAPHRASE: paraphrase}
+
+
+def _edited(
+    instance: TaskInstance, variant: Variant, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]]
+) -> GuardEdit:
+    """One edit of all files of the fix."""
+    texts: dict[str, Change] = {}
+    skipped = []
+    for change in changes:
+        if not change.path.endswith(".py"):
+            skipped.append(f"{change.path}: it is not Python")
+            continue
+        text = _EDITS[variant](change, blocks.get(change.path, ()))
+        start = change.before if variant is Variant.PLACEBO else change.after
+        if isinstance(text, Unedited):
+            skipped.append(f"{change.path}: {text.reason}")
+        elif text != start:
+            texts[change.path] = Change(path=change.path, before=start, after=text)
+    return _row(instance, variant, texts, tuple(skipped))
+
+
+def _row(instance: TaskInstance, variant: Variant, texts: dict[str, Change], skipped: tuple[str, ...]) -> GuardEdit:
+    return GuardEdit(
+        instance_key=instance.instance_key,
+        instance_id=instance.instance_id,
+        variant=variant,
+        patch=render(texts.values()),
+        edited=tuple(RepoPath(path) for path in sorted(texts)),
+        skipped=skipped,
+    )
+
+
+def _blocks(file: FilePatch) -> Iterator[Block]:
+    """The changed places of one file of a patch in normal form."""
+    for hunk in file.hunks:
+        old, new = hunk.old_start, hunk.new_start
+        removed: list[str] = []
+        added: list[str] = []
+        for line in (*hunk.lines, " "):
+            if line[0] == " " and (removed or added):
+                yield Block(
+                    line=old if removed else max(old - 1, 1),
+                    new_line=new if added else max(new - 1, 1),
+                    removed=tuple(removed),
+                    added=tuple(added),
+                )
+                old, new = old + len(removed), new + len(added)
+                removed, added = [], []
+            if line[0] == " ":
+                old, new = old + 1, new + 1
+            else:
+                (removed if line[0] == "-" else added).append(line[1:])
+
+
+def _quotes(places: list[tuple[int | None, tuple[str, ...]]]) -> list[Quote]:
+    """One quote for each place."""
+    lines: dict[int, list[str]] = {}
+    for number, text in places:
+        if number is not None:
+            lines.setdefault(number, []).extend(text)
+    return [Quote(number, tuple(text)) for number, text in lines.items()]
+
+
+def _with_removed(after: str, rendered: str, tree: ast.Module, again: ast.Module, blocks: tuple[Block, ...]) -> str:
+    """`rendered` with the removed lines where they were: statements have the same numbers in both texts."""
+    found = statements(rendered, again)
+    both = [old for old, new in zip(statements(after, tree), found, strict=True) if old.open and new.open]
+    places = [(place_for(block.new_line, both), block.removed) for block in blocks if block.removed]
+    return quoted(rendered, _quotes(places), found)
+
+
+def _rendered(tree: ast.Module) -> str:
+    try:
+        return ast.unparse(tree) + "\n"
+    except (ValueError, RecursionError):
+        return ""
+
+
+def _cookie(text: str) -> str:
+    """The encoding declaration of a file, if it has one."""
+    return "".join(line.rstrip("\r\n") + "\n" for line in split_lines(text)[:2] if _COOKIE.match(line))
+
+
+def _starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Tuple) and any(isinstance(each, ast.Starred) for each in node.elts)
