@@ -5,7 +5,8 @@
     │   ├── BadInput          a file or row of theirs is wrong; says which line
     │   └── NotFound          a snapshot, mirror, commit, recipe or query that is not there
     ├── TerminalError         trying again cannot help: this instance or candidate is over
-    │   └── BuildFailed       an environment cannot be built
+    │   ├── BuildFailed       an environment cannot be built
+    │   └── LeakFound         a method would see something of the future, so it is not started
     └── InfrastructureError   our failure, never the candidate's: retried by its class
         ├── StoreError        a torn or foreign file in the store
         ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
@@ -48,6 +49,10 @@ class TerminalError(SwtError):
 
 class BuildFailed(TerminalError):
     slug = "build-failed"
+
+
+class LeakFound(TerminalError):
+    slug = "leak"
 
 
 class InfrastructureError(SwtError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from tasks.domain.names import InstanceId, InstanceKey
+from tasks.domain.names import CandidateId, EnvId, InstanceId, InstanceKey, LineNo, RepoPath, Sha, SuiteId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,3 +24,85 @@ class Redaction:
     """What stood there, at most 300 characters."""
     removed: bool
     """Whether methods see a placeholder instead. A quoted patch is the reporter's own words: told, and left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exposure:
+    """Something in a checkout or an environment that a method must not see."""
+
+    where: str
+    """`git`, `files` or `environment`."""
+    rule: str
+    """Slug of what was looked for: `ref`, `tag`, `reflog`, `alternate`, `object`, `fix`, `project-release` …"""
+    path: str
+    """File, ref or object concerned."""
+    detail: str
+    blocking: bool = True
+    """Whether no method may start. Copies that a tool carries for itself are told, and do not block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakAudit:
+    """One look at what a method is about to be given. The latest of an instance and environment counts."""
+
+    audit_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    base_commit: Sha
+    commits: int
+    """`git rev-list --all --count` in the checkout; equals that of the base commit, or there is a leak."""
+    objects: int
+    """Objects in the checkout's repository; every one is reachable from the base commit, or there is a leak."""
+    leaks: int
+    blocked: bool
+    """Whether the method was refused its start."""
+    seconds: float
+    audited_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leak:
+    """One finding of a leak audit."""
+
+    audit_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    where: str
+    """`git`, `files` or `environment`."""
+    rule: str
+    path: str
+    detail: str
+    blocking: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintFinding:
+    """One place in the code that a suite adds where an honest test has little reason to look.
+
+    What it costs is not said here but in `sql/views/lint_policy.sql`.
+    """
+
+    suite_id: SuiteId
+    instance_key: InstanceKey
+    path: RepoPath
+    line: LineNo
+    """In the file as the suite leaves it; 0 where the file as a whole is meant."""
+    rule: str
+    detail: str
+    """The code concerned, at most 200 characters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrajectoryAudit:
+    """One step of a method that looked where it should not have."""
+
+    candidate_id: CandidateId
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    step: int
+    """0-based position in the trajectory."""
+    rule: str
+    detail: str
+    """What stands there, at most 300 characters."""

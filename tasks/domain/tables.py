@@ -9,7 +9,7 @@ from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suit
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.guards import Redaction
+from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
@@ -31,6 +31,10 @@ TABLES: tuple[type[Any], ...] = (
     LineHit,
     WatchedFile,
     Redaction,
+    LeakAudit,
+    Leak,
+    LintFinding,
+    TrajectoryAudit,
     LlmCall,
     RawPage,
     SyncState,

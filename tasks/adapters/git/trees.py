@@ -1,7 +1,8 @@
 """Throw-away trees: the files of one commit, and nothing else of the repository.
 
-A tree has no `.git`, so there is no history, no remote and no later object in it to find. Its files are the blobs of
-the commit byte for byte: no attribute, filter or line-ending setting has a say. Everything has one time, `FIXED_MTIME`.
+A tree has no `.git`, so there is no history, no remote and no later object in it to find (histories.py makes trees that
+have one). Its files are the blobs of the commit byte for byte: no attribute, filter or line-ending setting has a say.
+Everything has one time, `FIXED_MTIME`.
 
 The first checkout of a commit packs it into an archive in the cache; every checkout unpacks that.
 """
@@ -14,7 +15,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,8 +31,9 @@ class Trees:
     """Trees of any commit in `mirrors`. Safe to share by threads and processes.
 
     cache/
-    ├── <owner>__<name>-<sha>.tar    one per commit, the least recently used go first
-    └── .packing-…                   an archive in the making
+    ├── <owner>__<name>-<sha>.tar                one per commit, the least recently used go first
+    ├── <owner>__<name>-<sha>.git-<depth>.tar    its history, see histories.py
+    └── .packing-…                               an archive in the making
     """
 
     mirrors: Mirrors
@@ -42,15 +44,18 @@ class Trees:
     def checkout(self, repo: str, sha: str, into: Path) -> None:
         """Fills the folder `into` (made if need be, otherwise empty) with the files of a commit.
 
-        `NotFound` where the mirror or
-        the commit is missing.
+        `NotFound` where the mirror or the commit is missing.
         """
+        self.unpack(_archive_name(repo, sha), lambda archive: self._pack_blobs(archive, repo, sha), into)
+        os.utime(into, (FIXED_MTIME, FIXED_MTIME))
+
+    def unpack(self, name: str, write: Callable[[Path], None], into: Path) -> None:
+        """Fills `into` from the archive `name`, which `write` makes where the cache does not have it (any more)."""
         into.mkdir(parents=True, exist_ok=True)
-        name = _archive_name(repo, sha)
         try:
             self._unpack(name, into)
         except FileNotFoundError:
-            self._pack(name, repo, sha)
+            self._pack(name, write)
             self._unpack(name, into)
 
     def _unpack(self, name: str, into: Path) -> None:
@@ -58,14 +63,13 @@ class Trees:
         with (self.cache / name).open("rb") as archive:
             os.utime(archive.fileno())
             _untar(archive.fileno(), into)
-        os.utime(into, (FIXED_MTIME, FIXED_MTIME))
 
-    def _pack(self, name: str, repo: str, sha: str) -> None:
+    def _pack(self, name: str, write: Callable[[Path], None]) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".packing-", dir=self.cache))
         try:
             archive = scratch / name
-            self._pack_blobs(archive, repo, sha)
+            write(archive)
             self._make_room(archive.stat().st_size)
             archive.replace(self.cache / name)
         finally:

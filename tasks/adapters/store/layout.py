@@ -22,7 +22,7 @@ from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Reject
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import StoreError
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.guards import Redaction
+from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
@@ -73,6 +73,10 @@ LAYOUTS: dict[type[Any], Layout] = {
     SyncState: Layout(("repo", "kind"), "repo"),
     ScrapeFailure: Layout(("repo", "kind", "number", "failed_at"), "repo"),
     Redaction: Layout(("snapshot", "instance_id"), "snapshot"),
+    LeakAudit: Layout(("audit_id",)),
+    Leak: Layout(("audit_id",)),
+    LintFinding: Layout(("suite_id",)),
+    TrajectoryAudit: Layout(("candidate_id",)),
     LlmCall: Layout(("call_id",), "model"),
     PullRequest: Layout(("repo", "number"), "repo"),
     Issue: Layout(("repo", "number"), "repo"),

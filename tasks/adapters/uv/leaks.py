@@ -1,0 +1,185 @@
+"""Does an environment hold the project that is under test, in another version or from another checkout?
+
+A later release in site-packages is the fix, ready to be read. Looked through are the environment and the interpreter
+behind it, since a sandbox shows both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from tasks.adapters.uv.metadata import PTH, TESTBED
+from tasks.domain.guards import Exposure
+
+_INFO = re.compile(r"(?P<name>.+?)(?:-(?P<version>[^-]+))?(?:-py[\d.]+)?\.(?:dist-info|egg-info|egg|egg-link)")
+_ARCHIVE = re.compile(r"(?P<name>.+?)-(?P<version>\d[^-]*)(?:-.*)?\.(?:whl|zip|tar\.gz|egg)")
+_CODE = re.compile(r".*\.(?:py|so|pyd|pyc)")
+_VENDORED = re.compile(r"(?:^|/)(?:_?vendor(?:ed)?|_bundled|extern|externals)/")
+_NOT_THE_PROJECT = {"test", "tests", "testing", "doc", "docs", "example", "examples", "setup", "conftest", "benchmarks"}
+NESTED_FILES = 3
+"""So many files of a package have to be shared by a folder that lies deeper than site-packages to be a copy of it."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a test process finds installed, and what it must not be."""
+
+    root: Path
+    """The environment."""
+    base_prefix: Path
+    """The interpreter behind it."""
+    checkout: Path
+    source_roots: tuple[str, ...]
+    """Folders of the checkout that are importable."""
+    project: str
+    """Name of the repository without its owner, or of its distribution."""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        found = [path / "lib" for path in (self.root, self.base_prefix)]
+        return tuple(dict.fromkeys(path for path in found if path.is_dir()))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Normal names of the project's distribution: as the repository is called, and as what points at it is."""
+        pointing = [info.parent.name for info in self.root.glob("lib/python*/site-packages/*.dist-info/RECORD")]
+        matches = [_INFO.fullmatch(name) for name in pointing if _points(self._info(name))]
+        return frozenset({_normal(self.project), *(_normal(match["name"]) for match in matches if match)})
+
+    @cached_property
+    def packages(self) -> dict[str, frozenset[str]]:
+        """Importable package of the checkout → its Python files, relative to it; a module is its own only file."""
+        found: dict[str, frozenset[str]] = {}
+        for root in self.source_roots:
+            for path in sorted((self.checkout / root).glob("*")):
+                if path.stem in _NOT_THE_PROJECT:
+                    continue
+                if (path / "__init__.py").is_file():
+                    found[path.name] = frozenset(p.relative_to(path).as_posix() for p in path.rglob("*.py"))
+                elif path.suffix == ".py":
+                    found[path.name] = frozenset({path.name})
+        return found
+
+    @cached_property
+    def files(self) -> dict[Path, tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Folder → its folders and files, walked once."""
+        return {Path(at): (tuple(dirs), tuple(files)) for top in self.folders for at, dirs, files in os.walk(top)}
+
+    def _info(self, name: str) -> Path:
+        (path,) = self.root.glob(f"lib/python*/site-packages/{name}")
+        return path
+
+
+Rule = Callable[[Surroundings], Iterator[Exposure]]
+
+
+def find_environment_leaks(surroundings: Surroundings) -> tuple[Exposure, ...]:
+    """Releases and copies of the project, and ways to other checkouts; empty for a clean environment."""
+    return tuple(exposure for rule in RULES for exposure in rule(surroundings))
+
+
+def _releases(here: Surroundings) -> Iterator[Exposure]:
+    """Installed distributions of the project's name that hold code, and archives that are called like it."""
+    for at, (folders, files) in here.files.items():
+        for name in (*folders, *files):
+            info, archive = _INFO.fullmatch(name), _ARCHIVE.fullmatch(name)
+            match = info or archive
+            if match is None or _normal(match["name"]) not in here.names:
+                continue
+            if archive or _holds_code(at / name):
+                yield _leak("project-release", at / name, f"version {match['version'] or 'unknown'} of the project")
+
+
+def _copies(here: Surroundings) -> Iterator[Exposure]:
+    """Folders and modules that hold the files of a package of the checkout."""
+    for at, (folders, files) in here.files.items():
+        for name in here.packages.keys() & {*folders, *files}:
+            installed = at.name in ("site-packages", "dist-packages")
+            shared = _shared(here.packages[name], _python_files(at / name), needed=1 if installed else NESTED_FILES)
+            if shared:
+                yield _leak("project-copy", at / name, f"{shared} files of the checkout's {name}")
+
+
+def _bundled_copies(here: Surroundings) -> Iterator[Exposure]:
+    """The same inside wheels and zips."""
+    for path in (at / name for at, (_, files) in here.files.items() for name in files):
+        if path.suffix in (".whl", ".zip", ".egg") and zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                inside = archive.namelist()
+            for name, own in here.packages.items():
+                theirs = {f"/{file}".rpartition(f"/{name}/")[2] for file in inside if f"/{name}/" in f"/{file}"}
+                python = frozenset(file for file in theirs if file.endswith(".py"))
+                if shared := _shared(own, python, needed=NESTED_FILES):
+                    yield _leak("project-copy", path, f"{shared} files of the checkout's {name}")
+
+
+def _foreign_paths(here: Surroundings) -> Iterator[Exposure]:
+    """`.pth` files, editable finders and `direct_url.json` that name a folder which is not the checkout."""
+    for path in (at / name for at, (_, files) in here.files.items() for name in files):
+        if path.suffix == ".pth":
+            for line in path.read_text(errors="replace").splitlines():
+                if line.startswith("/") and not _allowed(line, here):
+                    yield _leak("foreign-path", path, f"puts {line} on the import path")
+        elif path.name.startswith("__editable__") or path.suffix == ".egg-link":
+            yield _leak("foreign-path", path, "points at another checkout")
+        elif path.name == "direct_url.json" and '"file:' in path.read_text(errors="replace"):
+            yield _leak("foreign-path", path, "names the folder that it was installed from")
+
+
+def _repositories(here: Surroundings) -> Iterator[Exposure]:
+    for at, (folders, files) in here.files.items():
+        if ".git" in (*folders, *files):
+            yield _leak("repository", at / ".git", "a git repository lies in the environment")
+
+
+RULES: tuple[Rule, ...] = (_releases, _copies, _bundled_copies, _foreign_paths, _repositories)
+
+
+def _leak(rule: str, path: Path, detail: str) -> Exposure:
+    carried = _VENDORED.search(path.as_posix()) is not None
+    return Exposure(where="environment", rule=rule, path=str(path), detail=detail, blocking=not carried)
+
+
+def _normal(name: str) -> str:
+    """PEP 503, with dots and underscores as hyphens."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _record(info: Path) -> Iterable[str]:
+    record = info / "RECORD"
+    lines = record.read_text(errors="replace").splitlines() if record.is_file() else []
+    return [line.partition(",")[0] for line in lines]
+
+
+def _points(info: Path) -> bool:
+    """Whether a distribution is the checkout's own metadata."""
+    return PTH in _record(info)
+
+
+def _holds_code(info: Path) -> bool:
+    """Whether a distribution brings code along. One without a list of its files is taken to."""
+    listed = [name for name in _record(info) if not name.startswith(info.name)]
+    return any(_CODE.fullmatch(name) for name in listed) or not _record(info)
+
+
+def _shared(own: frozenset[str], theirs: frozenset[str], *, needed: int) -> int:
+    """How many files a copy has in common with the checkout; 0 if that is less than half of the smaller one."""
+    shared = len(own & theirs)
+    return shared if shared >= needed and shared * 2 >= min(len(own), len(theirs)) else 0
+
+
+def _python_files(path: Path) -> frozenset[str]:
+    if path.is_file():
+        return frozenset({path.name})
+    return frozenset(file.relative_to(path).as_posix() for file in path.rglob("*.py"))
+
+
+def _allowed(line: str, here: Surroundings) -> bool:
+    inside = (TESTBED.as_posix(), str(here.root), str(here.base_prefix))
+    return any(line == top or line.startswith(top.rstrip("/") + "/") for top in inside)
