@@ -21,8 +21,14 @@ TIMEOUT_S = 4 * 3600.0
 SWT = "from flows.cli import main; main()"
 """The command of the checkout that this file belongs to, whatever is installed."""
 IMPORTS = "import flows.cli, flows.evaluation, flows.asking, pandas"
-STAGES = ("references", "candidates", "again")
-"""Golden tests of every instance; the candidates, with those references in the store; the same request once more."""
+STAGES = {
+    "references": ("golden", "--no-confirm"),
+    "candidates": (None, "--no-confirm"),
+    "confirmations": (None,),
+    "again": (None,),
+}
+"""What `swt evaluate` is asked for, None being the predictions: the golden tests of every instance; the candidates,
+with those references in the store; what confirms their successes; all of that once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +54,12 @@ def run_stages(work: Path, cache: Path, snapshot: str, instances: Sequence[str],
     """Every stage in order, from a store that knows the snapshot and the environments and no run."""
     env = _environment(work, cache)
     _warm_up(work, env)
-    asked = {"references": "golden", "candidates": str(predictions), "again": str(predictions)}
     stages: dict[str, Stage] = {}
     known: set[str] = set()
-    for name in STAGES:
-        chosen = [word for instance in instances for word in ("--instances", instance)]
-        argv = [sys.executable, "-c", SWT, "evaluate", asked[name], "--snapshot", snapshot, *chosen]
+    chosen = [word for instance in instances for word in ("--instances", instance)]
+    for name, words in STAGES.items():
+        asked = [str(predictions) if word is None else word for word in words]
+        argv = [sys.executable, "-c", SWT, "evaluate", *asked, "--snapshot", snapshot, *chosen]
         cost = cost_of(argv, cwd=PROJECT, env=env, log=work / f"{name}.log", timeout=TIMEOUT_S)
         if cost.exit_code:
             raise SystemExit(f"{name}: exit code {cost.exit_code}, see {work / name}.log")
