@@ -57,7 +57,8 @@ class LlmCall:
     """Same work, same position and same content make the same id, however often the work is done again;
     attempts that failed have an id of their own."""
     call_key: str
-    """Content key of everything sent: model, messages, tools, temperature, seed, sample, limit."""
+    """Content key of everything sent: model, messages, tools, temperature, seed, sample, limit. What was sent and
+    what came back lie in the store under `replies/<first two digits>/<call_key>.json.gz`."""
     work_id: str
     position: int
     """0-based place among the calls of the work."""
@@ -99,10 +100,6 @@ class LlmCall:
     finish_reason: str
     error: str
     """Slug of what went wrong and its first line; empty for a reply."""
-    request: str
-    """SHA-256 of what was sent, as JSON, under `files/` of the store; empty for failed attempts."""
-    reply: str
-    """SHA-256 of the reply; empty where there is none."""
     project_commit: str
     project_dirty: bool
     project_version: str

@@ -1,0 +1,212 @@
+"""Replies that were paid for, by content key, and the calls under way, so that a kill at any moment is survived.
+
+    <store>/replies/<xx>/<call_key>.json.gz    what was sent, what came back, and the row of who paid
+    <folder>/<call_key>.json                   a call under way: the row to write if nobody ever hears of it again
+    <folder>/<call_key>.room                   disk space for its reply (reserve.py)
+
+In this order: mark the call, send, keep the exchange, write the row, unmark. Whatever is marked and not locked was left
+by a process that died: if the exchange is there, its row is written (again); if not, the row says `unknown`, because
+nobody can tell whether the provider got the request and charged for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.call_rows import row_facts, row_of
+from tasks.adapters.llm.request import Request, reply_facts, reply_of, request_of
+from tasks.adapters.llm.reserve import Reserve
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import StoreError
+from tasks.domain.llm import LlmCall
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call that was paid for."""
+
+    request: Request
+    reply: Reply
+    row: LlmCall
+    """Of the work that paid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to make one call: nobody else on this machine makes it meanwhile."""
+
+    archive: Archive
+    key: str
+
+    def begin(self, row: LlmCall) -> None:
+        """Mark the call as under way. `row` is what is written if this process dies before it ends."""
+        self.archive.room(self.key).take()
+        _write_synced(self.archive.marker(self.key), json.dumps(row_facts(row)))
+
+    def ended(self) -> None:
+        """Take the mark away: an attempt failed, and its row says so."""
+        self.archive.unmark(self.key)
+
+    def keep(self, exchange: Exchange) -> None:
+        """Put the exchange and its row where they stay, whatever happens next."""
+        data = _packed(exchange)
+        try:
+            self.archive.store.disk.write(_path(self.key), data)
+            self.archive.write_row(exchange.row)
+        except OSError as error:
+            with suppress(OSError):
+                self.archive.room(self.key).fill(data)
+            hint = "free some room and run it again: what was kept of the reply is not paid for twice"
+            raise StoreError(f"a paid reply could not be stored: {error}", hint=hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Replies of one store. `folder` is local: calls under way are exclusive among the processes that share it."""
+
+    store: Store
+    folder: Path
+
+    def find(self, key: str) -> Exchange | None:
+        """The exchange with this content key; null where it was never kept."""
+        try:
+            data = self.store.disk.read(_path(key))
+        except FileNotFoundError:
+            return None
+        return _unpacked(data, _path(key))
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[Claim]:
+        """Wait until nobody else makes this call, settle what a dead process left, and hold it.
+
+        The mark is taken away at the end, also after an error of ours; what is not an `Exception` (an interrupt) leaves
+        it, because then nobody knows what the provider did.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with _locked(self._lock(key), wait=True):
+            self.settle(key)
+            try:
+                yield Claim(self, key)
+            except StoreError:
+                raise
+            except Exception:
+                self.unmark(key)
+                raise
+            self.unmark(key)
+
+    def recover(self) -> int:
+        """Settle every call that a dead process left; how many there were."""
+        found = 0
+        for marker in sorted(self.folder.glob("*.json")):
+            with _locked(self._lock(marker.stem), wait=False) as held:
+                found += held and self.settle(marker.stem)
+        return found
+
+    def settle(self, key: str) -> bool:
+        """Write the row of a marked call that is not under way any more; whether there was one."""
+        exchange = self.find(key)
+        if exchange is None and (kept := self.room(key).content()):
+            self.store.disk.write(_path(key), kept)
+            exchange = _unpacked(kept, _path(key))
+        row = exchange.row if exchange else self._marked(key)
+        marked = self.marker(key).exists()
+        if row and marked:
+            self.write_row(row)
+        self.unmark(key)
+        return marked
+
+    def write_row(self, row: LlmCall) -> None:
+        self.store.write([row], key=row.call_id)
+
+    def marker(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+    def room(self, key: str) -> Reserve:
+        return Reserve(self.folder / f"{key}.room")
+
+    def unmark(self, key: str) -> None:
+        self.marker(key).unlink(missing_ok=True)
+        self.room(key).drop()
+
+    def _lock(self, key: str) -> Path:
+        return self.folder / f"{key}.lock"
+
+    def _marked(self, key: str) -> LlmCall | None:
+        """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
+        try:
+            return row_of(json.loads(self.marker(key).read_text()))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+
+def _path(key: str) -> str:
+    return f"replies/{key[:2]}/{key}.json.gz"
+
+
+def _packed(exchange: Exchange) -> bytes:
+    parts = {
+        "request": exchange.request.facts(),
+        "reply": reply_facts(exchange.reply),
+        "row": row_facts(exchange.row),
+    }
+    text = json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return gzip.compress(text, 6, mtime=0)
+
+
+def _unpacked(data: bytes, where: str) -> Exchange:
+    try:
+        parts = json.loads(gzip.decompress(data).decode("utf-8", "surrogatepass"))
+        reply = reply_of(parts["reply"], cached=True)
+        return Exchange(request_of(parts["request"]), reply, row_of(parts["row"]))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{where} is not a model's reply: {error}", hint="move it away; the call is then made again"
+        ) from error
+
+
+def _write_synced(path: Path, text: str) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
+    """Hold the lock file; gives whether it is held, which is certain with `wait`. It is removed at the end."""
+    handle = _taken(path, wait)
+    try:
+        yield handle is not None
+    finally:
+        if handle is not None:
+            path.unlink(missing_ok=True)
+            handle.close()
+
+
+def _taken(path: Path, wait: bool) -> IO[bytes] | None:
+    while True:
+        handle = path.open("ab")
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.close()
+            return None
+        if _is_at(handle, path):
+            return handle
+        handle.close()  # whoever held it before removed it: take the new one
+
+
+def _is_at(handle: IO[bytes], path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

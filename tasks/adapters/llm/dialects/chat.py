@@ -1,0 +1,209 @@
+"""The chat dialect (OpenAI's `/v1/chat/completions`): what providers are asked in, and what most agents speak."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken, fields, items, picked, text_of
+from tasks.adapters.llm.request import Request
+
+PASSED_ON = (
+    "frequency_penalty",
+    "logit_bias",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning_effort",
+    "response_format",
+    "stop",
+    "tool_choice",
+    "top_p",
+    "verbosity",
+)
+"""Parameters that decide a reply and are handed through as they are."""
+
+ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
+FINISHES = {str(finish): finish for finish in Finish} | {"function_call": Finish.TOOL_CALLS}
+
+
+class NotChat(ValueError):
+    """A provider's answer is not a chat completion."""
+
+
+def request_body(request: Request, *, limit_name: str = "max_tokens") -> dict[str, Any]:
+    """A request as the body that is sent."""
+    body: dict[str, Any] = {
+        "model": request.model_id,
+        "messages": [_sent(message) for message in request.messages],
+        "temperature": request.temperature,
+        "seed": request.seed,
+        limit_name: request.max_tokens,
+    }
+    if request.tools:
+        body["tools"] = [_sent_tool(tool) for tool in request.tools]
+    given = {name: value for name, value in body.items() if value is not None}
+    return given | dict(json.loads(request.options))
+
+
+def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
+    """The reply in a provider's answer; `NotChat` where it is none."""
+    try:
+        choice = body["choices"][0]  # type: ignore[index]
+        message = choice["message"]
+        calls = tuple(_call(call) for call in message.get("tool_calls") or ())
+        text = message.get("content") or ""
+        finish = FINISHES.get(choice.get("finish_reason") or "stop", Finish.UNKNOWN)
+        if not isinstance(text, str):
+            text = text_of(text, "the content")
+    except (KeyError, IndexError, TypeError, AttributeError, NotUnderstood) as error:
+        raise NotChat(f"{type(error).__name__} {error}") from None
+    usage = _usage(body.get("usage"))  # type: ignore[attr-defined]
+    return Reply(text=text, tool_calls=calls, usage=usage, seconds=seconds, raw=raw, finish_reason=finish)
+
+
+def spoken(body: Mapping[str, Any]) -> Spoken:
+    """What a caller said; `NotUnderstood` where it cannot be passed on."""
+    if (body.get("n") or 1) != 1:
+        raise NotUnderstood("n is not 1", hint="ask several times")
+    return Spoken(
+        model=str(body.get("model", "")),
+        messages=tuple(_heard(fields(one, "a message")) for one in items(body.get("messages"), "messages")),
+        tools=tuple(_heard_tool(fields(one, "a tool")) for one in items(body.get("tools") or [], "tools")),
+        temperature=body.get("temperature"),
+        seed=body.get("seed"),
+        max_tokens=body.get("max_completion_tokens") or body.get("max_tokens"),
+        options=picked(body, PASSED_ON),
+        stream=bool(body.get("stream")),
+        with_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+    )
+
+
+def rendered(answer: Answer) -> dict[str, Any]:
+    """The answer as one body."""
+    reply = answer.reply
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
+    if reply.tool_calls:
+        message["tool_calls"] = [_sent_call(call) for call in reply.tool_calls]
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(reply)}
+    return _head(answer, "chat.completion") | {"choices": [choice], "usage": usage_body(reply.usage)}
+
+
+def events(answer: Answer) -> Iterator[str]:
+    """The answer as server-sent events."""
+    head, reply = _head(answer, "chat.completion.chunk"), answer.reply
+    yield _chunk(head, {"role": "assistant", "content": ""})
+    if reply.text:
+        yield _chunk(head, {"content": reply.text})
+    for index, call in enumerate(reply.tool_calls):
+        yield _chunk(head, {"tool_calls": [{"index": index} | _sent_call(call)]})
+    yield _chunk(head, {}, finish=_finish(reply))
+    if answer.spoken.with_usage:
+        yield f"data: {json.dumps(head | {'choices': [], 'usage': usage_body(reply.usage)})}\n\n"
+    yield "data: [DONE]\n\n"
+
+
+def error_body(kind: str, message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": kind}}
+
+
+def usage_body(usage: Usage) -> dict[str, Any] | None:
+    """Null where the provider did not say."""
+    if usage.prompt is None or usage.completion is None:
+        return None
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt + usage.completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cached or 0},
+    }
+
+
+def _sent(message: Message) -> dict[str, Any]:
+    body: dict[str, Any] = {"role": str(message.role), "content": message.text}
+    if message.tool_calls:
+        body |= {"content": message.text or None, "tool_calls": [_sent_call(call) for call in message.tool_calls]}
+    if message.role is Role.TOOL:
+        body["tool_call_id"] = message.tool_call_id
+    return body
+
+
+def _sent_call(call: ToolCall) -> dict[str, Any]:
+    return {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _sent_tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def _heard(message: Mapping[str, Any]) -> Message:
+    role = ROLES.get(str(message.get("role")))
+    if role is None:
+        raise NotUnderstood(f"a message has the role {message.get('role')}")
+    calls = tuple(_heard_call(call) for call in message.get("tool_calls") or ())
+    return Message(
+        role=role,
+        text=text_of(message.get("content"), f"a {role} message"),
+        tool_calls=calls,
+        tool_call_id=str(message.get("tool_call_id") or ""),
+    )
+
+
+def _heard_call(call: object) -> ToolCall:
+    try:
+        return _call(call)
+    except (KeyError, TypeError) as error:
+        raise NotUnderstood(f"a tool call has no {error}") from None
+
+
+def _call(call: Any) -> ToolCall:
+    arguments = call["function"].get("arguments") or ""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return ToolCall(call_id=str(call.get("id") or ""), name=str(call["function"]["name"]), arguments=text)
+
+
+def _heard_tool(tool: Mapping[str, Any]) -> ToolSpec:
+    if tool.get("type") != "function":
+        raise NotUnderstood(f"a tool has the type {tool.get('type')}; only functions are passed on")
+    function = fields(tool.get("function"), "a function")
+    return ToolSpec(
+        name=str(function.get("name", "")),
+        description=str(function.get("description") or ""),
+        parameters=function.get("parameters") or {"type": "object", "properties": {}},
+    )
+
+
+def _usage(body: object) -> Usage:
+    if not isinstance(body, dict):
+        return Usage()
+    details = body.get("prompt_tokens_details") or {}
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    return Usage(
+        prompt=_count(body.get("prompt_tokens")),
+        completion=_count(body.get("completion_tokens")),
+        cached=_count(cached),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _finish(reply: Reply) -> str:
+    return "stop" if reply.finish_reason is Finish.UNKNOWN else str(reply.finish_reason)
+
+
+def _head(answer: Answer, kind: str) -> dict[str, Any]:
+    return {
+        "id": f"chatcmpl-{answer.answer_id}",
+        "object": kind,
+        "created": answer.created,
+        "model": answer.spoken.model,
+    }
+
+
+def _chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> str:
+    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
+    return f"data: {json.dumps({**head, 'choices': [choice]})}\n\n"

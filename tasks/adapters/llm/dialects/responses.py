@@ -1,0 +1,215 @@
+"""The responses dialect (OpenAI's `/v1/responses`), stateless: every call brings its whole conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tasks.adapters.llm.base import Finish, Message, Role, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken, fields, items, picked, text_of
+
+ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
+PASSED_ON = ("parallel_tool_calls", "top_p")
+SILENT = ("reasoning", "item_reference", "web_search_call")
+"""Items that say nothing which the chat dialect could carry."""
+
+FREE_FORM = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def spoken(body: Mapping[str, Any]) -> Spoken:
+    """What a caller said; `NotUnderstood` where it cannot be passed on.
+
+    The provider's own tools (web search and the like) are left out: nothing here may reach the network.
+    """
+    if body.get("previous_response_id"):
+        raise NotUnderstood("previous_response_id is given", hint="send the whole conversation: nothing is kept")
+    tools = [fields(tool, "a tool") for tool in items(body.get("tools") or [], "tools")]
+    return Spoken(
+        model=str(body.get("model", "")),
+        messages=_messages(body),
+        tools=tuple(_tool(tool) for tool in tools if tool.get("type") in ("function", "custom")),
+        temperature=body.get("temperature"),
+        max_tokens=body.get("max_output_tokens"),
+        options=_options(body),
+        stream=bool(body.get("stream")),
+        free_form=frozenset(str(tool.get("name")) for tool in tools if tool.get("type") == "custom"),
+    )
+
+
+def rendered(answer: Answer) -> dict[str, Any]:
+    """The answer as one body."""
+    reply = answer.reply
+    cut = reply.finish_reason is Finish.LENGTH
+    return _head(answer) | {
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "output": _output(answer),
+        "usage": _usage(reply.usage),
+    }
+
+
+def events(answer: Answer) -> Iterator[str]:
+    """The answer as server-sent events."""
+    numbers = iter(range(1_000_000))
+
+    def event(kind: str, **more: Any) -> str:
+        return f"event: {kind}\ndata: {json.dumps({'type': kind, 'sequence_number': next(numbers)} | more)}\n\n"
+
+    begun = _head(answer) | {"status": "in_progress", "output": [], "usage": None}
+    yield event("response.created", response=begun)
+    yield event("response.in_progress", response=begun)
+    for index, item in enumerate(_output(answer)):
+        started = item | {"status": "in_progress"} | _emptied(item)
+        yield event("response.output_item.added", output_index=index, item=started)
+        for kind, more in _deltas(item):
+            yield event(kind, item_id=item["id"], output_index=index, **more)
+        yield event("response.output_item.done", output_index=index, item=item)
+    whole = rendered(answer)
+    yield event(f"response.{whole['status']}", response=whole)
+
+
+def error_body(kind: str, message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": kind, "param": None, "code": kind}}
+
+
+def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
+    told = body.get("instructions")
+    messages = [Message(role=Role.SYSTEM, text=str(told))] if told else []
+    given = body.get("input", "")
+    if isinstance(given, str):
+        return (*messages, Message(role=Role.USER, text=given))
+    for item in items(given, "input"):
+        _add(messages, fields(item, "an item of the input"))
+    return tuple(messages)
+
+
+def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
+    """Append an item; calls that follow each other belong to one message of the assistant."""
+    kind = item.get("type", "message")
+    if kind in ("function_call", "custom_tool_call"):
+        _add_call(messages, _called(item, kind))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        text = text_of(item.get("output"), "a tool's output")
+        messages.append(Message(role=Role.TOOL, text=text, tool_call_id=str(item.get("call_id", ""))))
+    elif kind == "message":
+        role = ROLES.get(str(item.get("role")))
+        if role is None:
+            raise NotUnderstood(f"a message has the role {item.get('role')}")
+        messages.append(Message(role=role, text=text_of(item.get("content"), f"a {role} message")))
+    elif kind not in SILENT:
+        raise NotUnderstood(f"the input holds an item of type {kind}")
+
+
+def _add_call(messages: list[Message], call: ToolCall) -> None:
+    last = messages[-1] if messages else None
+    if last is not None and last.role is Role.ASSISTANT:
+        calls = (*last.tool_calls, call)
+        messages[-1] = Message(role=Role.ASSISTANT, text=last.text, tool_calls=calls)
+    else:
+        messages.append(Message(role=Role.ASSISTANT, tool_calls=(call,)))
+
+
+def _called(item: Mapping[str, Any], kind: str) -> ToolCall:
+    given = str(item.get("arguments") or "")
+    arguments = json.dumps({"input": item.get("input", "")}) if kind == "custom_tool_call" else given
+    return ToolCall(call_id=str(item.get("call_id", "")), name=str(item.get("name", "")), arguments=arguments)
+
+
+def _tool(tool: Mapping[str, Any]) -> ToolSpec:
+    schema = FREE_FORM if tool.get("type") == "custom" else tool.get("parameters")
+    return ToolSpec(
+        name=str(tool.get("name", "")),
+        description=str(tool.get("description") or ""),
+        parameters=schema or {"type": "object", "properties": {}},
+    )
+
+
+def _options(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Further parameters in the words of the chat dialect."""
+    options = picked(body, PASSED_ON)
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and choice.get("name"):
+        options["tool_choice"] = {"type": "function", "function": {"name": choice["name"]}}
+    elif isinstance(choice, str):
+        options["tool_choice"] = choice
+    if effort := (body.get("reasoning") or {}).get("effort"):
+        options["reasoning_effort"] = effort
+    form = (body.get("text") or {}).get("format") or {}
+    if form.get("type") == "json_schema":
+        schema = {name: value for name, value in form.items() if name != "type"}
+        options["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif form.get("type") == "json_object":
+        options["response_format"] = {"type": "json_object"}
+    return options
+
+
+def _output(answer: Answer) -> list[dict[str, Any]]:
+    reply, made = answer.reply, []
+    if reply.text or not reply.tool_calls:
+        content = [{"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}]
+        head = {"type": "message", "id": f"msg_{answer.answer_id}", "status": "completed", "role": "assistant"}
+        made.append(head | {"content": content})
+    for index, call in enumerate(reply.tool_calls):
+        made.append(_call_item(answer, index, call))
+    return made
+
+
+def _call_item(answer: Answer, index: int, call: ToolCall) -> dict[str, Any]:
+    head = {"id": f"fc_{answer.answer_id}_{index}", "status": "completed", "call_id": call.call_id, "name": call.name}
+    if call.name in answer.spoken.free_form:
+        given = (call.parsed() or {}).get("input", call.arguments)
+        return head | {"type": "custom_tool_call", "input": str(given)}
+    return head | {"type": "function_call", "arguments": call.arguments}
+
+
+def _emptied(item: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of an item that come later in a stream."""
+    later: dict[str, Any] = {"content": [], "arguments": "", "input": ""}
+    return {name: later[name] for name in later if name in item}
+
+
+def _deltas(item: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    if item["type"] == "message":
+        part = item["content"][0]
+        place = {"content_index": 0}
+        yield "response.content_part.added", place | {"part": part | {"text": ""}}
+        yield "response.output_text.delta", place | {"delta": part["text"], "logprobs": []}
+        yield "response.output_text.done", place | {"text": part["text"], "logprobs": []}
+        yield "response.content_part.done", place | {"part": part}
+    elif item["type"] == "function_call":
+        yield "response.function_call_arguments.delta", {"delta": item["arguments"]}
+        yield "response.function_call_arguments.done", {"arguments": item["arguments"], "name": item["name"]}
+    else:
+        yield "response.custom_tool_call_input.delta", {"delta": item["input"]}
+        yield "response.custom_tool_call_input.done", {"input": item["input"]}
+
+
+def _usage(usage: Usage) -> dict[str, Any] | None:
+    if usage.prompt is None or usage.completion is None:
+        return None
+    return {
+        "input_tokens": usage.prompt,
+        "input_tokens_details": {"cached_tokens": usage.cached or 0},
+        "output_tokens": usage.completion,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": usage.prompt + usage.completion,
+    }
+
+
+def _head(answer: Answer) -> dict[str, Any]:
+    return {
+        "id": f"resp_{answer.answer_id}",
+        "object": "response",
+        "created_at": answer.created,
+        "model": answer.spoken.model,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": None,
+        "metadata": {},
+        "parallel_tool_calls": True,
+        "temperature": answer.spoken.temperature,
+        "tool_choice": "auto",
+        "tools": [],
+        "top_p": None,
+    }

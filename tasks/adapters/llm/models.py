@@ -1,0 +1,117 @@
+"""The models that there are: data/models.toml."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from tasks.adapters.llm.tables import Table, read_toml
+from tasks.domain.errors import BadInput, NotFound
+
+PROVIDER_KEYS = ("base_url", "base_url_env", "key_env", "max_in_flight", "requests_per_minute", "timeout_s")
+MODEL_KEYS = ("id", "provider", "cutoff", "context", "price", "limit_name", "fixed_temperature", "source")
+TIMEOUT_S = 600.0
+IN_FLIGHT = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
+    """Somebody who answers in the chat dialect."""
+
+    name: str
+    base_url: str
+    base_url_env: str = ""
+    """Variable whose value goes before `base_url`."""
+    key_env: str = ""
+    """Variable that holds the key; empty where none is needed."""
+    max_in_flight: int = IN_FLIGHT
+    requests_per_minute: int | None = None
+    timeout_s: float = TIMEOUT_S
+    """For a whole reply."""
+
+    def address(self, environ: Mapping[str, str]) -> str:
+        """The base URL in force."""
+        return environ.get(self.base_url_env, "") or self.base_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCard:
+    """What is known of one model."""
+
+    name: str
+    model_id: str
+    provider: Provider
+    cutoff: date | None = None
+    """Last day of its training data; null where nobody published it."""
+    context: int | None = None
+    """Tokens that fit, reply included."""
+    price_key: str | None = None
+    limit_name: str = "max_tokens"
+    fixed_temperature: bool = False
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The file, read."""
+
+    cards: Mapping[str, ModelCard]
+
+    def card(self, name: str) -> ModelCard:
+        """`NotFound` with the nearest names where there is no such model."""
+        if name in self.cards:
+            return self.cards[name]
+        near = difflib.get_close_matches(name, self.cards, n=3, cutoff=0.4) or sorted(self.cards)
+        hint = f"did you mean {', '.join(near)}? Otherwise add it to data/models.toml"
+        raise NotFound(f"no model is called {name}", hint=hint)
+
+
+def read_models(path: Path) -> Models:
+    """Providers and models of a file; `BadInput` names the table and the value that is wrong."""
+    content = read_toml(path)
+    Table(content, path.name).known(("provider", "model"))
+    providers = {name: _provider(name, table) for name, table in _tables(content, "provider", path.name)}
+    cards = {name: _card(name, table, providers) for name, table in _tables(content, "model", path.name)}
+    return Models(cards)
+
+
+def _tables(content: Mapping[str, Any], kind: str, file: str) -> list[tuple[str, Table]]:
+    found = content.get(kind, {})
+    if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
+        raise BadInput(f"{file}: {kind} holds something that is no table", hint=f"begin each with [{kind}.'NAME']")
+    return [(name, Table(value, f"{file}: {kind}.{name}")) for name, value in found.items()]
+
+
+def _provider(name: str, table: Table) -> Provider:
+    table.known(PROVIDER_KEYS)
+    return Provider(
+        name=name,
+        base_url=table.text("base_url"),
+        base_url_env=table.text("base_url_env", ""),
+        key_env=table.text("key_env", ""),
+        max_in_flight=table.count_or_none("max_in_flight") or IN_FLIGHT,
+        requests_per_minute=table.count_or_none("requests_per_minute"),
+        timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
+    )
+
+
+def _card(name: str, table: Table, providers: Mapping[str, Provider]) -> ModelCard:
+    table.known(MODEL_KEYS)
+    provider = table.text("provider")
+    if provider not in providers:
+        raise BadInput(f"{table.where}: there is no provider {provider}", hint=f"one of {', '.join(sorted(providers))}")
+    return ModelCard(
+        name=name,
+        model_id=table.text("id", name),
+        provider=providers[provider],
+        cutoff=table.day_or_none("cutoff"),
+        context=table.count_or_none("context"),
+        price_key=table.text("price", "") or None,
+        limit_name=table.text("limit_name", "max_tokens"),
+        fixed_temperature=table.flag("fixed_temperature"),
+        source=table.text("source"),
+    )

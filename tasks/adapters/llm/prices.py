@@ -1,0 +1,92 @@
+"""What a call costs: the dated table in data/prices.toml. Unknown is null, never 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+
+from tasks.adapters.llm.base import Usage
+from tasks.adapters.llm.tables import Table, read_toml
+from tasks.domain.errors import BadInput
+
+MILLION = 1_000_000
+COLUMNS = ("key", "valid_from", "input", "output", "cached", "up_to", "source")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars for a million tokens, from a day on."""
+
+    key: str
+    valid_from: date
+    input: float
+    output: float
+    cached: float | None = None
+    """For tokens in the provider's prompt cache; null: they cost as much as others."""
+    up_to: int | None = None
+    """Longest prompt in tokens that this price holds for."""
+    source: str
+
+    def cost(self, usage: Usage) -> float | None:
+        """Null where a token count is unknown, or the prompt is longer than the price holds for.
+
+        A provider that is silent about its cache is taken to have had nothing in it: the most it can have cost.
+        """
+        if usage.prompt is None or usage.completion is None:
+            return None
+        if self.up_to is not None and usage.prompt > self.up_to:
+            return None
+        cached = min(usage.cached or 0, usage.prompt)
+        cached_price = self.input if self.cached is None else self.cached
+        dear = (usage.prompt - cached) * self.input + cached * cached_price + usage.completion * self.output
+        return dear / MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The table, each key's entries in the order of their days."""
+
+    entries: tuple[Price, ...]
+
+    def at(self, key: str | None, moment: datetime) -> Price | None:
+        """The price in force; null where there is none."""
+        day = moment.date()
+        valid = [entry for entry in self.entries if entry.key == key and entry.valid_from <= day]
+        return valid[-1] if valid else None
+
+    def keys(self) -> frozenset[str]:
+        return frozenset(entry.key for entry in self.entries)
+
+
+def read_prices(path: Path) -> Prices:
+    """The table in a file; `BadInput` names the entry and the value that is wrong."""
+    content = read_toml(path)
+    Table(content, path.name).known(("checked", "price")).day("checked")
+    rows = content.get("price", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise BadInput(f"{path.name}: price is not a list of tables", hint="begin each with [[price]]")
+    entries = [_price(Table(row, f"{path.name}: price {number}")) for number, row in enumerate(rows, 1)]
+    _refuse_twins(entries, path.name)
+    return Prices(tuple(sorted(entries, key=lambda entry: (entry.key, entry.valid_from))))
+
+
+def _price(table: Table) -> Price:
+    table.known(COLUMNS)
+    return Price(
+        key=table.text("key"),
+        valid_from=table.day("valid_from"),
+        input=table.number("input"),
+        output=table.number("output"),
+        cached=table.number_or_none("cached"),
+        up_to=table.count_or_none("up_to"),
+        source=table.text("source"),
+    )
+
+
+def _refuse_twins(entries: list[Price], name: str) -> None:
+    seen: set[tuple[str, date]] = set()
+    for entry in entries:
+        if (entry.key, entry.valid_from) in seen:
+            raise BadInput(f"{name} has two prices of {entry.key} from {entry.valid_from}", hint="remove one")
+        seen.add((entry.key, entry.valid_from))

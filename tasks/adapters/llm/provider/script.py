@@ -1,0 +1,138 @@
+"""What the scripted provider says: a JSON file of steps, or a function.
+
+    [
+      {"text": "hello"},
+      {"tool_calls": [{"name": "bash", "arguments": {"command": "ls"}}]},
+      {"fault": "rate-limit", "retry_after": 2},
+      {"match": "judge", "text": "1"}
+    ]
+
+Steps without `match` are said once each, in order. A step with `match` (a regular expression that is searched in the
+last message) is said whenever it fits, before any other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
+from tasks.adapters.llm.dialects.messages import tokens_of
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.domain.errors import BadInput, NotFound
+
+
+class Fault(StrEnum):
+    """What goes wrong with a step.
+
+    `none` `rate-limit` (429) `server` (500) `overloaded` (529) `auth` (401, with the key in the text) `context` (400)
+    `filter` (400) `exhausted` (400) are answers; `hang-up` closes before the work; `cut` closes in the middle of the
+    reply; `garbage` is no JSON; `html` is an error page with status 200; `wrong-type` is a whole reply that says it is
+    HTML; `no-usage` leaves the token counts out.
+    """
+
+    NONE = "none"
+    RATE_LIMIT = "rate-limit"
+    SERVER = "server"
+    OVERLOADED = "overloaded"
+    AUTH = "auth"
+    CONTEXT = "context"
+    FILTER = "filter"
+    EXHAUSTED = "exhausted"
+    HANG_UP = "hang-up"
+    CUT = "cut"
+    GARBAGE = "garbage"
+    HTML = "html"
+    WRONG_TYPE = "wrong-type"
+    NO_USAGE = "no-usage"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One answer."""
+
+    reply: Reply = field(default_factory=lambda: Reply(text=""))
+    fault: Fault = Fault.NONE
+    retry_after_s: float | None = None
+    wait_s: float = 0.0
+    """Seconds before the answer begins."""
+    match: str = ""
+
+
+Script = Callable[[Spoken], Step]
+
+
+class ListScript:
+    """The steps of a list. Thread-safe. At its end it says `exhausted`, which no client tries again."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self._matching = [step for step in steps if step.match]
+        self._rest = [step for step in steps if not step.match]
+        self._next = 0
+        self._lock = Lock()
+
+    def __call__(self, call: Spoken) -> Step:
+        last = call.messages[-1].text if call.messages else ""
+        for step in self._matching:
+            if re.search(step.match, last):
+                return step
+        with self._lock:
+            self._next += 1
+            return self._rest[self._next - 1] if self._next <= len(self._rest) else Step(fault=Fault.EXHAUSTED)
+
+
+def read_script(path: Path) -> ListScript:
+    """The script in a file; `BadInput` names the step that is wrong."""
+    try:
+        rows = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise NotFound(f"{path} is not there", hint="give a JSON list of steps") from None
+    except ValueError as error:
+        raise BadInput(f"{path.name} is not JSON: {error}") from None
+    if not isinstance(rows, list):
+        raise BadInput(f"{path.name} is not a list", hint="give a JSON list of steps")
+    return ListScript(tuple(step_of(row, f"{path.name}: step {number}") for number, row in enumerate(rows, 1)))
+
+
+def step_of(row: object, where: str) -> Step:
+    """One step of a file."""
+    if not isinstance(row, dict):
+        raise BadInput(f"{where} is not an object")
+    try:
+        return Step(
+            reply=_reply(row),
+            fault=Fault(row.get("fault", "none")),
+            retry_after_s=row.get("retry_after"),
+            wait_s=float(row.get("wait", 0.0)),
+            match=str(row.get("match", "")),
+        )
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadInput(f"{where}: {error}", hint="see tasks/adapters/llm/provider/script.py") from None
+
+
+def priced(reply: Reply, call: Spoken) -> Reply:
+    """The reply with token counts: those of the script, else four characters are a token."""
+    usage = reply.usage
+    if usage.prompt is None or usage.completion is None:
+        made = len(reply.text) + sum(len(one.arguments) for one in reply.tool_calls)
+        usage = Usage(prompt=tokens_of(call), completion=made // 4 + 1, cached=0)
+    return Reply(text=reply.text, tool_calls=reply.tool_calls, usage=usage, finish_reason=reply.finish_reason)
+
+
+def _reply(row: Mapping[str, Any]) -> Reply:
+    calls = tuple(_call(call, number) for number, call in enumerate(row.get("tool_calls", []), 1))
+    finish = row.get("finish", "tool_calls" if calls else "stop")
+    usage = Usage(**row.get("usage", {}))
+    return Reply(text=str(row.get("text", "")), tool_calls=calls, usage=usage, finish_reason=Finish(finish))
+
+
+def _call(call: Mapping[str, Any], number: int) -> ToolCall:
+    given = call.get("arguments", {})
+    text = given if isinstance(given, str) else json.dumps(given)
+    return ToolCall(call_id=str(call.get("id", f"call_{number}")), name=str(call["name"]), arguments=text)

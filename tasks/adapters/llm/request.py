@@ -1,0 +1,82 @@
+"""One model call as it is sent: what its content key is made of, and what is kept of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
+from tasks.domain.names import content_key, jsonable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Everything that decides a reply, and nothing else: no key, no address, nobody's name."""
+
+    model: str
+    """Name in data/models.toml."""
+    model_id: str
+    """What the provider calls it."""
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    temperature: float | None = None
+    seed: int | None = None
+    sample: int = 0
+    """Tells calls of equal content apart; it is not sent."""
+    max_tokens: int | None = None
+    options: str = "{}"
+    """Further parameters of the chat dialect (`stop`, `tool_choice`, `reasoning_effort` …) as sorted JSON."""
+
+    @property
+    def call_key(self) -> str:
+        return content_key("llm", self.facts())
+
+    @property
+    def prompt_hash(self) -> str:
+        return content_key("prompt", self.facts()["messages"])
+
+    def facts(self) -> dict[str, Any]:
+        """As plain JSON; `request_of` is the inverse."""
+        facts: dict[str, Any] = jsonable(asdict(self))
+        return facts
+
+
+def options_json(options: Mapping[str, Any]) -> str:
+    """One text for equal options, whatever their order."""
+    return json.dumps({name: value for name, value in options.items() if value is not None}, sort_keys=True)
+
+
+def request_of(facts: Mapping[str, Any]) -> Request:
+    """The request in what `Request.facts` gave."""
+    own = {
+        name: facts[name] for name in ("model", "model_id", "temperature", "seed", "sample", "max_tokens", "options")
+    }
+    tools = tuple(ToolSpec(**tool) for tool in facts["tools"])
+    return Request(messages=tuple(_message_of(one) for one in facts["messages"]), tools=tools, **own)
+
+
+def reply_facts(reply: Reply) -> dict[str, Any]:
+    """A reply as plain JSON; `reply_of` is the inverse, `cached` aside."""
+    facts: dict[str, Any] = jsonable(asdict(reply))
+    facts.pop("cached")
+    return facts
+
+
+def reply_of(facts: Mapping[str, Any], *, cached: bool) -> Reply:
+    """The reply in what `reply_facts` gave."""
+    own = {name: facts[name] for name in ("text", "cost_usd", "seconds", "raw")}
+    return Reply(
+        tool_calls=tuple(ToolCall(**call) for call in facts["tool_calls"]),
+        usage=Usage(**facts["usage"]),
+        finish_reason=Finish(facts["finish_reason"]),
+        cached=cached,
+        **own,
+    )
+
+
+def _message_of(facts: Mapping[str, Any]) -> Message:
+    calls = tuple(ToolCall(**call) for call in facts["tool_calls"])
+    role, text, answered = Role(facts["role"]), facts["text"], facts["tool_call_id"]
+    return Message(role=role, text=text, tool_calls=calls, tool_call_id=answered)

@@ -1,0 +1,143 @@
+"""`llm_call` rows of one call: what stays equal over its attempts, and what each of them adds."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tasks.adapters.llm.archive import Exchange
+from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.errors import ModelError, ProviderFailed
+from tasks.adapters.llm.request import Request
+from tasks.domain.llm import CallStatus, LlmCall, Work
+from tasks.domain.names import InstanceId, InstanceKey, content_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """Which commit and settings of this project make the calls."""
+
+    project_commit: str = ""
+    project_dirty: bool = False
+    project_version: str = ""
+    config_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowMaker:
+    """For one call of one unit of work."""
+
+    request: Request
+    work: Work
+    dialect: str
+    run_token: str
+    position: int
+    nth: int
+    """How often the work asked exactly this before."""
+    stamp: Stamp
+
+    @property
+    def call_id(self) -> str:
+        """Equal whenever the work is done again, so that its rows are the same rows."""
+        return content_key("call", self.work.work_id(self.request.model), self.request.call_key, self.nth)
+
+    def answered(
+        self, reply: Reply, *, attempt: int, waited_s: float, started: datetime, finished: datetime
+    ) -> LlmCall:
+        times = {"waited_s": waited_s, "started_at": started, "finished_at": finished}
+        return self._row(status=CallStatus.ANSWERED, attempt=attempt, **times, **_of_reply(reply))
+
+    def replayed(self, known: Exchange, now: datetime) -> LlmCall:
+        """What it cost whoever paid is told again: a method costs the same, whoever asked first."""
+        times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
+        return self._row(status=CallStatus.REPLAYED, attempt=0, **times, **_of_reply(known.reply))
+
+    def under_way(self, now: datetime, *, attempt: int) -> LlmCall:
+        """What is written if nobody ever hears of this call again."""
+        times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
+        error = "killed: the process died while the call was under way"
+        return self._row(status=CallStatus.UNKNOWN, attempt=attempt, call_id=_own_id(), error=error, **times)
+
+    def failed(
+        self,
+        error: ModelError,
+        *,
+        attempt: int,
+        status: CallStatus,
+        waited_s: float,
+        seconds: float,
+        started: datetime,
+        finished: datetime,
+    ) -> LlmCall:
+        kind = error.kind if isinstance(error, ProviderFailed) else error.slug
+        said = str(error).partition("\n")[0]
+        return self._row(
+            call_id=_own_id(),
+            status=status,
+            attempt=attempt,
+            error=f"{kind}: {said}",
+            cost_usd=0.0 if status is CallStatus.FAILED else None,
+            seconds=seconds,
+            waited_s=waited_s,
+            started_at=started,
+            finished_at=finished,
+        )
+
+    def _row(self, **facts: Any) -> LlmCall:
+        return LlmCall(**_NOTHING | self._common() | facts)
+
+    def _common(self) -> dict[str, Any]:
+        request, work, stamp = self.request, self.work, self.stamp
+        return {
+            "call_id": self.call_id,
+            "call_key": request.call_key,
+            "work_id": work.work_id(request.model),
+            "position": self.position,
+            "method": work.method,
+            "model": request.model,
+            "snapshot": work.snapshot,
+            "instance_id": InstanceId(work.instance_id),
+            "instance_key": InstanceKey(work.instance_key),
+            "work_sample": work.sample,
+            "step": work.step,
+            "sweep": work.sweep,
+            "run_token": self.run_token,
+            "dialect": self.dialect,
+            "prompt_hash": request.prompt_hash,
+            "sample": request.sample,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "project_commit": stamp.project_commit,
+            "project_dirty": stamp.project_dirty,
+            "project_version": stamp.project_version,
+            "config_hash": stamp.config_hash,
+        }
+
+
+_NOTHING: dict[str, Any] = {
+    "tokens_in": None,
+    "tokens_out": None,
+    "tokens_cached": None,
+    "cost_usd": None,
+    "seconds": 0.0,
+    "finish_reason": "",
+    "error": "",
+}
+
+
+def _of_reply(reply: Reply) -> dict[str, Any]:
+    return {
+        "tokens_in": reply.usage.prompt,
+        "tokens_out": reply.usage.completion,
+        "tokens_cached": reply.usage.cached,
+        "cost_usd": reply.cost_usd,
+        "seconds": reply.seconds,
+        "finish_reason": str(reply.finish_reason),
+    }
+
+
+def _own_id() -> str:
+    """For what happened once and will not happen again in the same way."""
+    return secrets.token_hex(16)

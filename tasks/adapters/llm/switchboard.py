@@ -1,0 +1,242 @@
+"""Where every model call of a process goes through, whoever makes it: our methods, or an agent behind the gateway.
+
+A call is looked up, and replayed where it is known. Otherwise it waits for nobody else to make it, for the budgets and
+for the provider's limiter, is sent, kept, and only then handed over. Each attempt and each replay is an `llm_call` row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import Lock
+
+from tasks.adapters.llm.archive import Archive, Claim, Exchange
+from tasks.adapters.llm.base import Message, Model, Reply, ToolSpec
+from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.clock import Clock, SystemClock
+from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss
+from tasks.adapters.llm.limiter import Limiter
+from tasks.adapters.llm.models import ModelCard, Models
+from tasks.adapters.llm.prices import Prices
+from tasks.adapters.llm.request import Request
+from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.row_maker import RowMaker, Stamp
+from tasks.adapters.llm.wire import Wire
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import NotFound
+from tasks.domain.llm import CallStatus, Work
+
+MAYBE_PAID = ("cut", "timeout", "garbage")
+"""Failures after which the provider may have done the work, and charged for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who makes a call, and who pays."""
+
+    work: Work
+    meters: tuple[Meter, ...] = ()
+    dialect: str = "protocol"
+    run_token: str = ""
+    """Public id of the run token; never the token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switchboard:
+    """One per process. Thread-safe."""
+
+    archive: Archive
+    models: Models
+    prices: Prices
+    wires: Mapping[str, Wire]
+    """Provider's name → how it is asked. A provider without a key need not be here."""
+    stamp: Stamp
+    patience: Patience = field(default_factory=Patience)
+    clock: Clock = field(default_factory=SystemClock)
+    replay_only: bool = False
+    """Send nothing: a call that was never recorded is a `ReplayMiss`."""
+    _limiters: dict[str, Limiter] = field(default_factory=dict, repr=False)
+    _positions: Counter[str] = field(default_factory=Counter, repr=False)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def model(self, name: str, work: Work, *, meters: Sequence[Meter] = ()) -> Model:
+        """A model for one unit of work. `NotFound` where data/models.toml has none of this name."""
+        return SwitchedModel(board=self, card=self.models.card(name), caller=Caller(work=work, meters=tuple(meters)))
+
+    def call(self, request: Request, caller: Caller) -> Reply:
+        """The reply, which is on disk. A `ModelError` where there is none; the rows say why."""
+        card = self.models.card(request.model)
+        priced = self.prices.at(card.price_key, self.clock.now()) is not None
+        rows = self._rows(request, caller)
+        with _admitted(caller.meters, replays=True, priced=priced):
+            if known := self.archive.find(request.call_key):
+                return self._replay(known, rows, caller)
+            if self.replay_only:
+                hint = "record it first, with a provider"
+                raise ReplayMiss(f"{request.model} was never asked this ({request.call_key})", hint=hint)
+            asked = self.clock.monotonic()
+            with self.archive.claim(request.call_key) as claim:
+                if known := self.archive.find(request.call_key):
+                    return self._replay(known, rows, caller)
+                with _admitted(caller.meters, replays=False, priced=priced):
+                    waited = self.clock.monotonic() - asked
+                    return self._pay(request, card, rows, claim, caller, waited)
+
+    def recover(self) -> int:
+        """Settle the calls that dead processes left under way; how many there were. Call it once at the start."""
+        return self.archive.recover()
+
+    def close(self) -> None:
+        """Close the connections to providers; the next call opens them again."""
+        for wire in self.wires.values():
+            wire.close()
+
+    def _rows(self, request: Request, caller: Caller) -> RowMaker:
+        """Row maker with the next position of the work, and the number of this content within it."""
+        work_id = caller.work.work_id(request.model)
+        with self._lock:
+            position = self._positions[work_id]
+            nth = self._positions[f"{work_id} {request.call_key}"]
+            self._positions[work_id] += 1
+            self._positions[f"{work_id} {request.call_key}"] += 1
+        return RowMaker(
+            request=request,
+            work=caller.work,
+            dialect=caller.dialect,
+            run_token=caller.run_token,
+            position=position,
+            nth=nth,
+            stamp=self.stamp,
+        )
+
+    def _replay(self, known: Exchange, rows: RowMaker, caller: Caller) -> Reply:
+        """A known reply again. Where this very call paid for it, its row is there already."""
+        if known.row.call_id != rows.call_id:
+            self.archive.write_row(rows.replayed(known, self.clock.now()))
+        return _counted(known.reply, caller.meters)
+
+    def _pay(
+        self, request: Request, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, waited: float
+    ) -> Reply:
+        began = self.clock.monotonic() - waited
+
+        def attempt(number: int) -> Exchange:
+            return self._attempt(request, card, rows, claim, number, began)
+
+        exchange = self.patience.persist(self.clock, attempt)
+        claim.keep(exchange)
+        return _counted(exchange.reply, caller.meters)
+
+    def _attempt(
+        self, request: Request, card: ModelCard, rows: RowMaker, claim: Claim, number: int, began: float
+    ) -> Exchange:
+        limiter = self._limiter(card)
+        with limiter.slot():
+            started, sent = self.clock.now(), self.clock.monotonic()
+            claim.begin(rows.under_way(started, attempt=number))
+            try:
+                reply = self._wire(card).send(request, card)
+            except ModelError as error:
+                self._note_failure(error, limiter)
+                failed = rows.failed(
+                    error,
+                    attempt=number,
+                    status=_status(error),
+                    waited_s=sent - began,
+                    seconds=self.clock.monotonic() - sent,
+                    started=started,
+                    finished=self.clock.now(),
+                )
+                self.archive.write_row(failed)
+                claim.ended()
+                raise
+        price = self.prices.at(card.price_key, started)
+        reply = replace(reply, cost_usd=price.cost(reply.usage) if price else None)
+        row = rows.answered(reply, attempt=number, waited_s=sent - began, started=started, finished=self.clock.now())
+        return Exchange(request, reply, row)
+
+    def _note_failure(self, error: ModelError, limiter: Limiter) -> None:
+        """A provider that names a pause gets it from everybody."""
+        if isinstance(error, ProviderFailed) and error.retry_after_s:
+            limiter.pause(min(error.retry_after_s, self.patience.longest_retry_after_s))
+
+    def _wire(self, card: ModelCard) -> Wire:
+        try:
+            return self.wires[card.provider.name]
+        except KeyError:
+            variable = card.provider.key_env
+            hint = f"set {variable}" if variable else "give it a wire"
+            raise NotFound(f"provider {card.provider.name} of {card.name} has no key", hint=hint) from None
+
+    def _limiter(self, card: ModelCard) -> Limiter:
+        provider = card.provider
+        with self._lock:
+            if provider.name not in self._limiters:
+                self._limiters[provider.name] = Limiter(
+                    provider.max_in_flight, provider.requests_per_minute, self.clock
+                )
+            return self._limiters[provider.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchedModel:
+    """The protocol of `base.py` for one unit of work."""
+
+    board: Switchboard
+    card: ModelCard
+    caller: Caller
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float | None = 0.0,
+        seed: int | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        request = Request(
+            model=self.card.name,
+            model_id=self.card.model_id,
+            messages=tuple(messages),
+            tools=tuple(tools),
+            temperature=None if self.card.fixed_temperature else temperature,
+            seed=seed,
+            sample=sample,
+            max_tokens=max_tokens,
+        )
+        return self.board.call(request, self.caller)
+
+
+def open_archive(store: Store, cache: Path) -> Archive:
+    """The replies of a store; calls under way are marked below `cache`, which this machine's processes share."""
+    return Archive(store, cache / "calls-under-way")
+
+
+def _admitted(meters: Sequence[Meter], *, replays: bool, priced: bool) -> ExitStack:
+    """A place with each of the meters that count replays, or with each of those that do not."""
+    with ExitStack() as stack:
+        for meter in meters:
+            if meter.replays is replays:
+                stack.enter_context(meter.admitted(priced=priced))
+        return stack.pop_all()
+
+
+def _counted(reply: Reply, meters: Sequence[Meter]) -> Reply:
+    for meter in meters:
+        meter.count(reply)
+    return reply
+
+
+def _status(error: ModelError) -> CallStatus:
+    if isinstance(error, ProviderFailed) and error.kind in MAYBE_PAID:
+        return CallStatus.CUT
+    return CallStatus.FAILED

@@ -1,0 +1,150 @@
+"""One attempt at one call: the openai SDK over a base URL, and what its errors mean."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.dialects import chat
+from tasks.adapters.llm.errors import ContentFiltered, ContextTooLong, ModelError, ProviderFailed, ProviderRefused
+from tasks.adapters.llm.models import ModelCard
+from tasks.adapters.llm.request import Request
+from tasks.adapters.llm.secret import Secret
+
+if TYPE_CHECKING:
+    import openai
+
+NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
+"""Causes of a lost connection after which the provider has seen nothing."""
+
+ACCOUNT_NAMES = ("OpenAI-Organization", "OpenAI-Project")
+"""Headers that the SDK would fill from variables of its own, for whichever provider."""
+
+TOO_LONG = re.compile(
+    r"context.{0,20}(length|window)|maximum context|prompt is too long|too many (input )?tokens", re.I
+)
+FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
+SHOWN = 300
+"""Characters of a provider's complaint that a message holds."""
+
+
+class Wire(Protocol):
+    """Something that can be asked once. Raises `ModelError`s; a `ProviderFailed` may be tried again."""
+
+    def send(self, request: Request, card: ModelCard) -> Reply: ...
+
+    def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class OpenAIWire:
+    """A provider that speaks the chat dialect. Thread-safe; the client is made at the first call."""
+
+    base_url: str
+    key: Secret
+    timeout_s: float = 600.0
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+    _made: openai.OpenAI | None = field(default=None, init=False, repr=False)
+
+    def close(self) -> None:
+        """Close connections that are kept for the next call."""
+        with self._lock:
+            if self._made is not None:
+                self._made.close()
+            self._made = None
+
+    def send(self, request: Request, card: ModelCard) -> Reply:
+        """The whole reply. Seconds are those until its last byte; `cost_usd` is the caller's to fill in."""
+        import openai
+
+        body = chat.request_body(request, limit_name=card.limit_name)
+        began = time.monotonic()
+        try:
+            answer = self._client().chat.completions.with_raw_response.create(**body)
+            raw = self.key.scrub(answer.text)
+        except openai.APIError as error:
+            raise self._typed(error) from None
+        return self._read(raw, time.monotonic() - began)
+
+    def _client(self) -> openai.OpenAI:
+        import openai
+
+        with self._lock:
+            if self._made is None:
+                self._made = openai.OpenAI(
+                    base_url=self.base_url,
+                    api_key=self.key.reveal() or "none",
+                    timeout=self.timeout_s,
+                    max_retries=0,
+                    default_headers={name: openai.Omit() for name in ACCOUNT_NAMES},  # type: ignore[misc]
+                )
+            return self._made
+
+    def _read(self, raw: str, seconds: float) -> Reply:
+        """The reply in an answer with status 200; some providers put errors there."""
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            raise ProviderFailed(f"the provider's answer is not JSON: {raw[:80]!r}", kind="garbage") from None
+        if isinstance(body, dict) and isinstance(body.get("error"), dict):
+            raise self._complaint(_status(body["error"].get("code")), body["error"], None)
+        try:
+            return chat.reply_of(body, raw=raw, seconds=seconds)
+        except chat.NotChat as problem:
+            raise ProviderFailed(f"the provider's answer is not a chat completion: {problem}", kind="garbage") from None
+
+    def _typed(self, error: openai.APIError) -> ModelError:
+        """The same as one of ours, without the SDK's request (its headers hold the key)."""
+        import openai
+
+        if isinstance(error, openai.APIStatusError):
+            said = error.body if isinstance(error.body, dict) else {"message": error.response.text[:SHOWN]}
+            return self._complaint(error.status_code, said, _retry_after(error.response.headers))
+        cause = type(error.__cause__).__name__
+        if cause in NEVER_SENT:
+            return ProviderFailed(f"the provider cannot be reached at {self.base_url}: {cause}", kind="connection")
+        if isinstance(error, openai.APITimeoutError):
+            return ProviderFailed(f"no reply within {self.timeout_s:g} s", kind="timeout")
+        if isinstance(error, openai.APIConnectionError):
+            return ProviderFailed(f"the connection ended before the reply did: {cause}", kind="cut")
+        return ProviderFailed(f"the answer could not be read: {self.key.scrub(str(error))[:SHOWN]}", kind="garbage")
+
+    def _complaint(self, status: int, said: Mapping[str, Any], retry_after: float | None) -> ModelError:
+        code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
+        message = f"HTTP {status} {self.key.scrub(code)}: {self.key.scrub(text)[:SHOWN]}".strip()
+        if code == "insufficient_quota":
+            return ProviderRefused(message, hint="the account has no credit left")
+        if status == 429:
+            return ProviderFailed(message, kind="rate-limit", retry_after_s=retry_after)
+        if status in (408, 409, 425) or status >= 500:
+            return ProviderFailed(message, kind="server", retry_after_s=retry_after)
+        if code == "context_length_exceeded" or TOO_LONG.search(text):
+            return ContextTooLong(message, hint="shorten the prompt, or choose a model with a larger window")
+        if code in FILTERED:
+            return ContentFiltered(message, hint="the provider does not answer this content")
+        return ProviderRefused(message, hint=_refused_hint(status))
+
+
+def _refused_hint(status: int) -> str:
+    if status in (401, 403):
+        return "look at the key's variable, named in data/models.toml"
+    return "look at the model's id and parameters in data/models.toml"
+
+
+def _status(code: object) -> int:
+    """An error's own code where it is an HTTP status, else 500: some providers answer 200 and mean it."""
+    return code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `Retry-After`; null where it is missing or a date."""
+    try:
+        return max(0.0, float(headers.get("retry-after", "")))
+    except ValueError:
+        return None

@@ -1,0 +1,244 @@
+"""Calls through the switchboard: paid once, kept, replayed, retried by class, and told as rows."""
+
+from __future__ import annotations
+
+import traceback
+
+import pytest
+from llm_bench import KEY, MODEL, Benches, TestClock, ask, work
+
+from tasks.adapters.llm.base import Reply, ToolSpec, Usage, tool_result
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.errors import (
+    BudgetExhausted,
+    ContentFiltered,
+    ContextTooLong,
+    ModelError,
+    ProviderFailed,
+    ProviderRefused,
+    ReplayMiss,
+)
+from tasks.adapters.llm.provider.script import Fault, Step
+from tasks.adapters.llm.provider.server import text_step
+from tasks.adapters.llm.scripted import calling
+from tasks.domain.errors import NotFound, UsageError
+from tasks.domain.llm import CallStatus
+
+
+def test_a_call_is_paid_once_and_replayed_for_ever(bench: Benches) -> None:
+    made = bench([text_step("hello", prompt=1000, completion=100)])
+    first = made.board().model(MODEL, work()).complete(ask("hi"))
+    again = made.board().model(MODEL, work()).complete(ask("hi"))
+    assert (first.text, first.cached, first.cost_usd) == ("hello", False, pytest.approx(0.0012))
+    assert (again.text, again.cached, again.cost_usd) == ("hello", True, first.cost_usd)
+    assert len(made.provider.books) == 1
+    [row] = made.rows()
+    assert (row.status, row.tokens_in, row.tokens_out, row.attempt) == (CallStatus.ANSWERED, 1000, 100, 1)
+
+
+def test_other_work_that_asks_the_same_gets_a_row_that_is_not_paid(bench: Benches) -> None:
+    made = bench([text_step("hello", prompt=10, completion=1)])
+    for method in ("zero_shot", "libro", "libro"):
+        made.board().model(MODEL, work(method)).complete(ask("hi"))
+    assert sorted((row.method, row.status) for row in made.rows()) == [
+        ("libro", CallStatus.REPLAYED),
+        ("zero_shot", CallStatus.ANSWERED),
+    ]
+    assert len({row.cost_usd for row in made.rows()}) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"temperature": 0.7},
+        {"seed": 1},
+        {"sample": 1},
+        {"max_tokens": 5},
+        {"tools": (ToolSpec(name="t", description="", parameters={}),)},
+    ],
+    ids=str,
+)
+def test_whatever_is_sent_is_part_of_the_key(bench: Benches, changed: dict[str, object]) -> None:
+    made = bench([text_step("one"), text_step("two")])
+    model = made.board().model(MODEL, work())
+    assert model.complete(ask("hi")).text == "one"
+    assert model.complete(ask("hi"), **changed).text == "two"  # type: ignore[arg-type]
+
+
+def test_what_is_sent(bench: Benches) -> None:
+    made = bench([text_step("one"), text_step("two")])
+    board = made.board()
+    board.model(MODEL, work()).complete(ask("hi"), seed=3, max_tokens=7)
+    board.model("fixed", work()).complete(ask("hi"), max_tokens=7)
+    plain, fixed = (served.spoken for served in made.provider.books)
+    assert (plain.model, plain.temperature, plain.seed, plain.max_tokens) == ("vendor/m-1", 0.0, 3, 7)
+    assert (fixed.model, fixed.temperature, fixed.max_tokens) == ("fixed", None, 7)
+    assert {row.model: row.temperature for row in made.rows()} == {MODEL: 0.0, "fixed": None}
+    assert {row.model: row.cost_usd is None for row in made.rows()} == {MODEL: False, "fixed": True}
+    assert not [name for name in made.provider.books[0].headers if name.startswith(("openai-org", "openai-project"))]
+
+
+def test_tool_calls_go_there_and_back(bench: Benches) -> None:
+    said = calling("bash", command="ls")
+    made = bench([Step(reply=said), text_step("done")])
+    model = made.board().model(MODEL, work())
+    tool = ToolSpec(name="bash", description="a shell", parameters={"type": "object"})
+    reply = model.complete(ask("hi"), tools=[tool])
+    assert (reply.tool_calls, reply.finish_reason) == (said.tool_calls, "tool_calls")
+    model.complete([*ask("hi"), reply.message, tool_result(reply.tool_calls[0], "a.py")], tools=[tool])
+    heard = made.provider.books[1].spoken
+    assert heard.messages[1].tool_calls == said.tool_calls
+    assert (heard.messages[2].text, heard.messages[2].tool_call_id) == ("a.py", "call_1")
+    assert heard.tools == (tool,)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        (Fault.RATE_LIMIT, CallStatus.FAILED),
+        (Fault.SERVER, CallStatus.FAILED),
+        (Fault.OVERLOADED, CallStatus.FAILED),
+        (Fault.HANG_UP, CallStatus.CUT),
+        (Fault.CUT, CallStatus.CUT),
+        (Fault.GARBAGE, CallStatus.CUT),
+        (Fault.HTML, CallStatus.CUT),
+    ],
+)
+def test_what_may_pass_is_tried_again(bench: Benches, fault: Fault, status: CallStatus) -> None:
+    made = bench([Step(fault=fault), Step(fault=fault), text_step("hello")])
+    assert made.board().model(MODEL, work()).complete(ask("hi")).text == "hello"
+    assert [(row.status, row.attempt) for row in made.rows()] == [(status, 1), (status, 2), (CallStatus.ANSWERED, 3)]
+    assert [row.cost_usd for row in made.rows(status=status)] == [0.0 if status is CallStatus.FAILED else None] * 2
+    assert len(made.clock.slept) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault.CONTEXT, ContextTooLong),
+        (Fault.FILTER, ContentFiltered),
+        (Fault.EXHAUSTED, ProviderRefused),
+    ],
+)
+def test_what_cannot_pass_is_not_tried_again(bench: Benches, fault: Fault, kind: type[ModelError]) -> None:
+    made = bench([Step(fault=fault), text_step("hello")])
+    with pytest.raises(kind) as caught:
+        made.board().model(MODEL, work()).complete(ask("hi"))
+    assert not caught.value.retry
+    [row] = made.rows()
+    assert (row.status, row.error.partition(":")[0], row.cost_usd) == (CallStatus.FAILED, kind.slug, 0.0)
+
+
+def test_attempts_end(bench: Benches) -> None:
+    made = bench([Step(fault=Fault.SERVER)] * 9)
+    with pytest.raises(ProviderFailed) as caught:
+        made.board().model(MODEL, work()).complete(ask("hi"))
+    assert (caught.value.kind, caught.value.retry, len(made.provider.books)) == ("server", True, 4)
+    assert made.board().model(MODEL, work()).complete  # the mark of the call is gone: it may be made later
+    assert made.board().recover() == 0
+
+
+def test_a_provider_that_names_a_pause_gets_it(bench: Benches) -> None:
+    made = bench([Step(fault=Fault.RATE_LIMIT, retry_after_s=17), text_step("hello")])
+    made.board().model(MODEL, work()).complete(ask("hi"))
+    assert made.clock.slept == [17.0]
+
+
+def test_a_provider_that_asks_for_hours_is_not_waited_for(bench: Benches) -> None:
+    made = bench([Step(fault=Fault.RATE_LIMIT, retry_after_s=7200), text_step("hello")])
+    with pytest.raises(ProviderFailed):
+        made.board().model(MODEL, work()).complete(ask("hi"))
+    assert made.clock.slept == []
+
+
+def test_a_reply_that_says_it_is_html_and_one_without_usage(bench: Benches) -> None:
+    made = bench(
+        [Step(reply=Reply(text="a"), fault=Fault.WRONG_TYPE), Step(reply=Reply(text="b"), fault=Fault.NO_USAGE)]
+    )
+    model = made.board().model(MODEL, work())
+    assert model.complete(ask("1")).text == "a"
+    second = model.complete(ask("2"))
+    assert (second.text, second.usage, second.cost_usd) == ("b", Usage(), None)
+
+
+def test_nothing_listens(bench: Benches) -> None:
+    made = bench([])
+    board = made.board(wires={"p": made.wire("http://127.0.0.1:9/v1")})
+    with pytest.raises(ProviderFailed) as caught:
+        board.model(MODEL, work()).complete(ask("hi"))
+    assert caught.value.kind == "connection"
+    assert {row.status for row in made.rows()} == {CallStatus.FAILED}
+
+
+def test_the_key_is_in_no_error_no_row_and_no_file(bench: Benches) -> None:
+    made = bench([])
+    made.provider.key = "another"
+    with pytest.raises(ProviderRefused) as caught:
+        made.board().model(MODEL, work()).complete(ask("hi"))
+    assert made.provider.books[0].headers["authorization"] == f"Bearer {KEY}"
+    assert "[key]" in str(caught.value)
+    shown = "".join(traceback.format_exception(caught.value)) + repr(made.rows()) + repr(made.board())
+    assert KEY not in shown
+    assert not [path for path in made.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert caught.value.__cause__ is None
+
+
+def test_replay_only_sends_nothing(bench: Benches) -> None:
+    made = bench([text_step("hello")])
+    made.board().model(MODEL, work()).complete(ask("hi"))
+    board = made.board(replay_only=True, wires={})
+    assert board.model(MODEL, work()).complete(ask("hi")).text == "hello"
+    with pytest.raises(ReplayMiss):
+        board.model(MODEL, work()).complete(ask("ho"))
+    assert len(made.provider.books) == 1
+
+
+def test_no_model_no_key(bench: Benches) -> None:
+    made = bench([])
+    with pytest.raises(NotFound) as caught:
+        made.board().model("m-2", work())
+    assert "m-1" in caught.value.hint
+    with pytest.raises(NotFound) as caught:
+        made.board(wires={}).model(MODEL, work()).complete(ask("hi"))
+    assert "P_KEY" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("budget", "what"),
+    [(Budget(calls=2), "calls"), (Budget(usd=0.0015), "usd"), (Budget(tokens=1500), "tokens")],
+)
+def test_a_budget_ends_cleanly_and_replays_are_free_for_a_sweep(bench: Benches, budget: Budget, what: str) -> None:
+    made = bench([text_step(str(number), prompt=900, completion=0) for number in range(9)])
+    meter = Meter("sweep s", budget)
+    model = made.board().model(MODEL, work(), meters=[meter])
+    model.complete(ask("1"))
+    model.complete(ask("1"))
+    model.complete(ask("2"))
+    with pytest.raises(BudgetExhausted) as caught:
+        model.complete(ask("3"))
+    assert (caught.value.what, caught.value.retry, len(made.provider.books)) == (what, False, 2)
+    assert model.complete(ask("2")).cached
+    assert meter.spent.calls == 2
+
+
+def test_a_run_counts_its_replays(bench: Benches) -> None:
+    made = bench([text_step("1"), text_step("2")])
+    for _ in range(2):
+        model = made.board().model(MODEL, work(), meters=[Meter("run", Budget(calls=2), replays=True)])
+        model.complete(ask("1"))
+        model.complete(ask("2"))
+        with pytest.raises(BudgetExhausted):
+            model.complete(ask("3"))
+
+
+def test_seconds_are_a_budget_and_dollars_need_a_price(bench: Benches) -> None:
+    made = bench([text_step("1")])
+    clock = TestClock()
+    meter = Meter("run", Budget(seconds=60), clock=clock)
+    model = made.board().model(MODEL, work(), meters=[meter])
+    model.complete(ask("1"))
+    clock.sleep(61)
+    with pytest.raises(BudgetExhausted, match="61 of 60 seconds"):
+        model.complete(ask("2"))
+    with pytest.raises(UsageError, match="no price"):
+        made.board().model("fixed", work(), meters=[Meter("run", Budget(usd=1))]).complete(ask("3"))
