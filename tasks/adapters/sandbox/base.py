@@ -30,6 +30,9 @@ class Mount:
     host: Path
     guest: PurePosixPath
     writable: bool = False
+    content: str = ""
+    """Name of what is there, where that never changes (`cpython-3.9.18`, `environment-<env_id>`): a sandbox may show
+    a copy that it has kept. Empty for anything else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +52,8 @@ class Job:
     log: Path
     """Host file that receives standard output and error, interleaved."""
     network: bool = False
+    python: str = ""
+    """Minor version of the CPython that is mounted, `3.9`: a sandbox may choose its system by it. Empty for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +69,8 @@ class Finished:
     wall_s: float
     cpu_s: float | None
     """User plus system seconds of the whole tree, reaped children included."""
+    image: str = ""
+    """Digest of the container image that it ran in, `sha256:…`; empty where there was none."""
 
 
 class Sandbox(Protocol):

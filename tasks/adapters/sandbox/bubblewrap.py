@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import shutil
 import tempfile
 from dataclasses import dataclass, field
@@ -20,25 +19,17 @@ from pathlib import Path, PurePosixPath
 
 from tasks.adapters.sandbox import scratch as folders
 from tasks.adapters.sandbox.base import TESTBED, Finished, Job
+from tasks.adapters.sandbox.guest import HOME, OUTBOX, SHM_BYTES, TMP, command, guest_path
+from tasks.adapters.sandbox.guest import PATH as GUEST_PATH
 from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
+from tasks.adapters.sandbox.owner import give_to_stranger
 from tasks.adapters.sandbox.scratch import Scratch, scratch
 from tasks.adapters.sandbox.supervise import finished, from_shell, order_for, supervise
 from tasks.adapters.sandbox.supervisor.order import Verdict
 from tasks.domain.errors import SandboxError
 from tasks.domain.outcome import SandboxKind
 
-OUTBOX = PurePosixPath("/swt/out")
-HOME = PurePosixPath("/home/swt")
-TMP = PurePosixPath("/tmp")  # noqa: S108 - inside
-PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-
 ORDINARY_UID = 1000
-UIDS = range(1_000_000, 2_000_000)
-"""Where a run started by root takes its user from; below 2^21, as old archive formats want."""
-
-SHM_BYTES = 64 << 20
-"""Size of /dev/shm, the only writable memory file system inside."""
-
 OWN_TASKS = 2
 """bwrap outside and bwrap as init inside."""
 
@@ -65,10 +56,7 @@ class Bubblewrap:
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
         """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
-        for folder, seen in ((outbox, OUTBOX), (checkout, TESTBED)):
-            if job_path.is_relative_to(folder):
-                return seen / job_path.relative_to(folder)
-        raise ValueError(f"{job_path} is neither in the checkout {checkout} nor in the outbox {outbox}")
+        return guest_path(job_path, checkout=checkout, outbox=outbox)
 
     def run(self, job: Job) -> Finished:
         with scratch(self.base) as made:
@@ -78,7 +66,7 @@ class Bubblewrap:
                 made,
                 argv=(self.program, "--args", "{hidden_fd}", "--", *_command(job, uid)),
                 hidden=tuple(_options(job, made, uid)),
-                env={"PATH": PATH},
+                env={"PATH": GUEST_PATH},
                 cwd=Path("/"),
                 own_tasks=OWN_TASKS,
                 nproc=job.limits.processes + NPROC_SLACK if os.geteuid() == 0 else None,
@@ -112,24 +100,7 @@ def _user_for(job: Job, made: Scratch) -> int:
     """The user inside; where we are root, one of its own that owns all it may write."""
     if os.geteuid() != 0:
         return ORDINARY_UID
-    uid = UIDS[secrets.randbelow(len(UIDS))]
-    for folder in (job.checkout, job.outbox, made.home, made.tmp):
-        _give(folder, uid)
-    return uid
-
-
-def _give(folder: Path, uid: int) -> None:
-    """Change the owner of everything below.
-
-    Files with several names (hard links) keep theirs: another name may belong to a mirror that the job must not write.
-    """
-    os.chown(folder, uid, uid)
-    for _, names, files, at in os.fwalk(folder):
-        for name in names:
-            os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
-        for name in files:
-            if os.stat(name, dir_fd=at, follow_symlinks=False).st_nlink == 1:
-                os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
+    return give_to_stranger((job.checkout, job.outbox, made.home, made.tmp))
 
 
 def _options(job: Job, made: Scratch, uid: int) -> list[str]:
@@ -137,7 +108,7 @@ def _options(job: Job, made: Scratch, uid: int) -> list[str]:
         *_namespaces(job),
         *_open_folders("/etc", "/home", "/swt"),
         *system_arguments(),
-        *write_etc(made.etc, uid=uid, home=str(HOME)),
+        *_etc(made, uid),
         *_network(job),
         *_devices(),
         *_folders(job, made),
@@ -145,11 +116,13 @@ def _options(job: Job, made: Scratch, uid: int) -> list[str]:
     ]
 
 
+def _etc(made: Scratch, uid: int) -> list[str]:
+    files = write_etc(made.etc, uid=uid, home=str(HOME))
+    return [word for path in files for word in ("--ro-bind", str(path), f"/etc/{path.name}")]
+
+
 def _command(job: Job, uid: int) -> list[str]:
-    variables = [f"{name}={value}" for name, value in _environment(job).items()]
-    # To `env` a program with a "=" in its name would be one more variable.
-    start = ("/bin/sh", "-c", 'exec "$0" "$@"') if "=" in job.argv[0] else ()
-    return [*_become(job, uid), "/usr/bin/env", "-i", "-C", str(TESTBED), *variables, *start, *job.argv]
+    return [*_become(job, uid), *command(job)]
 
 
 def _namespaces(job: Job) -> list[str]:
@@ -193,11 +166,6 @@ def _become(job: Job, uid: int) -> list[str]:
         return ["/usr/bin/prlimit", f"--nproc={job.limits.processes + NPROC_SLACK}", "--"]
     drop = ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"]
     return ["/usr/bin/setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *drop]
-
-
-def _environment(job: Job) -> dict[str, str]:
-    own = {"HOME": str(HOME), "TMPDIR": str(TMP), "PATH": PATH, "LANG": "C.UTF-8"}
-    return own | dict(job.env)
 
 
 def _finished(verdict: Verdict, job: Job) -> Finished:

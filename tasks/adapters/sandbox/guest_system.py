@@ -40,8 +40,8 @@ def system_arguments() -> list[str]:
     return words
 
 
-def write_etc(folder: Path, *, uid: int, home: str) -> list[str]:
-    """Write our own files into `folder`; the options of bwrap that show them in /etc."""
+def write_etc(folder: Path, *, uid: int, home: str) -> list[Path]:
+    """Write our own files into `folder`, each under the name that it has in /etc inside; their paths."""
     files = {
         "passwd": f"root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n{USER}:x:{uid}:{uid}:{USER}:{home}:/bin/sh\n",
         "group": f"root:x:0:\n{USER}:x:{uid}:\n",
@@ -49,8 +49,6 @@ def write_etc(folder: Path, *, uid: int, home: str) -> list[str]:
         "hostname": f"{HOSTNAME}\n",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     }
-    words: list[str] = []
     for name, text in files.items():
         (folder / name).write_text(text)
-        words += ["--ro-bind", str(folder / name), f"/etc/{name}"]
-    return words
+    return [folder / name for name in files]

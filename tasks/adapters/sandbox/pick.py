@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
+from tasks.adapters.sandbox.docker.engine import docker_settings
+from tasks.adapters.sandbox.docker.sandbox import Docker
 from tasks.adapters.sandbox.process import Process
 from tasks.domain.errors import UsageError
 from tasks.domain.outcome import SandboxKind
@@ -57,6 +61,10 @@ class Entry:
     make: Callable[[Path], Sandbox]
 
 
+def _docker(base: Path) -> Docker:
+    return Docker(base, docker_settings(os.environ))
+
+
 def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:
     entry = next((entry for entry in ENTRIES if entry.kind is kind), None)
     if entry is None:
@@ -83,6 +91,13 @@ ENTRIES = (
         isolates="network, files, processes, users; resources are watched from outside",
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,
+    ),
+    Entry(
+        kind=SandboxKind.DOCKER,
+        isolating=True,
+        isolates="network, files, processes, users, resources by control groups",
+        why_not=lambda: _docker(Path(tempfile.gettempdir())).why_not(),
+        make=_docker,
     ),
     Entry(
         kind=SandboxKind.PROCESS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -96,7 +97,7 @@ def isolating(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
 def _bench_of(entry: Entry, root: Path) -> Bench:
     if reason := why_not(entry):
         pytest.skip(f"{entry.kind}: {reason}")
-    return new_bench(entry.make(), root)
+    return new_bench(entry.make(Path(tempfile.gettempdir())), root)
 
 
 def new_bench(sandbox: Sandbox, root: Path) -> Bench:

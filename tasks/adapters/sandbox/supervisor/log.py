@@ -22,11 +22,15 @@ class CappedLog:
             data = os.read(pipe, CHUNK)
         except BlockingIOError:
             return False
+        self.keep(data)
+        return bool(data)
+
+    def keep(self, data: bytes) -> None:
+        """Write as much of it as there is room for."""
         kept = data[: self._room]
         self._write(kept)
         self._room -= len(kept)
         self.dropped += len(data) - len(kept)
-        return bool(data)
 
     def close(self) -> None:
         if self.dropped:

@@ -1,0 +1,93 @@
+"""The disk that our images take, and the removal of those that were not used for longest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+LAYER = "swt.layer"
+"""Label of our images: what the topmost layer holds."""
+
+PARENT = "swt.parent"
+"""Label of our images: id of the image below."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """One image of ours."""
+
+    id: str
+    parent: str
+    """Id of the image below, ours or a base image."""
+    own_bytes: int
+    """Of its topmost layer."""
+    used: str
+    """When it was last tagged, as the engine writes it (RFC 3339, UTC): every use tags it again."""
+
+
+def images(client: Any) -> tuple[Image, ...]:
+    """Every image of ours on the engine."""
+    found = {facts["Id"]: facts for facts in client.images(filters={"label": LAYER})}
+    sizes = {name: int(facts["Size"]) for name, facts in found.items()}
+    rows = []
+    for name, facts in found.items():
+        parent = facts["Labels"][PARENT]
+        below = sizes[parent] if parent in sizes else _size(client, parent)
+        rows.append(Image(id=name, parent=parent, own_bytes=sizes[name] - below, used=_last_used(client, name)))
+    return tuple(rows)
+
+
+def to_remove(found: Iterable[Image], limit: int, keep: str) -> tuple[Image, ...]:
+    """What has to go, in order, so that the rest takes no more than `limit` bytes.
+
+    An image goes only after all that stand on it; `keep` and what it stands on stay, whatever they take.
+    """
+    left = {image.id: image for image in found}
+    held = set(_chain(left, keep))
+    gone: list[Image] = []
+    while sum(image.own_bytes for image in left.values()) > limit:
+        below = {image.parent for image in left.values()}
+        free = [image for image in left.values() if image.id not in below and image.id not in held]
+        if not free:
+            break
+        oldest = min(free, key=lambda image: (image.used, image.id))
+        gone.append(left.pop(oldest.id))
+    return tuple(gone)
+
+
+def enforce(client: Any, limit: int, keep: str) -> int:
+    """Remove what has to go; the number of images removed. One that a container uses stays until the next time."""
+    import docker.errors
+
+    removed = 0
+    for image in to_remove(images(client), limit, keep):
+        try:
+            for tag in client.inspect_image(image.id)["RepoTags"]:
+                client.remove_image(tag)
+        except docker.errors.APIError:
+            continue
+        removed += 1
+    return removed
+
+
+def _chain(by_id: dict[str, Image], name: str) -> Iterable[str]:
+    while name in by_id:
+        yield name
+        name = by_id[name].parent
+
+
+def _size(client: Any, name: str) -> int:
+    """Bytes of an image that is not ours; 0 where it is gone, so that all below counts as ours."""
+    import docker.errors
+
+    try:
+        return int(client.inspect_image(name)["Size"])
+    except docker.errors.ImageNotFound:
+        return 0
+
+
+def _last_used(client: Any, name: str) -> str:
+    facts = client.inspect_image(name)
+    tagged = str(facts.get("Metadata", {}).get("LastTagTime") or "")
+    return max(tagged, str(facts["Created"]))

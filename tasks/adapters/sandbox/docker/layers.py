@@ -1,0 +1,159 @@
+"""Images of ours: one layer for each folder that never changes, on the layer below, on the base image.
+
+    python:3.9-slim-bookworm  ◄─ cpython-3.9.18  ◄─ environment-0f3a…    (one repository's instances mostly share it)
+                                               ◄─ environment-77be…
+
+A layer holds a folder at its own path. It is made without a Dockerfile: an archive is put into a container that never
+starts, and the container is committed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.adapters.sandbox.base import Job, Mount
+from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, enforce
+from tasks.adapters.sandbox.docker.container import HOLDER, remove, run_labels
+from tasks.adapters.sandbox.docker.engine import DockerSettings
+from tasks.adapters.sandbox.docker.naming import REPOSITORY, ImageName, image_tag
+from tasks.adapters.sandbox.label import Label
+from tasks.domain.errors import SandboxError
+from tasks.domain.names import content_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layers:
+    """Makes images, and finds those that are there. Safe between threads and processes."""
+
+    settings: DockerSettings
+    locks: Path
+    """Folder of the lock under which an image is made."""
+
+    def image(self, client: Any, job: Job) -> str:
+        """The digest of the image that holds every unchanging mount of the job, pulled or built unless it is there."""
+        image = self._base(client, job.python)
+        for mount in job.mounts:
+            if mount.content:
+                image = self._with(client, image, mount)
+        return image
+
+    def _base(self, client: Any, python: str) -> str:
+        minor = python or f"{sys.version_info.major}.{sys.version_info.minor}"
+        name = self.settings.base.replace("{version}", minor)
+        if image := _found(client, name):
+            return image
+        if image := _pulled(client, name):
+            return image
+        raise SandboxError(
+            f"the base image {name} is not here and cannot be pulled",
+            hint="`docker pull` it, or name another one in SWT_DOCKER_BASE",
+        )
+
+    def _with(self, client: Any, parent: str, mount: Mount) -> str:
+        """The image with one more layer; where it is there already, it is marked as used just now."""
+        name = ImageName(content=mount.content, key=content_key("layer", parent, str(mount.guest), mount.content))
+        if image := _found(client, image_tag(name)):
+            client.tag(image, REPOSITORY, tag=_after_colon(name))
+            return image
+        with _alone(self.locks / "swt-images.lock"):
+            image = _found(client, image_tag(name)) or self._pulled_layer(client, name)
+            if image is None:
+                image = _build(client, parent, mount, name)
+            enforce(client, self.settings.disk_bytes, keep=image)
+        return image
+
+    def _pulled_layer(self, client: Any, name: ImageName) -> str | None:
+        if not self.settings.registry:
+            return None
+        theirs = image_tag(ImageName(content=name.content, key=name.key, registry=self.settings.registry))
+        if image := _pulled(client, theirs):
+            client.tag(image, REPOSITORY, tag=_after_colon(name))
+            client.remove_image(theirs)
+        return image
+
+
+def _found(client: Any, name: str) -> str | None:
+    import docker.errors
+
+    try:
+        return str(client.inspect_image(name)["Id"])
+    except docker.errors.ImageNotFound:
+        return None
+
+
+def _pulled(client: Any, name: str) -> str | None:
+    """Null where no registry has it."""
+    import docker.errors
+
+    try:
+        client.pull(name, tag=None if ":" in name.rpartition("/")[2] or "@" in name else "latest")
+    except docker.errors.APIError:
+        return None
+    return _found(client, name)
+
+
+def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
+    """A layer that holds the mount's folder, owned by root and readable by everybody."""
+    labels = run_labels(str(Label.new()))
+    made = client.create_container(parent, entrypoint=[HOLDER], command=[], labels=labels, network_disabled=True)["Id"]
+    try:
+        with _archive(mount) as archive:
+            client.put_archive(made, "/", archive)
+        kept = {LAYER: name.content, PARENT: parent, **dict.fromkeys(labels, "")}
+        client.commit(made, REPOSITORY, tag=_after_colon(name), conf={"Labels": kept})
+    finally:
+        remove(client, made)
+    return str(client.inspect_image(image_tag(name))["Id"])
+
+
+@contextmanager
+def _archive(mount: Mount) -> Iterator[Any]:
+    """The folder as a tar stream of absolute places. Its parents are in it, so that everybody may enter them."""
+    if mount.host != Path(mount.guest):
+        raise SandboxError(f"{mount.host} cannot be kept in an image as {mount.guest}: it has to be its own path")
+    path = mount.host.relative_to("/")
+    parents = [str(parent) for parent in reversed(path.parents[:-1])]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(
+            [
+                *("tar", "--create", "--directory=/", "--numeric-owner", "--owner=0", "--group=0", "--mode=a+rX,go-w"),
+                *("--no-recursion", *parents, "--recursion", str(path)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+        )
+        try:
+            yield process.stdout
+        finally:
+            assert process.stdout is not None
+            process.stdout.close()
+            code = process.wait()
+        said.seek(0)
+        if code:
+            raise SandboxError(f"tar of {mount.host}: {said.read().decode(errors='replace').strip()}")
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock file between threads and processes; it is left behind, since removing it would let two in."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _after_colon(name: ImageName) -> str:
+    return image_tag(ImageName(content=name.content, key=name.key)).partition(":")[2]

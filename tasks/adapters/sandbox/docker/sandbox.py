@@ -1,0 +1,108 @@
+"""The container sandbox: any engine of this machine that speaks Docker's API."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tasks.adapters.sandbox import scratch as folders
+from tasks.adapters.sandbox.base import Finished, Job
+from tasks.adapters.sandbox.docker.container import Container, held_open, orphans, remove
+from tasks.adapters.sandbox.docker.engine import DockerSettings, connected
+from tasks.adapters.sandbox.docker.layers import Layers
+from tasks.adapters.sandbox.docker.watch import WALL, Seen, Watch
+from tasks.adapters.sandbox.guest import guest_path
+from tasks.adapters.sandbox.scratch import Scratch, scratch
+from tasks.adapters.sandbox.supervise import from_shell
+from tasks.domain.errors import SandboxError
+from tasks.domain.outcome import SandboxKind
+
+
+@dataclass(frozen=True, slots=True)
+class Docker:
+    """Runs each job in a container of its own (Docker 19.03 or newer, Podman 4 or newer)."""
+
+    base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
+    """Where the private folders of runs are made."""
+
+    settings: DockerSettings = field(default_factory=DockerSettings)
+
+    @property
+    def kind(self) -> SandboxKind:
+        return SandboxKind.DOCKER
+
+    @property
+    def isolates(self) -> bool:
+        return True
+
+    def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
+        """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
+        return guest_path(job_path, checkout=checkout, outbox=outbox)
+
+    def run(self, job: Job) -> Finished:
+        with connected(self.settings) as client, scratch(self.base) as made:
+            image = Layers(settings=self.settings, locks=self.base).image(client, job)
+            try:
+                with held_open(client, image, job, made, self.settings.cpus) as container:
+                    return _followed(container, job, made, image)
+            finally:
+                folders.keep_plain_files(job.outbox)
+
+    def sweep(self) -> int:
+        """Containers of dead flows, and their folders."""
+        with connected(self.settings) as client:
+            left = orphans(client)
+            for container in left:
+                remove(client, container)
+        return len(left) + folders.sweep(self.base)
+
+    def why_not(self) -> str:
+        """Runs it once for real: empty where it works, else the reason in one line."""
+        with tempfile.TemporaryDirectory(dir=self.base) as name:
+            folder = Path(name)
+            for part in ("checkout", "outbox"):
+                (folder / part).mkdir()
+            job = Job(
+                argv=("touch", "seen"), checkout=folder / "checkout", outbox=folder / "outbox", log=folder / "log"
+            )
+            try:
+                code = self.run(job).exit_code
+            except SandboxError as problem:
+                return str(problem)
+            if code or not (job.checkout / "seen").exists():
+                return f"a first try ended with exit code {code} and without its file"
+            return ""
+
+
+def _followed(container: Container, job: Job, made: Scratch, image: str) -> Finished:
+    roots = tuple(str(root) for root in (job.checkout, job.outbox, made.home, made.tmp))
+    with container.started(job) as (process, stream):
+        watch = Watch(job, stream, container.cgroup, roots)
+        seen = watch.run()
+        if seen.limit:
+            return _finished(None, seen.limit, seen, image)
+        code = from_shell(_code(container, process))
+        limit = watch.late_limit(code) if code else ""
+        return _finished(code, limit, seen, image)
+
+
+def _code(container: Container, process: str) -> int:
+    code: Any = container.exit_code(process)
+    if code is None:
+        raise SandboxError("docker: the engine does not say how the job ended", hint="see the engine's own log")
+    return int(code)
+
+
+def _finished(code: int | None, limit: str, seen: Seen, image: str) -> Finished:
+    over = limit == WALL
+    return Finished(
+        exit_code=code,
+        timed_out=over,
+        limit="" if over else limit,
+        log_truncated=seen.log_truncated,
+        wall_s=seen.wall_s,
+        cpu_s=seen.cpu_s,
+        image=image,
+    )

@@ -1,0 +1,146 @@
+"""One job in its container, followed to its end: output, time, and the limits that an engine does not name.
+
+The engine's own limits are the walls; here they are looked at twenty times a second, so that what ended a job has a
+name, and the same job ends the same way as in the other sandboxes.
+"""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+import time
+from dataclasses import dataclass
+
+from tasks.adapters.sandbox.base import Job
+from tasks.adapters.sandbox.docker.cgroup import Cgroup
+from tasks.adapters.sandbox.docker.stream import Frames
+from tasks.adapters.sandbox.supervisor import tree
+from tasks.adapters.sandbox.supervisor.disk import DiskMeter
+from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
+from tasks.domain.errors import SandboxError
+
+TICK_S = 0.05
+SHARE = 20
+"""At most one part in so many of the time is spent on looking."""
+
+MIB = 1 << 20
+WALL = "wall"
+OWN_TASKS = 2
+"""The container's init and its holder."""
+
+START_S = 60.0
+"""How long the process may take to say that it is there."""
+
+STARTER = 'echo && read -r _ && exec "$0" "$@" 2>&1 </dev/null'
+"""What becomes the job: it says that it is there, waits for a line, and joins standard error to standard output."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What was seen of a job until it ended or had to be ended."""
+
+    limit: str
+    """`wall`, `memory`, `processes`, `disk`; empty where it ended by itself."""
+    wall_s: float
+    cpu_s: float
+    log_truncated: bool
+
+
+class Watch:
+    """One job under way. `stream` is the socket of its output, which also tells it to begin."""
+
+    def __init__(self, job: Job, stream: socket.socket, cgroup: Cgroup, disk_roots: tuple[str, ...]) -> None:
+        self.limits = job.limits
+        self.stream = stream
+        self.cgroup = cgroup
+        self.frames = Frames()
+        self.log = CappedLog(str(job.log), job.limits.log_mb * MIB)
+        self.disk = DiskMeter(disk_roots, job.limits.disk_mb * MIB)
+
+    def run(self) -> Seen:
+        """Let it begin, and follow it until its output ends or a limit is passed."""
+        try:
+            self._await_starter()
+            own_cpu_s = self.cgroup.cpu_s()
+            self.began = time.monotonic()
+            self.due = self.began + TICK_S
+            self.stream.sendall(b"\n")
+            limit = self._until_over()
+            wall_s = time.monotonic() - self.began
+            return Seen(
+                limit=limit or self._kernel_limit(),
+                wall_s=wall_s,
+                cpu_s=max(0.0, self.cgroup.cpu_s() - own_cpu_s),
+                log_truncated=self.log.dropped > 0,
+            )
+        finally:
+            self.log.close()
+
+    def late_limit(self, code: int) -> str:
+        """A job that failed by itself may have failed because the disk was full for it."""
+        return "disk" if code == -signal.SIGXFSZ or self.disk.added(()) > self.disk.limit else ""
+
+    def _await_starter(self) -> None:
+        """Raises `SandboxError` with what the engine said where the process could not be started."""
+        self.stream.settimeout(START_S)
+        said = b""
+        while data := self.stream.recv(CHUNK):
+            said += b"".join(self.frames.feed(data))
+            if said.startswith(b"\n"):
+                return
+        text = said.decode(errors="replace").strip() or "the container ended before the job began"
+        raise SandboxError(f"docker: {text}", hint="see `swt doctor`")
+
+    def _until_over(self) -> str:
+        while self._copy():
+            if limit := self._passed():
+                return limit
+        return ""
+
+    def _copy(self) -> bool:
+        """Wait for output or the next look; copy what there is; false once there will be no more."""
+        last = self.began + self.limits.wall_s
+        pause = max(0.0, min(self.due, last) - time.monotonic())
+        if not select.select([self.stream], [], [], pause)[0]:
+            return True
+        data = self.stream.recv(CHUNK)
+        for piece in self.frames.feed(data):
+            self.log.keep(piece)
+        return bool(data)
+
+    def _passed(self) -> str:
+        now = time.monotonic()
+        if now - self.began >= self.limits.wall_s:
+            return WALL
+        if now < self.due:
+            return ""
+        limit = self._look()
+        after = time.monotonic()
+        self.due = after + max(TICK_S, SHARE * (after - now))
+        return limit
+
+    def _look(self) -> str:
+        if limit := self._kernel_limit():
+            return limit
+        pids = self.cgroup.pids()
+        if _tasks(pids) > OWN_TASKS + self.limits.processes:
+            return "processes"
+        ceiling = self.limits.memory_mb * MIB
+        if tree.memory(_members(pids), ceiling) > ceiling:
+            return "memory"
+        return "disk" if self.disk.over(pids) else ""
+
+    def _kernel_limit(self) -> str:
+        """What the kernel itself had to refuse: a job can be faster than a look."""
+        if self.cgroup.oom_kills():
+            return "memory"
+        return "processes" if self.cgroup.refused_forks() else ""
+
+
+def _members(pids: list[int]) -> list[tree.Member]:
+    return [process for process in map(tree.member, pids) if process is not None]
+
+
+def _tasks(pids: list[int]) -> int:
+    return sum(process.threads for process in _members(pids))
