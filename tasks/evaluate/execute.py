@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -10,22 +9,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from tasks.adapters.git.trees import Trees
-from tasks.adapters.patch.apply import FIXED_MTIME, apply_patch
+from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
+from tasks.adapters.runner.job import RunnerJob
+from tasks.adapters.runner.launch import REPORT, SEED, runner_process, write_generated
 from tasks.adapters.runner.report import Report, read_report
-from tasks.adapters.sandbox.base import TESTBED, Finished, Job, Mount, Sandbox
+from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.store.provenance import provenance
-from tasks.adapters.uv.plan import BuiltEnvironment, TextFile
+from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
-from tasks.evaluate.plan import SEED
 
-REPORT = "report.jsonl"
 DETAIL_CHARACTERS = 2_000
 
 
@@ -85,7 +83,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
     outbox.mkdir()
     workshop.trees.checkout(spec.repo, spec.base_commit, checkout)
-    _generate(checkout, built.generated)
+    write_generated(checkout, built.generated)
     if refused := _apply(spec, checkout):
         return refused
     job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
@@ -105,24 +103,9 @@ def _apply(spec: RunSpec, checkout: Path) -> str:
     return ""
 
 
-def _generate(checkout: Path, files: tuple[TextFile, ...]) -> None:
-    """Write the files that a build would have left in the checkout, unless the commit has them."""
-    for file in files:
-        path = checkout / file.path
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(file.text, encoding="utf-8")
-            os.utime(path, (FIXED_MTIME, FIXED_MTIME))
-
-
 def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: Path, outbox: Path, log: Path) -> Job:
-    """The runner's process: the environment's interpreter on our runner, with the checkout as its folder."""
-
-    def seen(path: Path) -> PurePosixPath:
-        return sandbox.guest(path, checkout=checkout, outbox=outbox)
-
-    testbed = seen(checkout)
-    runner_job = RunnerJob(
+    """The runner's process for `spec`."""
+    job = RunnerJob(
         kind=spec.runner,
         files=spec.files,
         test_args=spec.test_args,
@@ -132,28 +115,9 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         seed=SEED,
         order=spec.order,
     )
-    config = write_job(outbox, runner_job, report=seen(outbox / REPORT))
-    return Job(
-        argv=runner_argv(str(built.python), str(INSIDE), str(seen(config))),
-        checkout=checkout,
-        outbox=outbox,
-        env=_environ(spec, built) | _paths(spec, testbed),
-        mounts=tuple(Mount(path, PurePosixPath(path)) for path in (*built.binds, INSIDE)),
-        limits=spec.limits,
-        log=log,
+    return runner_process(
+        sandbox, built, job, env=spec.env, limits=spec.limits, checkout=checkout, outbox=outbox, log=log
     )
-
-
-def _environ(spec: RunSpec, built: BuiltEnvironment) -> dict[str, str]:
-    pairs = (pair.split("=", 1) for pair in spec.env)
-    return {name: value.replace("{environment}", str(built.root)) for name, value in pairs}
-
-
-def _paths(spec: RunSpec, testbed: PurePosixPath) -> dict[str, str]:
-    """The environment points at /testbed; where the checkout is seen elsewhere, PYTHONPATH has to."""
-    if testbed == TESTBED:
-        return {}
-    return {"PYTHONPATH": ":".join(str(testbed / root) for root in spec.source_roots)}
 
 
 def _status(progress: _Progress) -> tuple[RunStatus, str]:

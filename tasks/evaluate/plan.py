@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from tasks.adapters.runner.launch import FIXED_ENV, HASH_SEED, SEED
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.guard_edit import GuardEdit
@@ -23,19 +24,7 @@ from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, T
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
-SEED = 0
-HASH_SEED = "PYTHONHASHSEED"
 OTHER_SEED = f"{HASH_SEED}={SEED + 1}"
-FIXED_ENV = (
-    f"{HASH_SEED}={SEED}",
-    "LANG=C.UTF-8",
-    "LC_ALL=C.UTF-8",
-    "PATH={environment}/bin:/usr/local/bin:/usr/bin:/bin",
-)
-"""What every test process sees, in every sandbox; an environment may say otherwise.
-
-`{environment}` is the environment's folder: tests start `python` and `pytest` by name.
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
