@@ -125,6 +125,8 @@ class Run:
     setup_s: float
     """Seconds spent on the checkout and on applying patches, outside the sandbox."""
     cases: int
+    image: str = ""
+    """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: Variant = Variant.PLAIN
     """`plain`, or the guard that this run is for."""
     log: str

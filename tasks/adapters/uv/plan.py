@@ -108,7 +108,16 @@ class BuiltEnvironment:
     @property
     def binds(self) -> tuple[Path, ...]:
         """Host folders that a sandbox shows read-only at the same path."""
-        return (self.root, self.interpreter.base_prefix)
+        return (self.interpreter.base_prefix, self.root)
+
+    def content(self, folder: Path) -> str:
+        """Name of what one of `binds` holds for good; empty where that may change: the system, the host's environment.
+
+        `cpython-3.9.18` or `environment-<env_id>`.
+        """
+        if self.root.name != self.environment.env_id or folder.is_relative_to("/usr"):
+            return ""
+        return f"environment-{self.root.name}" if folder == self.root else f"cpython-{self.interpreter.version}"
 
     @property
     def generated(self) -> tuple[TextFile, ...]:
