@@ -108,7 +108,7 @@ def _variables(repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> dic
 def _keep(
     desk: Desk, repo: RepoName, kind: Kind, after: str | None, data: Mapping[str, Any], extras: list[_Extra]
 ) -> Page:
-    """Extras first: a page's row means that everything behind it is there too. A microsecond apart keeps their order."""
+    """Extras first: a page's row means that all behind it is there. A microsecond apart keeps their order."""
     now = desk.now()
     for place, extra in enumerate(extras):
         desk.shelf.keep(

@@ -1,0 +1,202 @@
+"""One HTTP request → one HTTP answer, as GitHub gives it: signatures, points, faults, and the answer itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from graphql import GraphQLError, GraphQLSyntaxError
+
+from tasks.adapters.github.clock import Clock, SystemClock
+from tasks.adapters.github.faithful.answering import Question, answer, iso, question
+from tasks.adapters.github.faithful.cost import points
+from tasks.adapters.github.faithful.faults import Dice, Fault
+from tasks.adapters.github.faithful.world import World
+
+BUDGET = 5000
+_HOUR = timedelta(hours=1)
+_TOO_FAST = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+_TIMEOUT = "Something went wrong while executing your query."
+
+
+class Delivery(StrEnum):
+    """How an answer travels."""
+
+    WHOLE = "whole"
+    CUT = "cut"
+    """The connection ends after half of it."""
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What goes over the wire."""
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    delivery: Delivery = Delivery.WHOLE
+
+
+@dataclass(slots=True)
+class _Account:
+    """Points of one token in one hour."""
+
+    remaining: int
+    resets: datetime
+
+
+@dataclass(slots=True)
+class Hub:
+    """The server without its socket."""
+
+    world: World
+    dice: Dice = field(default_factory=Dice)
+    clock: Clock = field(default_factory=SystemClock)
+    budget: int = BUDGET
+    """Points per token and hour."""
+    hang_s: float = 15.0
+    """How long a socket stays silent before it closes, where no answer comes."""
+    asked: Counter[str] = field(default_factory=Counter)
+    """Requests by name of the operation, whatever came of them."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """How often each fault was given."""
+    _accounts: dict[str, _Account] = field(default_factory=dict)
+
+    def handle(self, headers: Mapping[str, str], body: bytes) -> Answer:
+        """`headers` are looked up in small letters. `x-fault: 502` asks for a fault in this one answer."""
+        secret = headers.get("authorization", "").partition(" ")[2]
+        if not secret:
+            return _said(401, "Bad credentials")
+        try:
+            payload = json.loads(body)
+            asked = question(payload["query"])
+        except (ValueError, KeyError, TypeError, GraphQLSyntaxError):
+            return _said(400, "Problems parsing JSON, or the query in it")
+        self.asked[_operation(asked)] += 1
+        wanted = headers.get("x-fault")
+        with self.world.lock:
+            fault = Fault(wanted) if wanted else self.dice.draw()
+        if fault:
+            self.faults[fault] += 1
+        return self._answer(asked, payload.get("variables") or {}, self._account(secret), fault)
+
+    def _answer(self, asked: Question, variables: Mapping[str, Any], account: _Account, fault: Fault | None) -> Answer:
+        if blocked := self._blocked(variables):
+            return blocked
+        if refused := self._refused(account, fault):
+            return refused
+        if asked.errors:
+            return self._json(account, {"errors": [_error(error) for error in asked.errors]})
+        cost = points(asked.document, variables)
+        if cost > account.remaining:
+            return self._used_up(account)
+        account.remaining -= cost
+        return self._good(asked, variables, account, cost, fault)
+
+    def _good(
+        self, asked: Question, variables: Mapping[str, Any], account: _Account, cost: int, fault: Fault | None
+    ) -> Answer:
+        """The true answer, or what the network or an overloaded server makes of it."""
+        limit = {"cost": cost, "limit": self.budget, "remaining": account.remaining, "resetAt": iso(account.resets)}
+        result = answer(self.world, asked, variables, limit | {"used": self.budget - account.remaining})
+        payload: dict[str, Any] = {"data": result.data}
+        if result.errors:
+            payload["errors"] = [_error(error) for error in result.errors]
+        if fault is Fault.PARTIAL:
+            payload = _with_a_hole(payload)
+        whole = self._json(account, payload)
+        if fault is Fault.CUT:
+            return Answer(headers=whole.headers, body=whole.body, delivery=Delivery.CUT)
+        if fault is Fault.TORN:
+            return Answer(headers=whole.headers, body=whole.body[: len(whole.body) // 2])
+        if fault is Fault.MOVING:
+            self._move(variables)
+        return whole
+
+    def _blocked(self, variables: Mapping[str, Any]) -> Answer | None:
+        """A repository that the law took down; one that is just gone is an error in the answer."""
+        name = f"{variables.get('owner')}/{variables.get('name')}"
+        gone = self.world.vanished.get(name) == 451
+        return _said(451, "Repository access blocked") if gone else None
+
+    def _refused(self, account: _Account, fault: Fault | None) -> Answer | None:
+        """The faults that come before the query is looked at."""
+        if fault is Fault.HANG:
+            return Answer(delivery=Delivery.NEVER)
+        if fault in (Fault.BAD_GATEWAY, Fault.GATEWAY_TIMEOUT, Fault.SERVER_ERROR):
+            return Answer(status=int(fault), headers={"content-type": "text/html"}, body=b"<html>Unicorn!</html>")
+        if fault is Fault.PRIMARY:
+            account.remaining = 0
+            return self._used_up(account)
+        if fault is Fault.RESOURCES:
+            error = {"type": "RESOURCE_LIMITS_EXCEEDED", "message": "Resource limits for this query exceeded."}
+            return self._json(account, {"data": None, "errors": [error]})
+        if fault is Fault.SECONDARY:
+            return self._json(account, {"data": None, "errors": [{"message": _TOO_FAST}]})
+        if fault is Fault.SECONDARY_403:
+            return _said(403, _TOO_FAST)
+        if fault is Fault.SECONDARY_429:
+            return _said(429, _TOO_FAST, {"retry-after": "30"})
+        return None
+
+    def _used_up(self, account: _Account) -> Answer:
+        error = {"type": "RATE_LIMITED", "message": "API rate limit exceeded for this user."}
+        return self._json(account, {"errors": [error]})
+
+    def _move(self, variables: Mapping[str, Any]) -> None:
+        held = self.world.repositories.get(f"{variables.get('owner')}/{variables.get('name')}")
+        if held:
+            self.world.touch_something(held, self.clock.now(), self.dice.random)
+
+    def _account(self, secret: str) -> _Account:
+        """Points are given anew each hour. Tokens are known by their hash."""
+        key = hashlib.sha256(secret.encode()).hexdigest()
+        now = self.clock.now()
+        with self.world.lock:
+            if key not in self._accounts or self._accounts[key].resets <= now:
+                self._accounts[key] = _Account(self.budget, now + _HOUR)
+            return self._accounts[key]
+
+    def _json(self, account: _Account, payload: Mapping[str, Any]) -> Answer:
+        headers = {
+            "content-type": "application/json; charset=utf-8",
+            "x-ratelimit-limit": str(self.budget),
+            "x-ratelimit-remaining": str(account.remaining),
+            "x-ratelimit-reset": str(int(account.resets.timestamp()) + 1),
+        }
+        return Answer(headers=headers, body=json.dumps(payload).encode())
+
+
+def _said(status: int, message: str, headers: Mapping[str, str] | None = None) -> Answer:
+    made = {"content-type": "application/json; charset=utf-8", **(headers or {})}
+    return Answer(status=status, headers=made, body=json.dumps({"message": message}).encode())
+
+
+def _operation(asked: Question) -> str:
+    """The name that the query gives itself."""
+    names = (getattr(getattr(node, "name", None), "value", "") for node in asked.document.definitions)
+    return next(iter(names), "") or "anonymous"
+
+
+def _error(error: GraphQLError) -> dict[str, Any]:
+    """GitHub's form: the type beside the message."""
+    made: dict[str, Any] = {"message": error.message}
+    if error.path:
+        made["path"] = error.path
+    return made | ({"type": error.extensions["type"]} if error.extensions and "type" in error.extensions else {})
+
+
+def _with_a_hole(payload: dict[str, Any]) -> dict[str, Any]:
+    """The last thing in the answer is missing, with an error that says so."""
+    data = payload["data"] or {}
+    repository = dict(data.get("repository") or {})
+    if repository:
+        repository[sorted(repository)[-1]] = None
+    return {"data": {**data, "repository": repository}, "errors": [{"message": _TIMEOUT}]}

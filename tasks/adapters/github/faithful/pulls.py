@@ -1,0 +1,126 @@
+"""Which pull requests a history went through.
+
+`Merge pull request #N from …` with two parents is a merge, `… (#N)` with one parent a squash; both are looked for on
+the default branch, and on branches that were merged into it as a whole. A pull request rebased onto its branch leaves
+no number behind, so it is not found. The head of a squashed one is in no history: it gets a name that no commit has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from tasks.adapters.github.faithful.history import Commit, History
+
+_MERGED = re.compile(r"Merge pull request #(\d+) from (\S+)")
+_SQUASHED = re.compile(r"^(.*\S)\s*\(#(\d+)\)$")
+_BRANCH = re.compile(r"Merge (?:remote-tracking )?branch '(?:[\w-]+/)?([^']+)'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pull:
+    """One merged pull request, as far as history tells."""
+
+    number: int
+    title: str
+    body: str
+    """The message of its only commit, as GitHub proposes it; empty for several."""
+    base_branch: str
+    merge: Commit
+    head: str
+    commits: tuple[Commit, ...]
+    """Parents before children."""
+    created: datetime
+    """Estimated: no earlier than lower numbers, no later than higher ones were merged."""
+
+    @property
+    def merged(self) -> datetime:
+        return self.merge.committed
+
+
+def pulls_of(history: History, not_pulls: frozenset[int] = frozenset()) -> tuple[Pull, ...]:
+    """Every pull request by number; of two with one number, the one on the default branch, then the earlier."""
+    found: dict[int, Pull] = {}
+    aside: list[Pull] = []
+    seen: set[str] = set()
+    for commit in history.mainline():
+        fresh = _fresh(history, commit, seen)
+        seen |= fresh | {commit.oid}
+        if pull := _pull(history, commit, fresh, history.branch):
+            found.setdefault(pull.number, pull)
+        aside.extend(_aside(history, commit, fresh))
+    for pull in aside:
+        found.setdefault(pull.number, pull)
+    return _dated([found[number] for number in sorted(found) if number not in not_pulls])
+
+
+def _fresh(history: History, commit: Commit, seen: set[str]) -> set[str]:
+    """What a merge brought in."""
+    fresh: set[str] = set()
+    waiting = list(commit.parents[1:])
+    while waiting:
+        oid = waiting.pop()
+        if oid not in seen and oid not in fresh and oid in history.commits:
+            fresh.add(oid)
+            waiting.extend(history.commits[oid].parents)
+    return fresh
+
+
+def _aside(history: History, merge: Commit, fresh: set[str]) -> Iterator[Pull]:
+    """Pull requests into another branch, which then came in as a whole; and those within pull requests."""
+    named = _BRANCH.match(merge.subject)
+    branch = named[1] if named else "another"
+    if len(merge.parents) > 1 and not _MERGED.match(merge.subject):
+        for commit in history.line(merge.parents[1], fresh):
+            if len(commit.parents) == 1 and (pull := _pull(history, commit, set(), branch)):
+                yield pull
+    for oid in sorted(fresh):
+        commit = history.commits[oid]
+        if len(commit.parents) == 2 and _MERGED.match(commit.subject):
+            theirs = history.reachable(commit.parents[1], fresh) - history.reachable(commit.parents[0], fresh)
+            if pull := _pull(history, commit, theirs, branch):
+                yield pull
+
+
+def _pull(history: History, commit: Commit, fresh: set[str], branch: str) -> Pull | None:
+    if len(commit.parents) == 2 and (match := _MERGED.match(commit.subject)):
+        commits = tuple(history.commits[oid] for oid in sorted(fresh, key=history.places.__getitem__))
+        title = commit.rest.partition("\n")[0] or match[2]
+        body = commits[0].rest if len(commits) == 1 else ""
+        return _made(int(match[1]), title, body, branch, commit, commit.parents[1], commits)
+    if len(commit.parents) == 1 and (match := _SQUASHED.match(commit.subject)):
+        head = hashlib.sha1(f"head of {commit.oid}".encode(), usedforsecurity=False).hexdigest()
+        only = replace(commit, oid=head, message=f"{match[1]}\n\n{commit.rest}".strip())
+        return _made(int(match[2]), match[1], commit.rest, branch, commit, head, (only,))
+    return None
+
+
+def _made(
+    number: int, title: str, body: str, branch: str, merge: Commit, head: str, commits: tuple[Commit, ...]
+) -> Pull:
+    begun = min([merge.committed, *(commit.authored for commit in commits)])
+    return Pull(
+        number=number,
+        title=title,
+        body=body,
+        base_branch=branch,
+        merge=merge,
+        head=head,
+        commits=commits,
+        created=begun,
+    )
+
+
+def _dated(pulls: list[Pull]) -> tuple[Pull, ...]:
+    """Creation dates that rise with the numbers: not after any higher number was merged, else as late as begun."""
+    ceilings: list[datetime] = []
+    for pull in reversed(pulls):
+        ceilings.append(min(pull.merged, ceilings[-1]) if ceilings else pull.merged)
+    dated: list[Pull] = []
+    for pull, ceiling in zip(pulls, reversed(ceilings), strict=True):
+        created = min(pull.created, ceiling)
+        dated.append(replace(pull, created=max(created, dated[-1].created) if dated else created))
+    return tuple(dated)

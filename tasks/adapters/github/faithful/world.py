@@ -1,0 +1,92 @@
+"""What the local GitHub knows: repositories, how far their history is released, and what was changed while it ran."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from random import Random
+
+from tasks.adapters.git.command import Git
+from tasks.adapters.github.faithful.history import History, read_history
+from tasks.adapters.github.faithful.issues import Issue, read_issues, with_links
+from tasks.adapters.github.faithful.pulls import Pull, pulls_of
+
+
+@dataclass(slots=True, kw_only=True)
+class Repository:
+    """One repository with its whole future; `World` shows it up to a date."""
+
+    name: str
+    """`owner/name`."""
+    history: History
+    pulls: Mapping[int, Pull]
+    issues: Mapping[int, Issue]
+    license: str | None = None
+    """SPDX id; null where nobody said."""
+    touched: dict[int, list[datetime]] = field(default_factory=dict)
+    """Number → when somebody changed it while the server ran."""
+
+
+def open_repository(
+    name: str, folder: Path, *, issues: Path | None, scratch: Path, license: str | None = None
+) -> Repository:
+    """Index a git repository and its issue file. `GitFailed` or `BadInput` where one of them cannot be read."""
+    history = read_history(Git(scratch), folder)
+    known = read_issues(issues) if issues else {}
+    pulls = pulls_of(history, frozenset(known))
+    return Repository(
+        name=name,
+        history=history,
+        pulls={pull.number: pull for pull in pulls},
+        issues=with_links(known, pulls),
+        license=license,
+    )
+
+
+@dataclass(slots=True)
+class World:
+    """All repositories at one moment. What is later than `until` has not happened yet."""
+
+    repositories: dict[str, Repository]
+    until: datetime | None = None
+    """Null shows everything."""
+    vanished: dict[str, int] = field(default_factory=dict)
+    """Repository → 404 or 451."""
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def has_happened(self, moment: datetime) -> bool:
+        return self.until is None or moment <= self.until
+
+    def pulls(self, repository: Repository) -> Iterable[Pull]:
+        """Those that are merged by now."""
+        return (pull for pull in repository.pulls.values() if self.has_happened(pull.merged))
+
+    def issues(self, repository: Repository) -> Iterable[Issue]:
+        """Those that are open by now, or were."""
+        return (issue for issue in repository.issues.values() if self.has_happened(issue.created))
+
+    def pull_updated(self, repository: Repository, pull: Pull) -> datetime:
+        return max([pull.merged, *repository.touched.get(pull.number, [])])
+
+    def issue_updated(self, repository: Repository, issue: Issue) -> datetime:
+        """When the last thing happened to it."""
+        moments: list[datetime] = [issue.created, *repository.touched.get(issue.number, [])]
+        moments += [issue.closed] if issue.closed else []
+        moments += [comment.updated for comment in issue.comments]
+        moments += [edit.at for edit in issue.edits]
+        moments += [rename.at for rename in issue.renames]
+        moments += [closing.at for closing in issue.closings]
+        return max(moment for moment in moments if self.has_happened(moment) or moment == issue.created)
+
+    def touch(self, repository: Repository, number: int, at: datetime) -> None:
+        """Somebody labels it: its `updatedAt` and its content change."""
+        with self.lock:
+            repository.touched.setdefault(number, []).append(at.replace(microsecond=0))
+
+    def touch_something(self, repository: Repository, at: datetime, random: Random) -> None:
+        numbers = [pull.number for pull in self.pulls(repository)] + [issue.number for issue in self.issues(repository)]
+        if numbers:
+            self.touch(repository, random.choice(numbers), at)
