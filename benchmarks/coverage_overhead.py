@@ -14,7 +14,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -29,6 +29,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import read_report
+from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.names import InstanceKey, RepoPath, RunKey, sorted_lines
@@ -71,6 +72,8 @@ class Stage:
     checkout: Path
     folder: Path
     watch: tuple[Watch, ...]
+    seals: dict[str, bytes] = field(default_factory=dict)
+    """Of the latest run of each way."""
 
     @staticmethod
     def of(workload: Workload, minor: str, work: Path, cache: Path) -> Stage:
@@ -110,6 +113,7 @@ class Stage:
         report = outbox / "report.jsonl"
         report.unlink(missing_ok=True)
         config = write_job(outbox, self._job(tracer), PurePosixPath(report))
+        self.seals[way] = new_seal(outbox)
         argv = runner_argv(str(self.python), str(INSIDE), str(config))
         if way == "settrace":
             watched = [str(self.checkout / watch.path) for watch in self.watch]
@@ -139,7 +143,7 @@ class Stage:
                 print(f"  {way}: {len(different)} cases differ from plain: {sorted(different)[:3]}", file=sys.stderr)
 
     def _outcomes(self, way: str) -> Iterator[tuple[str, str]]:
-        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"))
+        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"), self.seals[way])
         if not report.completed or not report.cases or (way in ("probe", "coverage") and not report.hits):
             raise SystemExit(f"{self.folder.name}: {way} did not run to its end; see {self.folder / way / 'log'}")
         for case in report.cases:

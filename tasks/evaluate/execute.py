@@ -17,6 +17,7 @@ from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.job import RunnerJob
 from tasks.adapters.runner.launch import REPORT, SEED, runner_process, write_generated
 from tasks.adapters.runner.report import Report, read_report
+from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
@@ -87,9 +88,10 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     if refused := _apply(spec, checkout):
         return refused
     job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
+    seal = new_seal(outbox)
     progress.setup_s = time.monotonic() - begun
     progress.finished = workshop.sandbox.run(job)
-    progress.report = read_report(outbox / REPORT, spec.run_key)
+    progress.report = read_report(outbox / REPORT, spec.run_key, seal)
     progress.log = log.read_bytes() if log.exists() else b""
     return ""
 
@@ -165,6 +167,7 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
         cpu_s=finished.cpu_s if finished else None,
         setup_s=progress.setup_s,
         cases=len(cases),
+        image=finished.image if finished else "",
         variant=spec.variant,
         log="",
         **asdict(origin),

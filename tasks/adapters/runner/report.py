@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.runner.seal import unsealed
 from tasks.domain.names import CaseId, LineNo, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Outcome, Phase
 from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
@@ -40,7 +42,7 @@ class Report:
     hits: tuple[LineHit, ...]
     watched: tuple[WatchedFile, ...]
     completed: bool
-    """Whether the runner got to its end record."""
+    """Whether the runner got to its end record, and nothing of what it said was lost."""
     complaint: str
     """What the repository's runner said against running at all; empty otherwise."""
     running: CaseId | None
@@ -52,7 +54,7 @@ class Report:
     duplicates: tuple[CaseId, ...] = ()
     """Case ids that came with more than one row."""
     garbage: int = 0
-    """Lines that are no records."""
+    """Lines that are no records of the runner's: torn, or written by somebody else."""
     overflow: int = 0
     """Rows beyond `MAX_CASES`, which were dropped."""
 
@@ -77,26 +79,24 @@ class Report:
         return replace(self, cases=tuple(row for row in rows if row is not None))
 
 
-def read_report(path: Path, run_key: RunKey) -> Report:
-    """The report at `path`; a file that is missing or empty is a run that never got going."""
+def read_report(path: Path, run_key: RunKey, seal: bytes) -> Report:
+    """The report at `path`, as far as it bears `seal`; a missing or empty file is a run that never got going."""
     reading = _Reading(run_key)
-    for record in _records(path, reading):
+    for record in _records(path, seal, reading):
         reading.take(record)
     return reading.report()
 
 
-def _records(path: Path, reading: _Reading) -> Iterator[dict[str, Any]]:
+def _records(path: Path, seal: bytes, reading: _Reading) -> Iterator[dict[str, Any]]:
     if not path.is_file():
         return
     with path.open("rb") as source:
-        for _ in range(MAX_RECORDS):
-            line = source.readline(MAX_RECORD_BYTES)
-            if not line:
-                return
-            record = _parse(line)
+        lines = iter(lambda: source.readline(MAX_RECORD_BYTES), b"")
+        for line in unsealed(islice(lines, MAX_RECORDS), seal):
+            record = None if line is None else _parse(line)
             if record is not None:
                 yield record
-            elif line.strip():
+            else:
                 reading.garbage += 1
 
 
@@ -120,13 +120,16 @@ class _Reading:
     duplicates: dict[CaseId, None] = field(default_factory=dict)
     running: CaseId | None = None
     end: dict[str, Any] | None = None
+    closed: bool = False
     garbage: int = 0
     overflow: int = 0
 
     def take(self, record: dict[str, Any]) -> None:
-        """Add one record; what is not of its shape counts as garbage."""
+        """Add one record; what is not of its shape, or comes after the end, counts as garbage."""
         takers = {"begin": self._begin, "case": self._case, "hits": self._hits, "file": self._file, "end": self._end}
-        taker = takers.get(record["k"])
+        taker = takers.get(record["k"]) if self.end is None else None
+        if record["k"] == "closed":
+            taker = self._closed
         if taker is None or not taker(record):
             self.garbage += 1
 
@@ -176,6 +179,13 @@ class _Reading:
         self.end = record
         return True
 
+    def _closed(self, record: dict[str, Any]) -> bool:
+        """The keeper's last word: nothing that the runner sent was lost, and how much was not the runner's."""
+        self.closed = record.get("lost") == 0
+        refused = record.get("refused")
+        self.garbage += refused if isinstance(refused, int) else 0
+        return True
+
     def report(self) -> Report:
         end = self.end or {}
         code = end.get("exit")
@@ -184,7 +194,7 @@ class _Reading:
             cases=tuple(self.cases.values()),
             hits=tuple(self._hit_rows()),
             watched=tuple(self.watched.values()),
-            completed=self.end is not None,
+            completed=self.end is not None and self.closed,
             complaint=_text(end.get("complaint") or ""),
             running=self.running,
             exit_code=code if isinstance(code, int) else None,

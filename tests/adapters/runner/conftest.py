@@ -12,6 +12,7 @@ import pytest
 
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import Report, read_report
+from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.uv.interpreters import find_interpreters
 from tasks.domain.names import RunKey
 
@@ -85,13 +86,14 @@ def run(tmp_path: Path) -> Runs:
         report = tmp_path / "report.jsonl"
         report.unlink(missing_ok=True)
         config = write_job(tmp_path, job, PurePosixPath(report))
+        seal = new_seal(tmp_path)
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
         env |= {"PYTHONPATH": str(libraries)} if libraries else {}
         argv = runner_argv(python, str(INSIDE), str(config))
         done = subprocess.run(
             argv, cwd=checkout, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120
         )
-        return Ran(read_report(report, RunKey("run")), done.stdout.decode("utf-8", "replace"), done.returncode)
+        return Ran(read_report(report, RunKey("run"), seal), done.stdout.decode("utf-8", "replace"), done.returncode)
 
     return start
 

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from tasks.adapters.runner import report as reading
 from tasks.adapters.runner.report import read_report
+from tasks.adapters.runner.seal import sealed
 from tasks.domain.names import RepoPath, RunKey
 
 KEY = RunKey("k")
+SEAL = b"s" * 32
+CLOSED = {"k": "closed", "lost": 0, "refused": 0}
 
 
 def case(name: str, outcome: str = "passed", **extra: Any) -> dict[str, Any]:
@@ -23,12 +26,12 @@ def case(name: str, outcome: str = "passed", **extra: Any) -> dict[str, Any]:
 
 def read(path: Path, *records: dict[str, Any], tail: bytes = b"") -> reading.Report:
     target = path / "report.jsonl"
-    target.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records) + tail)
-    return read_report(target, KEY)
+    target.write_bytes(b"".join(sealed((json.dumps(record).encode() for record in records), SEAL)) + tail)
+    return read_report(target, KEY, SEAL)
 
 
 def test_a_missing_report_is_an_incomplete_run(tmp_path: Path) -> None:
-    report = read_report(tmp_path / "none", KEY)
+    report = read_report(tmp_path / "none", KEY, SEAL)
     assert (report.completed, report.cases, report.running) == (False, (), None)
 
 
@@ -96,8 +99,8 @@ records = st.builds(lambda name, rest: {**rest, "k": name}, names, st.dictionari
 @given(st.lists(records | anything, max_size=12), st.binary(max_size=30))
 def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any], tail: bytes) -> None:
     target = tmp_path / "report.jsonl"
-    target.write_bytes(b"".join(json.dumps(item).encode() + b"\n" for item in content) + tail)
-    report = read_report(target, KEY).with_timeout()
+    target.write_bytes(b"".join(sealed((json.dumps(item).encode() for item in content), SEAL)) + tail)
+    report = read_report(target, KEY, SEAL).with_timeout()
     assert report.running is None
     for row in report.cases:
         (row.case_id + row.label + row.message + row.qualname + row.path).encode("utf-8")
@@ -119,3 +122,42 @@ def test_cases_that_were_reported_speak_for_themselves(tmp_path: Path) -> None:
 def test_cases_keep_the_place_of_their_first_report(tmp_path: Path) -> None:
     report = read(tmp_path, case("a"), case("b"), case("a", "error", phase="teardown"))
     assert [(row.case_id, row.position) for row in report.cases] == [("a", 0), ("b", 1)]
+
+
+END = {"k": "end", "exit": 0, "complaint": ""}
+
+
+def test_a_report_is_complete_when_the_runner_and_its_keeper_say_so(tmp_path: Path) -> None:
+    assert read(tmp_path, case("a"), END, CLOSED).completed
+    assert not read(tmp_path, case("a"), END).completed
+    assert not read(tmp_path, case("a"), CLOSED).completed
+    assert not read(tmp_path, END, {**CLOSED, "lost": 1}).completed
+
+
+def test_what_comes_after_the_end_does_not_count(tmp_path: Path) -> None:
+    report = read(tmp_path, case("a"), END, case("b"), CLOSED)
+    assert [row.case_id for row in report.cases] == ["a"]
+    assert report.garbage == 1
+
+
+def test_lines_without_the_seal_are_passed_over(tmp_path: Path) -> None:
+    read(tmp_path, case("a"), case("b"), END, CLOSED)
+    path = tmp_path / "report.jsonl"
+    first, second, *rest = path.read_bytes().splitlines(keepends=True)
+    plain = json.dumps(case("b", "failed")).encode() + b"\n"
+    forged = next(sealed([json.dumps(case("c")).encode()], b"x" * 32))
+    path.write_bytes(b"".join([first, plain, forged, first, second, *rest]))
+    report = read_report(path, KEY, SEAL)
+    assert [(row.case_id, row.outcome) for row in report.cases] == [("a", "passed"), ("b", "passed")]
+    assert (report.garbage, report.completed) == (3, True)
+
+
+def test_a_line_that_was_changed_or_taken_out_ends_the_report(tmp_path: Path) -> None:
+    read(tmp_path, case("a"), case("b", "failed"), END, CLOSED)
+    path = tmp_path / "report.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines).replace(b"failed", b"passed"))
+    assert [row.case_id for row in read_report(path, KEY, SEAL).cases] == ["a"]
+    path.write_bytes(b"".join(lines[:1] + lines[2:]))
+    report = read_report(path, KEY, SEAL)
+    assert ([row.case_id for row in report.cases], report.completed) == (["a"], False)

@@ -1,4 +1,4 @@
-"""The report file: one JSON object a line, flushed line by line, written by one process only.
+"""Records on their way to the keeper: one JSON object a line, sent line by line, by one process only.
 
 Records, told apart by `k`:
 
@@ -17,11 +17,13 @@ import os
 import stat
 import threading
 
+from swt_keeper import signature
+
 MESSAGE_CHARS = 4000
 _FD_FLOOR = 400
 
 _open, _close, _write, _fstat, _getpid = os.open, os.close, os.write, os.fstat, os.getpid
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+_FLAGS = os.O_WRONLY | getattr(os, "O_CLOEXEC", 0)
 
 
 def clip(text, limit=MESSAGE_CHARS):
@@ -48,15 +50,17 @@ def _high_descriptor(fd):
 class Report(object):
     """Appends records; silent in any process but the one that made it."""
 
-    def __init__(self, path):
-        self._path = os.path.abspath(path)
+    def __init__(self, pipe, key):
+        self._path = os.path.abspath(pipe)
+        self._key = key
+        self._sent = 0
         self._pid = _getpid()
         self._lock = threading.Lock()
         self._encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
         self._reopen()
 
     def _reopen(self):
-        self._fd = _high_descriptor(_open(self._path, _FLAGS, 0o644))
+        self._fd = _high_descriptor(_open(self._path, _FLAGS))
         self._file = self._identity()
 
     def _identity(self):
@@ -78,8 +82,10 @@ class Report(object):
         if not self.ours:
             return
         fields["k"] = kind
-        data = (self._encode(fields) + "\n").encode("ascii")
+        record = self._encode(fields).encode("ascii")
         with self._lock:
+            data = b"%d %s %s\n" % (self._sent, signature(self._key, self._sent, record), record)
+            self._sent += 1
             if not self._still_ours():
                 self._reopen()
             while data:

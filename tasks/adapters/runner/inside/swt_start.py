@@ -10,6 +10,7 @@ import types
 
 import swt_coverage
 import swt_django
+import swt_keeper
 import swt_probes
 import swt_pytest
 import swt_sympy
@@ -30,7 +31,8 @@ def start(config_path):
     """Run what the file says; ends the process with the exit code of the repository's own runner."""
     with open(config_path, encoding="utf-8") as source:
         config = json.load(source)
-    report = Report(config["report"])
+    os.unlink(config_path)
+    report = Report(*swt_keeper.part(config["report"]))
     root = os.getcwd()
     _stand_aside()
     _source_roots(config, root)
