@@ -14,6 +14,7 @@ class Places:
     ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
     ├── environments/<env_id>/          built environments
     ├── locks/                          resolved requirements
+    ├── retrieval/                      term counts of files
     └── trees/                          packed trees of commits
     """
 
@@ -33,3 +34,7 @@ class Places:
     @property
     def trees(self) -> Path:
         return self.cache / "trees"
+
+    @property
+    def retrieval(self) -> Path:
+        return self.cache / "retrieval"

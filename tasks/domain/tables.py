@@ -11,7 +11,8 @@ from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
-from tasks.domain.llm import LlmCall
+from tasks.domain.llm import AgentRun, LlmCall
+from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 
@@ -36,6 +37,7 @@ TABLES: tuple[type[Any], ...] = (
     LintFinding,
     TrajectoryAudit,
     LlmCall,
+    AgentRun,
     RawPage,
     SyncState,
     ScrapeFailure,
@@ -44,6 +46,9 @@ TABLES: tuple[type[Any], ...] = (
     IssueLink,
     PullBase,
     Rejection,
+    LocalizationRun,
+    Localization,
+    LocalizationStep,
 )
 
 

@@ -24,7 +24,8 @@ from tasks.domain.errors import StoreError
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
-from tasks.domain.llm import LlmCall
+from tasks.domain.llm import AgentRun, LlmCall
+from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import content_key
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
@@ -37,7 +38,7 @@ one that counts). For other tables: when the row was written, so that the latest
 FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 
-FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), RawPage: ("page",)}
+FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), AgentRun: ("trajectory",), RawPage: ("page",)}
 """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
 
 SCHEMA_FOLDER = "schema=current"
@@ -78,11 +79,15 @@ LAYOUTS: dict[type[Any], Layout] = {
     LintFinding: Layout(("suite_id",)),
     TrajectoryAudit: Layout(("candidate_id",)),
     LlmCall: Layout(("call_id",), "model"),
+    AgentRun: Layout(("run_token",), "method"),
     PullRequest: Layout(("repo", "number"), "repo"),
     Issue: Layout(("repo", "number"), "repo"),
     IssueLink: Layout(("repo",), "repo"),
     PullBase: Layout(("repo",), "repo"),
     Rejection: Layout(("repo",), "repo"),
+    LocalizationRun: Layout(("localization_id",), "method"),
+    Localization: Layout(("localization_id",), "method"),
+    LocalizationStep: Layout(("localization_id",), "method"),
 }
 
 

@@ -1,0 +1,173 @@
+"""Localization: which files an issue is about, as rankings, and the way to each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tasks.domain.instance import TaskInstance
+from tasks.domain.method_task import MethodTask
+from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
+
+
+class LocalizationStatus(StrEnum):
+    """How a localization ended.
+
+    `ranked`   there is a ranking; it may be empty where no file shares a word with the issue
+    `aborted`  the model gave nothing usable within the limits: a ranking of nothing, which counts as a miss
+    `timeout`  the model did not answer in time: counted apart, and tried again by the next request
+    """
+
+    RANKED = "ranked"
+    ABORTED = "aborted"
+    TIMEOUT = "timeout"
+
+
+class Turn(StrEnum):
+    """Where in the conversation a step belongs. BM25 by itself has only `retrieve`."""
+
+    EXTRACT = "extract"
+    RETRIEVE = "retrieve"
+    VIEW = "view"
+    REVIEW = "review"
+
+
+class StepKind(StrEnum):
+    """What a step is.
+
+    `tool`        a tool was called and answered
+    `answer`      a ranked list was taken
+    `reprompt`    a reply could not be used, and the model was told why
+    `abort-view`  a call of a viewing tool that showed nothing
+    `abort`       a turn was given up
+    `timeout`     the model, or the whole localization, took too long
+    `trimmed`     something did not fit into the prompt and was left out of it
+    """
+
+    TOOL = "tool"
+    ANSWER = "answer"
+    REPROMPT = "reprompt"
+    ABORT_VIEW = "abort-view"
+    ABORT = "abort"
+    TIMEOUT = "timeout"
+    TRIMMED = "trimmed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a localization may see: an issue, and the commit that it was reported against."""
+
+    instance_key: InstanceKey
+    repo: RepoName
+    base_commit: Sha
+    statement: str
+
+    @staticmethod
+    def of_task(task: MethodTask) -> Report:
+        """With the pointers to the fix redacted, as methods see it."""
+        return Report(
+            instance_key=task.instance_key,
+            repo=task.repo,
+            base_commit=task.base_commit,
+            statement=task.problem_statement,
+        )
+
+    @staticmethod
+    def of_instance(instance: TaskInstance) -> Report:
+        """With the issue as it was written: for BM25, which can follow no pointer."""
+        return Report(
+            instance_key=instance.instance_key,
+            repo=instance.repo,
+            base_commit=instance.base_commit,
+            statement=instance.problem_statement,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationRun:
+    """One finished localization. Written after its other rows, so this row means that they are all there."""
+
+    localization_id: str
+    """Content key of the commit, the statement, the method, its settings, the model and the sample."""
+    instance_key: InstanceKey
+    repo: RepoName
+    method: str
+    """`bm25` or `agent`."""
+    variant: str
+    """Retriever behind it, `lucene` or `code`: never mixed in one table."""
+    with_tests: bool
+    """Whether test files can be ranked."""
+    model: str
+    """Empty for a method without one."""
+    sample: int
+    top_n: int
+    """How many files were asked for; the depth of the ranking for BM25."""
+    settings: str
+    """Content key of all settings."""
+    status: LocalizationStatus
+    reason: str
+    """Slug of why it is not `ranked`; empty otherwise."""
+    files: int
+    """Number of its `localization` rows."""
+    candidates: int
+    """Files of the commit that could have been ranked."""
+    reviewed: bool
+    """Whether the confidence review was passed."""
+    calls: int
+    """Model calls that were answered."""
+    views: int
+    """Calls of viewing tools, those that showed nothing included."""
+    wall_s: float
+    project_commit: str
+    project_dirty: bool
+    project_version: str
+    config_hash: str
+    started_at: datetime
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Localization:
+    """One file of a ranking."""
+
+    localization_id: str
+    instance_key: InstanceKey
+    method: str
+    variant: str
+    with_tests: bool
+    model: str
+    sample: int
+    top_n: int
+    rank: int
+    """1 for the file most likely to hold the bug."""
+    path: RepoPath
+    score: float | None
+    """BM25's score; null where the file was not among its results."""
+    confidence: int | None
+    """1 to 10 by the review's rubric; null without a review."""
+    tokens: int
+    """About what path and contents cost in a prompt: what a context of so many tokens is filled by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizationStep:
+    """One step of a localization agent: a tool, a re-prompt, an answer, or what went wrong."""
+
+    localization_id: str
+    instance_key: InstanceKey
+    method: str
+    position: int
+    """0-based."""
+    turn: Turn
+    kind: StepKind
+    tool: str
+    """`extract_relevant`, `bm25`, `view_file`, `view_readme`; empty for a step without one."""
+    k: int | None
+    """How many results were asked of BM25."""
+    path: str
+    """What was asked to be viewed, as the model wrote it."""
+    reason: str
+    """Slug: why there was a re-prompt, an abort, a timeout, something trimmed; empty otherwise."""
+    detail: str
+    """In words, at most 300 characters."""
