@@ -106,3 +106,68 @@ class LlmCall:
     config_hash: str
     started_at: datetime
     finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRun:
+    """One run of an agent behind the gateway: what its run token was used for."""
+
+    run_token: str
+    """Public id of the token, as in `llm_call`."""
+    work_id: str
+    method: str
+    model: str
+    snapshot: str
+    instance_id: InstanceId
+    instance_key: InstanceKey
+    work_sample: int
+    sweep: str
+    calls: int
+    """Replies that it got, replayed ones included."""
+    replayed: int
+    tokens_in: int
+    """Sum of what the provider told; a reply without token counts adds nothing."""
+    tokens_out: int
+    cost_usd: float | None
+    """Of all its replies, replayed or not; null where that of any is unknown."""
+    stopped: str
+    """`budget: calls` (or `usd`, `tokens`, `seconds`) or `expired` where a ceiling ended it; empty otherwise."""
+    trouble: str
+    """What of ours or the provider's went wrong at the end: such a run has no candidate, and is done again. Empty
+    where nothing did, or where a later call of the agent went well."""
+    steps: int
+    threads: int
+    """Conversations that it had."""
+    trajectory: str
+    """SHA-256 of the JSON lines of `RecordedStep` under `files/` of the store; empty where it asked nothing."""
+    project_commit: str
+    project_dirty: bool
+    project_version: str
+    config_hash: str
+    started_at: datetime
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedStep:
+    """One line of a trajectory file: one message of one conversation, in the order in which they were seen.
+
+    A conversation that an agent rewrites (it summarised, or began another) is a new `thread`; a message that was there
+    before is not repeated within a thread. The guards read these as `TrajectoryStep`s.
+    """
+
+    position: int
+    """0-based line of the file."""
+    thread: int
+    """0-based number of the conversation: agents with helpers of their own have several."""
+    role: str
+    """`system`, `user`, `assistant`, `tool`; or `error` for an answer that was none: a budget, the provider."""
+    text: str
+    tool: str
+    """Name of the tool that an `assistant` calls or a `tool` message answers; empty for plain text."""
+    arguments: str
+    """What the tool is called with, as the model wrote it."""
+    tool_call_id: str
+    call_key: str
+    """Content key of the model call that the step went out with or came back from."""
+    at: datetime

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import socketserver
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,9 +76,18 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
-class TcpServer(ThreadingHTTPServer):
+class _Quiet(socketserver.BaseServer):
+    """A caller that goes away is no error."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
+class TcpServer(_Quiet, ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
+    request_queue_size = 64
 
     def server_bind(self) -> None:
         """Without the base class's look-up of the host's name, which can take seconds."""
@@ -85,7 +95,7 @@ class TcpServer(ThreadingHTTPServer):
         self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
 
 
-class UnixServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+class UnixServer(_Quiet, socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 64

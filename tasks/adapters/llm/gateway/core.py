@@ -1,0 +1,188 @@
+"""The gateway without HTTP: tokens, names of models, and the way of one call."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from secrets import token_hex
+from threading import Lock
+from types import ModuleType
+
+from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.dialects.spoken import Answer, Spoken
+from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
+from tasks.adapters.llm.gateway.grant import Grant, Run, new_token, token_hash
+from tasks.adapters.llm.gateway.recorder import Recorder
+from tasks.adapters.llm.models import ModelCard
+from tasks.adapters.llm.request import Request, options_json
+from tasks.adapters.llm.switchboard import Caller, Switchboard
+from tasks.domain.errors import SwtError
+from tasks.domain.llm import AgentRun
+from tasks.domain.names import InstanceId, InstanceKey
+
+OWN_FAULT = (BudgetExhausted, ContextTooLong, ContentFiltered)
+"""What ends a call because of what the agent did: no trouble of ours."""
+
+SAMPLES_APART = 1000
+"""Repeated questions within one candidate get samples of their own, apart from the next candidate's."""
+
+
+class TokenRefused(ModelError):
+    """No token, an unknown one, or one that is over."""
+
+    slug = "run-token"
+
+
+class ModelRefused(ModelError):
+    """The token does not allow this model."""
+
+    slug = "run-model"
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A run token, shown once."""
+
+    token: str = field(repr=False)
+    run_id: str
+
+
+@dataclass(slots=True)
+class Gateway:
+    """One per process. Holds no key: the switchboard's wires do. Thread-safe."""
+
+    board: Switchboard
+    folder: Path
+    """Where trajectories of runs under way are written."""
+    _runs: dict[str, Run] = field(default_factory=dict, init=False, repr=False)
+    """Hash of the token → run."""
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+
+    def issue(self, grant: Grant) -> Issued:
+        """A token for one run. `NotFound` where a model of the grant is not in data/models.toml."""
+        for name in (grant.model, *grant.aliases.values()):
+            self.board.models.card(name)
+        token, run_id, now = new_token(), token_hex(8), self.board.clock.now()
+        run = Run(
+            grant=grant,
+            run_id=run_id,
+            started_at=now,
+            expires_at=now + timedelta(seconds=grant.valid_s),
+            meter=Meter(f"run {run_id}", grant.budget, replays=True, clock=self.board.clock),
+            recorder=Recorder(self.folder / f"{run_id}.jsonl"),
+        )
+        with self._lock:
+            self._runs[token_hash(token)] = run
+        return Issued(token, run_id)
+
+    def finish(self, issued: Issued) -> AgentRun:
+        """End a token; the account of its run, which is also written as a row, with its trajectory."""
+        with self._lock:
+            run = self._runs.pop(token_hash(issued.token))
+        store, trajectory = self.board.archive.store, run.recorder.content()
+        row = self._account(run, store.put_file(trajectory) if trajectory else "")
+        store.write([row], key=run.run_id)
+        run.recorder.path.unlink(missing_ok=True)
+        return row
+
+    def run_of(self, token: str) -> Run:
+        """The run that a token opens; `TokenRefused`."""
+        with self._lock:
+            run = self._runs.get(token_hash(token))
+        if run is None:
+            raise TokenRefused("this is not the token of a run that is under way")
+        if self.board.clock.now() >= run.expires_at:
+            run.stopped = run.stopped or "expired"
+            raise TokenRefused("the token of this run has expired")
+        return run
+
+    def call(self, run: Run, dialect: ModuleType, spoken: Spoken) -> Answer:
+        """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
+        request = self._request(run, spoken)
+        thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
+        dialect_name = dialect.__name__.rpartition(".")[2]
+        caller = Caller(
+            work=run.grant.work, meters=(run.meter, *run.grant.meters), dialect=dialect_name, run_token=run.run_id
+        )
+        try:
+            reply = self.board.call(request, caller)
+        except SwtError as error:
+            self._note_error(run, error)
+            run.recorder.failed(thread, f"{error.slug}: {error}", request.call_key, self.board.clock.now())
+            raise
+        self._note_reply(run, reply)
+        run.recorder.answered(thread, reply, request.call_key, self.board.clock.now())
+        return Answer(reply, spoken, token_hex(12), int(time.time()))
+
+    def _request(self, run: Run, spoken: Spoken) -> Request:
+        name = run.model_for(spoken.model)
+        if name is None:
+            hint = f"ask for {run.grant.model}"
+            raise ModelRefused(f"this run may not use the model {spoken.model}; {hint}", hint=hint)
+        card = self.board.models.card(name)
+        sample = run.grant.work.sample * SAMPLES_APART
+        first = _request_of(spoken, card, sample)
+        nth = run.nth(first.call_key)
+        return first if nth == 0 else _request_of(spoken, card, sample + nth)
+
+    def _note_error(self, run: Run, error: SwtError) -> None:
+        with run.lock:
+            if isinstance(error, BudgetExhausted):
+                run.stopped = f"budget: {error.what}"
+            elif not isinstance(error, OWN_FAULT):
+                run.trouble = f"{error.slug}: {error}"
+
+    def _note_reply(self, run: Run, reply: Reply) -> None:
+        with run.lock:
+            run.trouble = ""
+            run.calls += 1
+            run.replayed += reply.cached
+            run.tokens_in += reply.usage.prompt or 0
+            run.tokens_out += reply.usage.completion or 0
+
+    def _account(self, run: Run, trajectory: str) -> AgentRun:
+        work, spent = run.grant.work, run.spent
+        return AgentRun(
+            run_token=run.run_id,
+            work_id=work.work_id(run.grant.model),
+            method=work.method,
+            model=run.grant.model,
+            snapshot=work.snapshot,
+            instance_id=InstanceId(work.instance_id),
+            instance_key=InstanceKey(work.instance_key),
+            work_sample=work.sample,
+            sweep=work.sweep,
+            calls=run.calls,
+            replayed=run.replayed,
+            tokens_in=run.tokens_in,
+            tokens_out=run.tokens_out,
+            cost_usd=None if spent.unpriced else spent.usd,
+            stopped=run.stopped,
+            trouble=run.trouble,
+            steps=run.recorder.steps,
+            threads=run.recorder.threads,
+            trajectory=trajectory,
+            project_commit=self.board.stamp.project_commit,
+            project_dirty=self.board.stamp.project_dirty,
+            project_version=self.board.stamp.project_version,
+            config_hash=self.board.stamp.config_hash,
+            started_at=run.started_at,
+            finished_at=self.board.clock.now(),
+        )
+
+
+def _request_of(spoken: Spoken, card: ModelCard, sample: int) -> Request:
+    return Request(
+        model=card.name,
+        model_id=card.model_id,
+        messages=spoken.messages,
+        tools=spoken.tools,
+        temperature=None if card.fixed_temperature else spoken.temperature,
+        seed=spoken.seed,
+        sample=sample,
+        max_tokens=spoken.max_tokens,
+        options=options_json(spoken.options),
+    )

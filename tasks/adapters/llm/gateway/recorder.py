@@ -1,0 +1,179 @@
+"""Writes down what an agent does, as lines of `RecordedStep`, while it does it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+
+from tasks.adapters.llm.base import Message, Reply, Role, ToolCall
+from tasks.domain.llm import RecordedStep
+from tasks.domain.names import content_key
+from tasks.domain.trajectory import TrajectoryStep
+
+SHORT = 2
+"""A conversation that shares no more than this with an earlier one (its system prompt, say) is another."""
+
+
+@dataclass(slots=True)
+class Thread:
+    """One conversation so far."""
+
+    number: int
+    seen: list[str]
+    """Keys of its messages."""
+    names: dict[str, str] = field(default_factory=dict)
+    """Tool call → name of the tool."""
+
+
+@dataclass(slots=True)
+class Recorder:
+    """One file. Thread-safe. Each line is written out at once, so a killed run keeps what it did."""
+
+    path: Path
+    steps: int = 0
+    _threads: list[Thread] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    @property
+    def threads(self) -> int:
+        return len(self._threads)
+
+    def asked(self, messages: Sequence[Message], call_key: str, at: datetime) -> int:
+        """Record what is new in a call; the number of its thread, for `answered`."""
+        keys = [_key(message) for message in messages]
+        with self._lock:
+            thread, known = self._thread(keys)
+            for message in messages[known:]:
+                self._message(thread, message, call_key, at)
+            thread.seen = keys
+            return thread.number
+
+    def answered(self, number: int, reply: Reply, call_key: str, at: datetime) -> None:
+        with self._lock:
+            thread = self._threads[number]
+            self._message(thread, reply.message, call_key, at)
+            thread.seen.append(_key(reply.message))
+
+    def failed(self, number: int, text: str, call_key: str, at: datetime) -> None:
+        with self._lock:
+            self._write(number, "error", text, call_key, at)
+
+    def content(self) -> bytes:
+        """The whole file; empty where nothing was recorded."""
+        with self._lock:
+            return self.path.read_bytes() if self.path.exists() else b""
+
+    def _thread(self, keys: Sequence[str]) -> tuple[Thread, int]:
+        """The conversation that a call goes on with, and how many of its messages are known; else a new one."""
+        best, shared = None, SHORT
+        for thread in self._threads:
+            common = _common(thread.seen, keys)
+            if common == len(thread.seen) or common > shared:
+                best, shared = thread, common
+        if best is None:
+            best, shared = Thread(len(self._threads), []), 0
+            self._threads.append(best)
+        return best, shared
+
+    def _message(self, thread: Thread, message: Message, call_key: str, at: datetime) -> None:
+        thread.names |= {call.call_id: call.name for call in message.tool_calls}
+        if message.text or not message.tool_calls:
+            name = thread.names.get(message.tool_call_id, "") if message.role is Role.TOOL else ""
+            self._write(
+                thread.number, message.role, message.text, call_key, at, tool=name, tool_id=message.tool_call_id
+            )
+        for call in message.tool_calls:
+            self._write(
+                thread.number,
+                message.role,
+                "",
+                call_key,
+                at,
+                tool=call.name,
+                tool_id=call.call_id,
+                given=call.arguments,
+            )
+
+    def _write(
+        self,
+        thread: int,
+        role: str,
+        text: str,
+        call_key: str,
+        at: datetime,
+        *,
+        tool: str = "",
+        tool_id: str = "",
+        given: str = "",
+    ) -> None:
+        step = RecordedStep(
+            position=self.steps,
+            thread=thread,
+            role=str(role),
+            text=text,
+            tool=tool,
+            arguments=given,
+            tool_call_id=tool_id,
+            call_key=call_key,
+            at=at,
+        )
+        line = json.dumps(asdict(step) | {"at": at.isoformat()}, ensure_ascii=False)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(line + "\n")
+        self.steps += 1
+
+
+def steps_in(data: bytes) -> tuple[RecordedStep, ...]:
+    """The steps of a file; a last line that was never finished is left out."""
+    steps = []
+    for line in data.decode("utf-8", "surrogatepass").split("\n")[:-1]:
+        row = json.loads(line)
+        steps.append(RecordedStep(**row | {"at": datetime.fromisoformat(row["at"])}))
+    return tuple(steps)
+
+
+def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
+    """The same for the audit: prompts, thoughts, commands and outputs."""
+    return tuple(TrajectoryStep(role=_audit_role(step), text=_audit_text(step)) for step in steps)
+
+
+def _audit_role(step: RecordedStep) -> str:
+    if step.role == Role.ASSISTANT:
+        return "command" if step.tool else "thought"
+    return "prompt" if step.role in (Role.SYSTEM, Role.USER) else "output"
+
+
+def _audit_text(step: RecordedStep) -> str:
+    """A command is the tool's name and its arguments, unpacked from their JSON, a line each."""
+    if not (step.role == Role.ASSISTANT and step.tool):
+        return step.text
+    given = ToolCall(call_id="", name=step.tool, arguments=step.arguments).parsed()
+    values = [step.arguments] if given is None else [str(value) for value in given.values()]
+    return "\n".join([step.tool, *values])
+
+
+def _common(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many messages two conversations begin with together."""
+    count = 0
+    for left, right in zip(one, other, strict=False):
+        if left != right:
+            break
+        count += 1
+    return count
+
+
+def _key(message: Message) -> str:
+    """Equal for a reply as it was given and as the agent sends it back: spaces and JSON's spelling do not count."""
+    calls = [_spelt(call) for call in message.tool_calls]
+    return content_key(str(message.role), message.text.strip(), calls, message.tool_call_id)
+
+
+def _spelt(call: ToolCall) -> list[str]:
+    given = call.parsed()
+    text = call.arguments if given is None else json.dumps(dict(given), sort_keys=True)
+    return [call.call_id, call.name, text]
