@@ -75,9 +75,9 @@ class Shelf:
         """All that the pages of one repository come to, without asking GitHub."""
         return rows_of(Page(kept.row.repo, kept.row.kind, kept.data) for kept in self.pages(repo, names()))
 
-    def state(self, repo: RepoName, kind: str) -> SyncState | None:
-        """How far the sync is; null before the first one."""
-        return next(iter(self.store.read(SyncState, repo=repo, kind=kind)), None)
+    def states(self, repo: RepoName) -> dict[str, SyncState]:
+        """How far the sync of each kind is, by kind; empty before the first one."""
+        return {state.kind: state for state in self.store.read(SyncState, repo=repo)}
 
     def save(self, state: SyncState) -> None:
         self.store.write([state], key=f"state-{state.kind}")

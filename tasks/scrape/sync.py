@@ -45,8 +45,9 @@ def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None
     failures: list[ScrapeFailure] = []
     totals: dict[str, int] = {}
     _guarded(desk, repo, "repository", lambda: totals.update(_describe(desk, repo)), failures)
+    held = desk.shelf.states(repo) if totals else {}
     for kind in KINDS if totals else ():
-        work = _work(desk, repo, kind, since, totals[kind.name], failures)
+        work = _work(desk, repo, kind, held.get(kind.name), since, totals[kind.name], failures)
         _guarded(desk, repo, kind.name, lambda work=work: states.append(work()), failures)  # type: ignore[misc]
     return SyncReport(repo=repo, states=tuple(states), failures=tuple(failures))
 
@@ -96,12 +97,19 @@ def _one(desk: Desk, repo: RepoName, number: int) -> RawPage:
 
 
 def _work(
-    desk: Desk, repo: RepoName, kind: Kind, since: datetime | None, total: int, failures: list[ScrapeFailure]
+    desk: Desk,
+    repo: RepoName,
+    kind: Kind,
+    held: SyncState | None,
+    since: datetime | None,
+    total: int,
+    failures: list[ScrapeFailure],
 ) -> Callable[[], SyncState]:
     """Everything for one kind, as something to be guarded."""
 
     def work() -> SyncState:
-        state = _widened(_begun(desk, repo, kind, since), since)
+        begun = held if held and held.watermark else _begun(desk, repo, kind, since)
+        state = _widened(begun, since)
         state = _refreshed(desk, kind, _backfilled(desk, kind, state))
         if not _count_is_due(state, desk.now()):
             return state
@@ -115,10 +123,7 @@ def _work(
 
 
 def _begun(desk: Desk, repo: RepoName, kind: Kind, since: datetime | None) -> SyncState:
-    """The state so far; for a new repository, one with the watermark from before the backfill."""
-    state = desk.shelf.state(repo, kind.name)
-    if state is not None and state.watermark is not None:
-        return state
+    """The state of a new repository, with the watermark from before the backfill."""
     newest = keep_page(desk, repo, kind, _NEWEST_FIRST, None).row.newest
     state = SyncState(
         repo=repo,

@@ -11,10 +11,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from graphql import GraphQLError, GraphQLSyntaxError
+from graphql import GraphQLSyntaxError
 
 from tasks.adapters.github.clock import Clock, SystemClock
-from tasks.adapters.github.faithful.answering import Question, answer, iso, question
+from tasks.adapters.github.faithful.answering import Question, answer, iso, question, told
 from tasks.adapters.github.faithful.cost import points
 from tasks.adapters.github.faithful.faults import Dice, Fault
 from tasks.adapters.github.faithful.world import World
@@ -93,7 +93,7 @@ class Hub:
         if refused := self._refused(account, fault):
             return refused
         if asked.errors:
-            return self._json(account, {"errors": [_error(error) for error in asked.errors]})
+            return self._json(account, {"errors": [told(error) for error in asked.errors]})
         cost = points(asked.document, variables)
         if cost > account.remaining:
             return self._used_up(account)
@@ -104,11 +104,9 @@ class Hub:
         self, asked: Question, variables: Mapping[str, Any], account: _Account, cost: int, fault: Fault | None
     ) -> Answer:
         """The true answer, or what the network or an overloaded server makes of it."""
-        limit = {"cost": cost, "limit": self.budget, "remaining": account.remaining, "resetAt": iso(account.resets)}
-        result = answer(self.world, asked, variables, limit | {"used": self.budget - account.remaining})
-        payload: dict[str, Any] = {"data": result.data}
-        if result.errors:
-            payload["errors"] = [_error(error) for error in result.errors]
+        payload = dict(answer(self.world, asked, variables))
+        if payload["data"]:
+            payload["data"] = {**payload["data"], "rateLimit": self._limit(account, cost)}
         if fault is Fault.PARTIAL:
             payload = _with_a_hole(payload)
         whole = self._json(account, payload)
@@ -145,6 +143,11 @@ class Hub:
         if fault is Fault.SECONDARY_429:
             return _said(429, _TOO_FAST, {"retry-after": "30"})
         return None
+
+    def _limit(self, account: _Account, cost: int) -> dict[str, Any]:
+        used = self.budget - account.remaining
+        facts = {"cost": cost, "limit": self.budget, "remaining": account.remaining, "used": used}
+        return {**facts, "resetAt": iso(account.resets)}
 
     def _used_up(self, account: _Account) -> Answer:
         error = {"type": "RATE_LIMITED", "message": "API rate limit exceeded for this user."}
@@ -183,14 +186,6 @@ def _operation(asked: Question) -> str:
     """The name that the query gives itself."""
     names = (getattr(getattr(node, "name", None), "value", "") for node in asked.document.definitions)
     return next(iter(names), "") or "anonymous"
-
-
-def _error(error: GraphQLError) -> dict[str, Any]:
-    """GitHub's form: the type beside the message."""
-    made: dict[str, Any] = {"message": error.message}
-    if error.path:
-        made["path"] = error.path
-    return made | ({"type": error.extensions["type"]} if error.extensions and "type" in error.extensions else {})
 
 
 def _with_a_hole(payload: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.github.faithful.history import History, read_history
@@ -56,6 +57,14 @@ class World:
     vanished: dict[str, int] = field(default_factory=dict)
     """Repository → 404 or 451."""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    answers: dict[tuple[object, ...], Mapping[str, Any]] = field(default_factory=dict)
+    """What was answered before, by question and `state`."""
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Equal while every question has the same answer."""
+        touches = sum(len(times) for held in self.repositories.values() for times in held.touched.values())
+        return (self.until, touches, tuple(sorted(self.vanished.items())))
 
     def has_happened(self, moment: datetime) -> bool:
         return self.until is None or moment <= self.until

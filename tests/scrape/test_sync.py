@@ -1,0 +1,340 @@
+"""Syncs against the local GitHub: complete, incremental, and equal to a clean one whatever goes wrong."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from small_github import MANY_COMMITS, MANY_FILES, REPO, SECRETS, QuickClock, desk_of, hub_of, week, world_of
+
+from tasks.adapters.github.client import Patience
+from tasks.adapters.github.faithful.faults import Dice, Fault
+from tasks.adapters.github.faithful.world import Repository, World
+from tasks.adapters.github.tokens import Token
+from tasks.domain.names import RepoName
+from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
+from tasks.scrape.fetching import Desk
+from tasks.scrape.kinds import ISSUES, PULL_REQUESTS
+from tasks.scrape.pages import Collected
+from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
+
+ALL_FAULTS = tuple(Fault)
+STILL = tuple(fault for fault in Fault if fault is not Fault.MOVING)
+"""Faults that change nothing in the repository."""
+
+
+def synced(desk: Desk, *, tries: int = 20) -> Collected:
+    """Syncs until nothing fails, as a schedule would; the rows."""
+    for _ in range(tries):
+        if not sync_repository(desk, REPO).failures:
+            return desk.shelf.rows(REPO)
+    raise AssertionError(f"not one of {tries} syncs came through")
+
+
+def clean(world: World, root: Path) -> Collected:
+    return synced(desk_of(hub_of(world, QuickClock()), root), tries=1)
+
+
+@pytest.fixture
+def desk(small_repository: Repository, tmp_path: Path) -> Desk:
+    return desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+
+
+def test_a_sync_brings_everything(desk: Desk, small_repository: Repository) -> None:
+    rows = synced(desk, tries=1)
+    assert [pull.number for pull in rows.pulls] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
+    assert [issue.number for issue in rows.issues] == [5, 10, 15]
+    assert all(row.complete for row in (*rows.pulls, *rows.issues))
+
+
+def test_lists_longer_than_a_page_are_whole_and_in_order(desk: Desk, small_repository: Repository) -> None:
+    rows = synced(desk, tries=1)
+    pulls = {pull.number: pull for pull in rows.pulls}
+    expected = tuple(commit.oid for commit in small_repository.pulls[11].commits)
+    assert pulls[11].commit_ids == expected
+    assert len(expected) == MANY_COMMITS
+    assert len(pulls[13].paths) == MANY_FILES
+    assert rows.issues[0].comment_texts == tuple(f"Comment {place}" for place in range(55))
+    assert rows.issues[0].edit_texts == tuple(f"Version {place}" for place in range(24))
+    assert rows.issues[0].rename_titles == tuple(f"Name {place}" for place in range(22))
+
+
+def test_what_closed_an_issue_is_a_pull_request_or_a_commit(desk: Desk) -> None:
+    closers = synced(desk, tries=1).issues[1].closers
+    assert f"{REPO}#7" in closers
+    assert any(closer.startswith(f"{REPO}@") for closer in closers)
+
+
+def test_a_second_sync_reads_the_first_pages_only(desk: Desk) -> None:
+    synced(desk, tries=1)
+    pages = len(desk.shelf.store.read(RawPage, repo=REPO))
+    desk.github.sent.clear()
+    synced(desk, tries=1)
+    sent = {kind: desk.github.sent[kind] for kind in ("repository", "pull_requests", "issues")}
+    assert sent == {"repository": 1, "pull_requests": 1, "issues": 1}
+    assert len(desk.shelf.store.read(RawPage, repo=REPO)) <= pages + 1, "one page more: issues since the watermark"
+
+
+def test_a_month_later_only_new_pages_are_asked_for(small_repository: Repository, tmp_path: Path) -> None:
+    world = world_of(small_repository, until=week(8))
+    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
+    assert max(pull.number for pull in synced(desk, tries=1).pulls) == 7
+    desk.github.sent.clear()
+    world.until = week(10)
+    rows = synced(desk, tries=1)
+    assert max(pull.number for pull in rows.pulls) == 9
+    assert desk.github.sent["pull_requests"] == 2, "two new ones, and the page that reaches the watermark"
+    assert rows == clean(world, tmp_path / "clean")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
+    small_repository: Repository, tmp_path: Path, caplog: pytest.LogCaptureFixture, seed: int
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        check_faulted(small_repository, tmp_path, seed, STILL)
+        check_faulted(small_repository, tmp_path, seed + 1000, ALL_FAULTS)
+    assert not leaked(caplog.text)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_hundreds_of_faulted_syncs(
+    small_repository: Repository, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        faults = sum(
+            check_faulted(small_repository, tmp_path / str(seed), seed, ALL_FAULTS) for seed in range(2000, 2300)
+        )
+    assert faults > 3000
+    assert not leaked(caplog.text)
+
+
+def check_faulted(repository: Repository, root: Path, seed: int, faults: tuple[Fault, ...]) -> int:
+    """One sync with random faults at random rates, then quiet; how many faults there were."""
+    random = Random(seed)
+    weights = [random.random() for _ in faults]
+    share = random.uniform(0.1, 0.6) / sum(weights)
+    dice = Dice({fault: weight * share for fault, weight in zip(faults, weights, strict=True)}, seed)
+    world = world_of(repository)
+    hub = hub_of(world, QuickClock(), dice)
+    desk = desk_of(hub, root / f"store-{seed}", size=random.randint(2, 8))
+    synced(desk)
+    given = hub.faults.total()
+    hub.dice = Dice()
+    rows = synced(desk, tries=1)
+    assert rows == clean(world, root / f"clean-{seed}")
+    assert not leaked("".join(map(repr, desk.shelf.store.read(ScrapeFailure))))
+    return given
+
+
+def leaked(text: str) -> list[str]:
+    return [secret for secret in SECRETS if secret in text]
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class DyingDisk:
+    """A disk that works until its n-th write, and then takes the process with it."""
+
+    inner: Any
+    alive: Callable[[], bool]
+
+    def write(self, path: str, data: bytes) -> None:
+        if not self.alive():
+            raise Killed
+        self.inner.write(path, data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, name)
+
+
+def dying(desk: Desk, writes: int) -> Desk:
+    left = iter(range(writes))
+    desk.shelf.store.disk = DyingDisk(desk.shelf.store.disk, lambda: next(left, None) is not None)
+    return desk
+
+
+@pytest.mark.parametrize("writes", range(0, 60, 3))
+def test_a_kill_at_any_write_loses_nothing(small_repository: Repository, tmp_path: Path, writes: int) -> None:
+    world = world_of(small_repository)
+    hub = hub_of(world, QuickClock())
+    with suppress(Killed):
+        sync_repository(dying(desk_of(hub, tmp_path / "store"), writes), REPO)
+    hub.world.touch(hub.world.repositories[REPO], 1, hub.clock.now())
+    assert synced(desk_of(hub, tmp_path / "store"), tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_a_backfill_goes_on_where_it_was_killed(small_repository: Repository, tmp_path: Path) -> None:
+    hub = hub_of(world_of(small_repository), QuickClock())
+    with suppress(Killed):
+        sync_repository(dying(desk_of(hub, tmp_path / "store", size=2), 16), REPO)
+    before = hub.asked["PullRequests"]
+    assert before > 3
+    synced(desk_of(hub, tmp_path / "store", size=2), tries=1)
+    other = hub_of(world_of(small_repository), QuickClock())
+    synced(desk_of(other, tmp_path / "other", size=2), tries=1)
+    assert hub.asked["PullRequests"] - before < other.asked["PullRequests"], "the second part is less than the whole"
+
+
+def test_the_watermark_moves_only_when_every_page_is_kept(small_repository: Repository, tmp_path: Path) -> None:
+    world = world_of(small_repository, until=week(6))
+    hub = hub_of(world, QuickClock())
+    synced(desk_of(hub, tmp_path / "store", size=2), tries=1)
+    desk = desk_of(hub, tmp_path / "store", size=2)
+    old = desk.shelf.states(REPO)["pull_requests"].watermark
+    world.until = None
+    with suppress(Killed):
+        sync_repository(dying(desk, 6), REPO)
+    rest = desk_of(hub, tmp_path / "store", size=2)
+    assert rest.shelf.numbers(REPO, PULL_REQUESTS) > {14}, "newer pages are there"
+    assert rest.shelf.states(REPO)["pull_requests"].watermark == old
+    assert synced(rest, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_what_changes_during_the_backfill_is_found_by_the_refresh(small_repository: Repository, tmp_path: Path) -> None:
+    """Each answer is followed by a change, so that nodes move from pages not yet read to pages read already."""
+    world = world_of(small_repository)
+    hub = hub_of(world, QuickClock(), Dice({Fault.MOVING: 0.5}, 7))
+    desk = desk_of(hub, tmp_path / "store", size=2)
+    synced(desk)
+    hub.dice = Dice()
+    assert sum(len(times) for times in world.repositories[REPO].touched.values()) > 5
+    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_a_page_that_never_stands_still_is_given_up_and_recorded(small_repository: Repository, tmp_path: Path) -> None:
+    """Number 11 and 13 need further pages, and change before those can be read."""
+    world = world_of(small_repository)
+    hub = hub_of(world, QuickClock())
+    hub.clock = Restless(world, QuickClock())
+    desk = desk_of(hub, tmp_path / "store")
+    failures = sync_repository(desk, REPO).failures
+    assert {failure.trouble for failure in failures} == {ScrapeTrouble.FAILED}
+    assert "changed each of the 8 times" in failures[0].message
+
+
+@dataclass(slots=True)
+class Restless:
+    """With every look at the clock somebody changes number 11 and 5."""
+
+    world: World
+    inner: QuickClock
+
+    def now(self) -> Any:
+        self.inner.moment += timedelta(seconds=1)
+        for number in (11, 5):
+            self.world.touch(self.world.repositories[REPO], number, self.inner.moment)
+        return self.inner.moment
+
+    def sleep(self, seconds: float) -> None:
+        self.inner.sleep(seconds)
+
+
+def test_since_reads_no_further_back_and_can_be_widened(small_repository: Repository, tmp_path: Path) -> None:
+    world = world_of(small_repository)
+    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
+    assert not sync_repository(desk, REPO, since=week(10)).failures
+    some = desk.shelf.numbers(REPO, PULL_REQUESTS)
+    assert {11, 12, 13, 14} <= some
+    assert 4 not in some
+    assert not sync_repository(desk, REPO, since=week(4)).failures
+    assert 4 in desk.shelf.numbers(REPO, PULL_REQUESTS)
+    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_single_issues_can_be_fetched(small_repository: Repository, tmp_path: Path) -> None:
+    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+    failures = fetch_issues(desk, REPO, (10, 11, 999))
+    assert [(failure.number, failure.trouble) for failure in failures] == [(999, ScrapeTrouble.GONE)]
+    assert [issue.number for issue in desk.shelf.rows(REPO).issues] == [10]
+
+
+@pytest.mark.parametrize("status", [404, 451])
+def test_a_repository_that_vanished_is_recorded(small_repository: Repository, tmp_path: Path, status: int) -> None:
+    world = world_of(small_repository)
+    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store")
+    held = synced(desk, tries=1)
+    world.vanished[REPO] = status
+    report = sync_repository(desk, REPO)
+    assert [failure.trouble for failure in report.failures] == [ScrapeTrouble.GONE]
+    assert desk.github.sent["repository"] == 2, "asked once: it is permanent"
+    assert desk.shelf.rows(REPO) == held
+    assert desk.shelf.store.read(ScrapeFailure, repo=REPO) == report.failures
+
+
+def test_an_unknown_repository_is_recorded(small_repository: Repository, tmp_path: Path) -> None:
+    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+    report = sync_repository(desk, RepoName("small/other"))
+    assert report.failures[0].trouble is ScrapeTrouble.GONE
+    assert report.states == ()
+
+
+def test_attempts_are_bounded_and_recorded(small_repository: Repository, tmp_path: Path) -> None:
+    hub = hub_of(world_of(small_repository), QuickClock(), Dice({Fault.BAD_GATEWAY: 1.0}))
+    desk = desk_of(hub, tmp_path / "store", patience=Patience(attempts=4))
+    report = sync_repository(desk, REPO)
+    assert hub.asked.total() == 4
+    assert report.failures[0].message == "repository of small project failed 4 times, lastly: HTTP 502"
+
+
+def test_a_weekly_count_finds_what_was_lost(small_repository: Repository, tmp_path: Path) -> None:
+    """One pull request was merged long ago by its dates, yet appears only now: no refresh can see it."""
+    world = world_of(small_repository)
+    whole = world.repositories[REPO]
+    world.repositories[REPO] = replace(whole, pulls={n: pull for n, pull in whole.pulls.items() if n != 4})
+    clock = QuickClock()
+    desk = desk_of(hub_of(world, clock), tmp_path / "store")
+    synced(desk, tries=1)
+    world.repositories[REPO] = whole
+    world.answers.clear()
+    assert sync_repository(desk, REPO).failures == (), "the count is not due"
+    clock.sleep(COUNT_EVERY.total_seconds())
+    report = sync_repository(desk, REPO)
+    assert [failure.trouble for failure in report.failures] == [ScrapeTrouble.LOST]
+    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_a_cursor_that_github_forgot_starts_the_backfill_anew(small_repository: Repository, tmp_path: Path) -> None:
+    world = world_of(small_repository)
+    hub = hub_of(world, QuickClock())
+    with suppress(Killed):
+        sync_repository(dying(desk_of(hub, tmp_path / "store", size=2), 16), REPO)
+    desk = desk_of(hub, tmp_path / "store")
+    state = desk.shelf.states(REPO)["pull_requests"]
+    assert state.backfill_cursor
+    desk.shelf.save(replace(state, backfill_cursor="gone"))
+    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_no_token_is_in_the_store_or_in_any_repr(small_repository: Repository, tmp_path: Path) -> None:
+    hub = hub_of(world_of(small_repository), QuickClock(), Dice(dict.fromkeys(STILL, 0.06), 3))
+    desk = desk_of(hub, tmp_path / "store")
+    synced(desk)
+    files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    contents = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
+    assert len(files) > 20
+    assert not [secret for secret in SECRETS for content in contents if secret.encode() in content]
+    assert not leaked(repr(desk) + str(desk.github.pool) + repr(vars(Token)))
+    assert desk.shelf.numbers(REPO, ISSUES) == {5, 10, 15}
+
+
+def test_rows_are_kept_once_however_often_a_page_comes(desk: Desk) -> None:
+    synced(desk, tries=1)
+    first = {(row.kind, row.number, row.cursor, row.page) for row in desk.shelf.store.read(RawPage, repo=REPO)}
+    synced(desk, tries=1)
+    rows = [asdict(row) for row in desk.shelf.store.read(RawPage, repo=REPO)]
+    again = [(row["kind"], row["number"], row["cursor"], row["page"]) for row in rows]
+    assert len(again) == len(set(again))
+    assert first <= set(again)
