@@ -8,31 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from tasks.domain.collect import Issue, PullRequest
 from tasks.domain.names import RepoName
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, Kind
 from tasks.scrape.nodes import Node, issue_of, pull_request_of
-
-PULL_PAGES = "pull_requests"
-ISSUE_PAGES = "issues"
-MORE_OF_PULLS: Mapping[str, str] = MappingProxyType(
-    {
-        "pull_request_files": "files",
-        "pull_request_commits": "commits",
-        "pull_request_closes": "closingIssuesReferences",
-    }
-)
-"""Kind of page → the list that it goes on with."""
-MORE_OF_ISSUES: Mapping[str, str] = MappingProxyType(
-    {
-        "issue_comments": "comments",
-        "issue_edits": "userContentEdits",
-        "issue_events": "timelineItems",
-    }
-)
-ONE_ISSUE = "issue_by_number"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +39,7 @@ class Collected:
 
 def rows_of(pages: Iterable[Page]) -> Collected:
     """The rows of any pages of any repositories, in whatever order. `BadInput` for a node that is none."""
-    pulls = _Nodes(PULL_PAGES, "pullRequests", "pullRequest", MORE_OF_PULLS)
-    issues = _Nodes(ISSUE_PAGES, "issues", "issue", MORE_OF_ISSUES)
+    pulls, issues = _Nodes(PULL_REQUESTS), _Nodes(ISSUES)
     for page in pages:
         pulls.add(page)
         issues.add(page)
@@ -72,24 +52,22 @@ def rows_of(pages: Iterable[Page]) -> Collected:
 class _Nodes:
     """The newest copy of every node of one type, and what pages of its own hold of its lists."""
 
-    def __init__(self, kind: str, many: str, one: str, more: Mapping[str, str]) -> None:
-        self.kind, self.many, self.one, self.more = kind, many, one, more
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+        self.fields = {overflow.query: overflow.field for overflow in kind.overflows}
         self.newest: dict[tuple[RepoName, int], Node] = {}
         self.rest: dict[tuple[RepoName, int], list[tuple[str, Node]]] = {}
 
     def add(self, page: Page) -> None:
         repository = page.data.get("repository") or {}
-        if page.kind == self.kind:
-            for node in (repository.get(self.many) or {}).get("nodes") or []:
+        if page.kind == self.kind.name:
+            for node in (repository.get(self.kind.connection) or {}).get("nodes") or []:
                 self._take(page.repo, node)
-        elif page.kind == ONE_ISSUE:
+        elif page.kind == ISSUE_BY_NUMBER and self.kind is ISSUES:
             node = repository.get("issueOrPullRequest") or {}
-            if node.get("__typename", "").lower() == self.one.lower() and "id" in node:
-                self._take(page.repo, node)
-        elif page.kind in self.more:
-            node = repository.get(self.one) or {}
-            if node:
-                self.rest.setdefault((page.repo, node["number"]), []).append((self.more[page.kind], node))
+            self._take(page.repo, node if node.get("__typename") == "Issue" else None)
+        elif page.kind in self.fields and (node := repository.get(self.kind.single)):
+            self.rest.setdefault((page.repo, node["number"]), []).append((self.fields[page.kind], node))
 
     def whole(self) -> Iterable[tuple[RepoName, Node]]:
         for key, node in sorted(self.newest.items()):

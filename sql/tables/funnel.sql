@@ -1,0 +1,47 @@
+-- How many pull requests are left after each rule of the filter, and how many fail a rule?
+--
+-- One row per rule and repository, and one per rule with repo null for all of them, in the order of `step`.
+-- pull_requests: all that were collected. remaining: those that pass this rule and every earlier one.
+-- failing: those that fail it, whatever else they fail. failing_alone: those that fail nothing else, which is what the
+-- rule costs. Two steps are judged for some only: statement_length needs a linked issue, patch_reproduces is tried on
+-- what is left after all other rules.
+-- needs: pull_request, rejection
+CREATE OR REPLACE VIEW funnel AS
+WITH rule_order (step, rule) AS (
+    VALUES
+        (1, 'merged'),
+        (2, 'default_branch'),
+        (3, 'not_a_bot'),
+        (4, 'linked_issue'),
+        (5, 'test_file'),
+        (6, 'source_file'),
+        (7, 'size'),
+        (8, 'not_a_revert'),
+        (9, 'not_landed_before'),
+        (10, 'statement_length'),
+        (11, 'licence'),
+        (12, 'base_verified'),
+        (13, 'patch_reproduces')
+),
+failed AS (
+    SELECT p.repo, p.number, min(o.step) AS first_step, count(*) AS rules, list(o.step) AS steps
+    FROM pull_request AS p
+    JOIN rejection AS r ON r.repo = p.repo AND r.number = p.number
+    JOIN rule_order AS o ON o.rule = r.rule
+    GROUP BY p.repo, p.number
+),
+pull AS (
+    SELECT p.repo, f.first_step, coalesce(f.rules, 0) AS rules, coalesce(f.steps, []) AS steps
+    FROM pull_request AS p
+    LEFT JOIN failed AS f ON f.repo = p.repo AND f.number = p.number
+)
+SELECT
+    p.repo, o.step, o.rule,
+    count(*) AS pull_requests,
+    count(*) FILTER (p.first_step IS NULL OR p.first_step > o.step) AS remaining,
+    count(*) FILTER (list_contains(p.steps, o.step)) AS failing,
+    count(*) FILTER (list_contains(p.steps, o.step) AND p.rules = 1) AS failing_alone
+FROM rule_order AS o
+CROSS JOIN pull AS p
+GROUP BY GROUPING SETS ((p.repo, o.step, o.rule), (o.step, o.rule))
+ORDER BY p.repo NULLS FIRST, o.step;

@@ -1,0 +1,61 @@
+"""Filter: pull requests become candidates for instances, or rows that say why not.
+
+Reads `pull_request`, `issue`, `issue_link` and a mirror; writes `pull_base`, `rejection`, `task_instance`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.git.changes import Changes
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.collect import Issue, IssueLink, PullRequest, Repository
+from tasks.domain.names import InstanceId, RepoName
+from tasks.domain.places import Places
+from tasks.domain.retrying import may_pass
+from tasks.filter.rules import Limits
+from tasks.filter.screen import Material, screen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """What one repository's pull requests came to."""
+
+    repo: RepoName
+    pulls: int
+    proved: int
+    """Pull requests whose base commit is proved."""
+    rejected: int
+    instances: tuple[InstanceId, ...]
+    """Those that passed every rule, still to be validated."""
+
+
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
+def filter_pull_requests(places: Places, repository: Repository, limits: Limits, snapshot: str) -> Filtered:
+    """All pull requests of one repository through all rules; those that pass become rows of `snapshot`.
+
+    Asked again after more was collected, it replaces what it wrote. `NotFound` where there is no mirror.
+    """
+    store = Store(places.store)
+    material = Material(
+        repository=repository,
+        pulls=store.read(PullRequest, repo=repository.repo),
+        issues=store.read(Issue, repo=repository.repo),
+        links=store.read(IssueLink, repo=repository.repo),
+    )
+    done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), limits, snapshot=snapshot)
+    key = f"filtered-{repository.repo.replace('/', '__')}"
+    store.write(done.bases, key=key)
+    store.write(done.rejections, key=key)
+    store.write(done.instances, key=f"{key}-{snapshot}")
+    return Filtered(
+        repo=repository.repo,
+        pulls=len(done.bases),
+        proved=sum(bool(base.base_verified) for base in done.bases),
+        rejected=len({row.number for row in done.rejections}),
+        instances=tuple(instance.instance_id for instance in done.instances),
+    )
