@@ -1,0 +1,89 @@
+"""The workbench protocol: everything that a method can do besides asking a model.
+
+It shows the base commit and nothing later. What a method changes stays on its own bench and is thrown away with it;
+only the diff leaves, as the candidate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from tasks.domain.outcome import RunStatus
+from tasks.domain.run import CaseOutcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One line that a search found."""
+
+    path: str
+    line: int
+    """1-based."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """One command that was run."""
+
+    exit_code: int | None
+    """Null where it was ended by a limit."""
+    output: str
+    """Standard output and error as they came, the middle left out where it is long."""
+    timed_out: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """One run of test files on the code as it is on the bench: always the code before the fix."""
+
+    status: RunStatus
+    cases: tuple[CaseOutcome, ...]
+    log: str
+    """What the process printed, the middle left out where it is long."""
+
+
+class Workbench(Protocol):
+    """Raises `InfrastructureError`s where the machine fails; what code under test does is never an error."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Every file of the base commit."""
+        ...
+
+    def base(self, path: str) -> bytes | None:
+        """The bytes of a file of the base commit, whatever was written since; null where there is none."""
+        ...
+
+    def read(self, path: str) -> str | None:
+        """A file as it is now; null where there is none, or none that is text."""
+        ...
+
+    def write(self, path: str, text: str | None) -> None:
+        """Writes a file, or removes it where `text` is null. `BadInput` for a path that leaves the tree."""
+        ...
+
+    def search(self, text: str, *, under: str = "", limit: int = 50) -> tuple[Hit, ...]:
+        """Lines of text files that hold `text`, in order of paths."""
+        ...
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+        """Runs a command at the root of the checkout, in the environment of the tests, without a network. Files that
+        it changes stay changed."""
+        ...
+
+    def run_tests(self, files: Sequence[str]) -> Tested:
+        """Runs test files with the repository's own runner, on a fresh checkout with what was changed so far."""
+        ...
+
+    def diff(self) -> str:
+        """What was changed so far, as a unified diff against the base commit; empty for nothing."""
+        ...
+
+    def fork(self) -> AbstractContextManager[Workbench]:
+        """A bench of its own that starts as this one is now, and is thrown away."""
+        ...

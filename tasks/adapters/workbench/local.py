@@ -1,0 +1,261 @@
+"""A workbench on this machine. The checkout is made when it is first needed: a method that only asks needs none."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from tasks.adapters.patch.apply import ReadBase
+from tasks.adapters.patch.paths import path_problem
+from tasks.adapters.patch.read import to_bytes, to_text
+from tasks.adapters.patch.render import Change, render
+from tasks.adapters.runner.job import RunnerJob
+from tasks.adapters.runner.launch import (
+    FIXED_ENV,
+    REPORT,
+    environment_mounts,
+    process_env,
+    runner_process,
+    write_generated,
+)
+from tasks.adapters.runner.report import read_report
+from tasks.adapters.runner.seal import new_seal
+from tasks.adapters.sandbox.base import Finished, Job, Sandbox
+from tasks.adapters.sandbox.scratch import remove
+from tasks.adapters.uv.plan import BuiltEnvironment
+from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
+from tasks.adapters.workbench.changes import changes_in
+from tasks.domain.errors import BadInput
+from tasks.domain.names import RepoPath, RunKey
+from tasks.domain.outcome import RunStatus, Tracer
+from tasks.domain.run import Limits
+
+OUTPUT_CHARACTERS = 16_000
+"""Of a command's output, half from its start and half from its end."""
+SEARCH_BYTES = 1 << 20
+"""Larger files are not searched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supplies:
+    """What a bench is made of. Holds nothing that is later than the base commit."""
+
+    paths: tuple[str, ...]
+    read_base: ReadBase
+    fill: Callable[[Path], None]
+    """Fills a folder with the files of the base commit."""
+    fill_for_shell: Callable[[Path], None]
+    """The same for commands: with a git repository that ends at the base commit, where there is one."""
+    environment: Callable[[], BuiltEnvironment]
+    sandbox: Sandbox
+    scratch: Path
+    limits: Limits = field(default_factory=Limits)
+
+
+class LocalWorkbench:
+    """See `Workbench`. To be used in a `with`: its folders go at the end."""
+
+    def __init__(self, supplies: Supplies, changed: dict[str, str | None] | None = None) -> None:
+        self.supplies = supplies
+        self._written = dict(changed or {})
+        self._folder: Path | None = None
+
+    def __enter__(self) -> LocalWorkbench:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._folder is not None:
+            remove(self._folder)
+            self._folder = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return self.supplies.paths
+
+    def base(self, path: str) -> bytes | None:
+        return self.supplies.read_base(path) if path in self._known else None
+
+    def read(self, path: str) -> str | None:
+        if path_problem(path):
+            return None
+        if self._folder is None:
+            return self._unchecked(path)
+        return _text_of(self._folder / "checkout", path)
+
+    def write(self, path: str, text: str | None) -> None:
+        if problem := path_problem(path):
+            raise BadInput(f"{path!r} {problem}", hint="paths are relative to the root of the repository")
+        self._written[path] = text
+        if self._folder is not None:
+            _put(self._folder / "checkout", path, text)
+
+    def search(self, text: str, *, under: str = "", limit: int = 50) -> tuple[Hit, ...]:
+        hits: list[Hit] = []
+        prefix = f"{under.rstrip('/')}/" if under else ""
+        for path in self.paths:
+            if not (path.startswith(prefix) or path == under) or len(hits) >= limit:
+                continue
+            found = _text_of(self._checkout, path)
+            if found is None or text not in found:
+                continue
+            lines = enumerate(found.splitlines(), start=1)
+            hits += [Hit(path=path, line=number, text=line) for number, line in lines if text in line]
+        return tuple(hits[:limit])
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+        checkout = self._checkout
+        built, sandbox = self._built, self.supplies.sandbox
+        with _folder(self.supplies.scratch) as folder:
+            outbox = folder / "out"
+            outbox.mkdir()
+            testbed = sandbox.guest(checkout, checkout=checkout, outbox=outbox)
+            row = built.environment
+            job = Job(
+                argv=tuple(argv),
+                checkout=checkout,
+                outbox=outbox,
+                env=process_env((*FIXED_ENV, *row.env, "PYTHONDONTWRITEBYTECODE=1"), built, testbed, row.source_roots),
+                mounts=environment_mounts(built),
+                limits=replace(self.supplies.limits, wall_s=timeout_s),
+                log=folder / "log",
+            )
+            finished = sandbox.run(job)
+            return _ran(finished, _log(job.log))
+
+    def run_tests(self, files: Sequence[str]) -> Tested:
+        built, sandbox = self._built, self.supplies.sandbox
+        row = built.environment
+        with _folder(self.supplies.scratch) as folder:
+            checkout, outbox = folder / "checkout", folder / "out"
+            outbox.mkdir()
+            self.supplies.fill(checkout)
+            write_generated(checkout, built.generated)
+            for change in self._changes():
+                _put(checkout, change.path, change.after)
+            runner_job = RunnerJob(
+                kind=row.runner,
+                files=tuple(RepoPath(path) for path in files),
+                test_args=row.test_args,
+                source_roots=row.source_roots,
+                tracer=Tracer.NONE,
+            )
+            env = (*FIXED_ENV, *row.env)
+            job = runner_process(
+                sandbox, built, runner_job, env=env, limits=self.supplies.limits,
+                checkout=checkout, outbox=outbox, log=folder / "log",
+            )  # fmt: skip
+            seal = new_seal(outbox)
+            finished = sandbox.run(job)
+            report = read_report(outbox / REPORT, RunKey(""), seal)
+            status = _status(finished, completed=report.completed)
+            return Tested(status=status, cases=report.with_timeout().cases, log=_log(job.log))
+
+    def diff(self) -> str:
+        return render(self._changes())
+
+    @contextmanager
+    def fork(self) -> Iterator[Workbench]:
+        changed = {change.path: change.after for change in self._changes()}
+        with LocalWorkbench(self.supplies, changed) as bench:
+            yield bench
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.paths)
+
+    @cached_property
+    def _built(self) -> BuiltEnvironment:
+        return self.supplies.environment()
+
+    @property
+    def _checkout(self) -> Path:
+        """The checkout, with what was written before it was made."""
+        if self._folder is None:
+            self.supplies.scratch.mkdir(parents=True, exist_ok=True)
+            self._folder = Path(tempfile.mkdtemp(prefix="bench-", dir=self.supplies.scratch))
+            checkout = self._folder / "checkout"
+            self.supplies.fill_for_shell(checkout)
+            write_generated(checkout, self._built.generated)
+            for path, text in self._written.items():
+                _put(checkout, path, text)
+        return self._folder / "checkout"
+
+    def _changes(self) -> tuple[Change, ...]:
+        if self._folder is not None:
+            made = frozenset(file.path for file in self._built.generated)
+            return changes_in(self._folder / "checkout", self._known, self.supplies.read_base, made)
+        changes = []
+        for path, text in self._written.items():
+            data = self.base(path)
+            changes.append(Change(path=path, before=None if data is None else to_text(data), after=text))
+        return tuple(change for change in changes if change.before != change.after)
+
+    def _unchecked(self, path: str) -> str | None:
+        if path in self._written:
+            return self._written[path]
+        data = self.base(path)
+        return None if data is None or b"\0" in data else to_text(data)
+
+
+def _text_of(checkout: Path, path: str) -> str | None:
+    """A text file of a checkout that untrusted code may have written: nothing is followed out of it."""
+    found = checkout / path
+    if not found.is_file() or not found.resolve().is_relative_to(checkout.resolve()):
+        return None
+    if found.stat().st_size > SEARCH_BYTES:
+        return None
+    data = found.read_bytes()
+    return None if b"\0" in data else to_text(data)
+
+
+def _put(checkout: Path, path: str, text: str | None) -> None:
+    """Writes or removes one file; a link on the way is an obstacle, never a way out."""
+    target = checkout / path
+    if not target.parent.resolve().is_relative_to(checkout.resolve()) or target.is_symlink():
+        raise BadInput(f"{path} goes through a link", hint="write to a plain file of the repository")
+    if text is None:
+        target.unlink(missing_ok=True)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_bytes(to_bytes(text))
+
+
+def _status(finished: Finished, *, completed: bool) -> RunStatus:
+    if completed:
+        return RunStatus.COMPLETED
+    if finished.timed_out:
+        return RunStatus.TIMEOUT
+    return RunStatus.LIMIT if finished.limit else RunStatus.CRASHED
+
+
+def _ran(finished: Finished, output: str) -> Ran:
+    return Ran(exit_code=finished.exit_code, output=output, timed_out=finished.timed_out, seconds=finished.wall_s)
+
+
+def _log(path: Path) -> str:
+    if not path.exists():
+        return ""
+    return shortened(path.read_bytes().decode("utf-8", "replace"), OUTPUT_CHARACTERS)
+
+
+def shortened(text: str, characters: int) -> str:
+    """`text`, its middle left out where it is longer than `characters`, with a line that says so."""
+    if len(text) <= characters:
+        return text
+    half = characters // 2
+    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+
+
+@contextmanager
+def _folder(scratch: Path) -> Iterator[Path]:
+    scratch.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=scratch))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
