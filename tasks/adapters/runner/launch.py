@@ -54,7 +54,7 @@ def process_env(
 
 def environment_mounts(built: BuiltEnvironment) -> tuple[Mount, ...]:
     """What a process in the environment has to see of the machine."""
-    return tuple(Mount(path, PurePosixPath(path)) for path in built.binds)
+    return tuple(Mount(path, PurePosixPath(path), content=built.content(path)) for path in built.binds)
 
 
 def runner_process(
@@ -82,4 +82,5 @@ def runner_process(
         mounts=(*environment_mounts(built), Mount(INSIDE, PurePosixPath(INSIDE))),
         limits=limits,
         log=log,
+        python=built.environment.python,
     )
