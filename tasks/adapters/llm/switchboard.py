@@ -33,6 +33,22 @@ MAYBE_PAID = ("cut", "timeout", "garbage")
 """Failures after which the provider may have done the work, and charged for it."""
 
 
+@dataclass(slots=True)
+class Tally:
+    """Counts the calls of one unit of work while it is done once. Thread-safe."""
+
+    _calls: int = 0
+    _contents: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def next(self, call_key: str) -> tuple[int, int]:
+        """The position of a call, and how often exactly this was asked before."""
+        with self._lock:
+            self._calls += 1
+            self._contents[call_key] += 1
+            return self._calls - 1, self._contents[call_key] - 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who makes a call, and who pays."""
@@ -42,6 +58,8 @@ class Caller:
     dialect: str = "protocol"
     run_token: str = ""
     """Public id of the run token; never the token."""
+    tally: Tally = field(default_factory=Tally)
+    """New whenever the work is done again: its calls then have the ids that they had before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,11 +77,10 @@ class Switchboard:
     replay_only: bool = False
     """Send nothing: a call that was never recorded is a `ReplayMiss`."""
     _limiters: dict[str, Limiter] = field(default_factory=dict, repr=False)
-    _positions: Counter[str] = field(default_factory=Counter, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def model(self, name: str, work: Work, *, meters: Sequence[Meter] = ()) -> Model:
-        """A model for one unit of work. `NotFound` where data/models.toml has none of this name."""
+        """A model for doing one unit of work once. `NotFound` where data/models.toml has none of this name."""
         return SwitchedModel(board=self, card=self.models.card(name), caller=Caller(work=work, meters=tuple(meters)))
 
     def call(self, request: Request, caller: Caller) -> Reply:
@@ -95,13 +112,7 @@ class Switchboard:
             wire.close()
 
     def _rows(self, request: Request, caller: Caller) -> RowMaker:
-        """Row maker with the next position of the work, and the number of this content within it."""
-        work_id = caller.work.work_id(request.model)
-        with self._lock:
-            position = self._positions[work_id]
-            nth = self._positions[f"{work_id} {request.call_key}"]
-            self._positions[work_id] += 1
-            self._positions[f"{work_id} {request.call_key}"] += 1
+        position, nth = caller.tally.next(request.call_key)
         return RowMaker(
             request=request,
             work=caller.work,

@@ -23,7 +23,7 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     The provider's own tools (web search and the like) are left out: nothing here may reach the network.
     """
     if body.get("previous_response_id"):
-        raise NotUnderstood("previous_response_id is given", hint="send the whole conversation: nothing is kept")
+        raise NotUnderstood("previous_response_id is given, and nothing is kept: send the whole conversation")
     tools = [fields(tool, "a tool") for tool in items(body.get("tools") or [], "tools")]
     return Spoken(
         model=str(body.get("model", "")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -66,12 +66,14 @@ class Gateway:
         for name in (grant.model, *grant.aliases.values()):
             self.board.models.card(name)
         token, run_id, now = new_token(), token_hex(8), self.board.clock.now()
+        meter = Meter(f"run {run_id}", grant.budget, replays=True, clock=self.board.clock)
         run = Run(
             grant=grant,
             run_id=run_id,
             started_at=now,
             expires_at=now + timedelta(seconds=grant.valid_s),
-            meter=Meter(f"run {run_id}", grant.budget, replays=True, clock=self.board.clock),
+            meter=meter,
+            caller=Caller(work=grant.work, meters=(meter, *grant.meters), run_token=run_id),
             recorder=Recorder(self.folder / f"{run_id}.jsonl"),
         )
         with self._lock:
@@ -103,10 +105,7 @@ class Gateway:
         """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
         request = self._request(run, spoken)
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
-        dialect_name = dialect.__name__.rpartition(".")[2]
-        caller = Caller(
-            work=run.grant.work, meters=(run.meter, *run.grant.meters), dialect=dialect_name, run_token=run.run_id
-        )
+        caller = replace(run.caller, dialect=dialect.__name__.rpartition(".")[2])
         try:
             reply = self.board.call(request, caller)
         except SwtError as error:

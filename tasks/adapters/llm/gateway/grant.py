@@ -12,6 +12,7 @@ from threading import Lock
 
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.gateway.recorder import Recorder
+from tasks.adapters.llm.switchboard import Caller
 from tasks.domain.llm import Work
 
 PREFIX = "swt-run-"
@@ -45,6 +46,8 @@ class Run:
     expires_at: datetime
     started_at: datetime
     meter: Meter
+    """Keeps the run's own budget."""
+    caller: Caller
     recorder: Recorder
     trouble: str = ""
     """What of ours or the provider's went wrong last and was not made good by a later call: slug and message."""
