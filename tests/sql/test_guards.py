@@ -1,0 +1,170 @@
+"""Guard runs to guard results to guarded verdicts: hand-written rows in, exact tuples out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from sql_store import SqlStore
+
+SOLVED = {"test_a.py::new": "- - failed passed"}
+FAILED = {"test_a.py::new": "- - failed failed"}
+CELLS = (("repeat", "before"), ("repeat", "after"), ("placebo", "before"), ("paraphrase", "after"))
+PLAIN = {"before": "failed", "after": "passed"}
+RESULTS = "SELECT guard, result, why FROM guard_outcome WHERE grader = 'paper' ORDER BY guard"
+GUARDED = "SELECT grader, solved, failed_guards, guarded FROM guarded ORDER BY grader"
+
+
+def edits(store: SqlStore, instance: str = "i", placebo: str = "diff", paraphrase: str = "diff") -> None:
+    for variant, patch in (("placebo", placebo), ("paraphrase", paraphrase)):
+        skipped = [] if patch else ["a.txt: it is not Python", "b.c: it is not Python"]
+        store.add("guard_edit", instance_key=instance, variant=variant, patch=patch, skipped=skipped)
+
+
+def guard(
+    store: SqlStore,
+    changed: Mapping[tuple[str, str], str] | None = None,
+    without: tuple[tuple[str, str], ...] = (),
+    suite: str = "i-m",
+    **more: str,
+) -> None:
+    """The four guard runs of a suite, each as the plain run was but for what is `changed`."""
+    for variant, state in CELLS:
+        if (variant, state) not in without:
+            outcome = (changed or {}).get((variant, state), PLAIN[state])
+            cells = {} if outcome == "-" else {"test_a.py::new": outcome}
+            store.run(suite.partition("-")[0], suite, state, cells, variant=variant, minutes=5, **more)
+
+
+@pytest.fixture
+def solved(store: SqlStore) -> SqlStore:
+    """One instance with one solved candidate, and the edits of its fix."""
+    store.instance("i")
+    store.judged("i", "m", SOLVED)
+    edits(store)
+    return store
+
+
+def test_guards_that_hold(solved: SqlStore) -> None:
+    guard(solved)
+    assert solved.rows(RESULTS) == [("paraphrase", "passed", ""), ("placebo", "passed", ""), ("repeat", "passed", "")]
+    assert solved.rows(GUARDED) == [(name, True, [], True) for name in ("paper", "swt_bench", "swt_bench_2024")]
+
+
+def test_guard_runs_judge_nothing(solved: SqlStore) -> None:
+    before = solved.rows("FROM verdict ORDER BY ALL"), solved.rows("FROM settled_run ORDER BY ALL")
+    guard(solved, dict.fromkeys(CELLS, "failed"))
+    assert (solved.rows("FROM verdict ORDER BY ALL"), solved.rows("FROM settled_run ORDER BY ALL")) == before
+
+
+@pytest.mark.parametrize(("variant", "state"), CELLS)
+def test_a_case_that_is_not_what_it_was(solved: SqlStore, variant: str, state: str) -> None:
+    other = PLAIN["after" if state == "before" else "before"]
+    guard(solved, {(variant, state): other})
+    why = f"test_a.py::new: {PLAIN[state]} in `{state}`, {other} here"
+    assert [row for row in solved.rows(RESULTS) if row[1] != "passed"] == [(variant, "failed", why)]
+    assert solved.one("SELECT solved, failed_guards, guarded FROM guarded WHERE grader = 'paper'") == (
+        True,
+        [variant],
+        False,
+    )
+
+
+def test_a_case_that_is_gone_is_not_what_it_was(solved: SqlStore) -> None:
+    guard(solved, {("repeat", "after"): "-"})
+    assert solved.rows(RESULTS)[-1] == ("repeat", "failed", "test_a.py::new: passed in `after`, missing here")
+
+
+def test_each_grader_counts_outcomes_its_own_way(solved: SqlStore) -> None:
+    guard(solved, {("placebo", "before"): "error"})
+    assert solved.rows("SELECT grader, failed_guards FROM guarded ORDER BY ALL") == [
+        ("paper", []),
+        ("swt_bench", ["placebo"]),
+        ("swt_bench_2024", ["placebo"]),
+    ]
+
+
+@pytest.mark.parametrize("gone", CELLS)
+def test_what_is_not_measured_is_null_and_not_false(solved: SqlStore, gone: tuple[str, str]) -> None:
+    guard(solved, without=(gone,))
+    why = f"there is no run on `{gone[1]}`"
+    assert [row for row in solved.rows(RESULTS) if row[1] != "passed"] == [(gone[0], "not_measured", why)]
+    assert solved.rows("SELECT DISTINCT guarded FROM guarded") == [(None,)]
+
+
+def test_one_failed_guard_decides_without_the_others(solved: SqlStore) -> None:
+    guard(solved, {("repeat", "before"): "passed"}, without=(("placebo", "before"),))
+    assert solved.rows("SELECT DISTINCT guarded, failed_guards FROM guarded") == [(False, ["repeat"])]
+
+
+def test_a_half_of_the_repeats_can_already_fail(solved: SqlStore) -> None:
+    guard(solved, {("repeat", "before"): "passed"}, without=(("repeat", "after"),))
+    assert solved.rows(RESULTS)[-1][:2] == ("repeat", "failed")
+
+
+def test_an_edit_that_does_not_apply_measures_nothing(solved: SqlStore) -> None:
+    guard(solved, {("placebo", "before"): "-"}, without=(("placebo", "before"),))
+    solved.run("i", "i-m", "before", {}, variant="placebo", status="unapplied")
+    assert solved.rows(RESULTS)[1] == ("placebo", "not_measured", "the edit does not apply")
+
+
+def test_a_guard_that_cannot_apply_stands_in_nobodys_way(store: SqlStore) -> None:
+    store.instance("i")
+    store.judged("i", "m", SOLVED)
+    edits(store, placebo="")
+    guard(store, without=(("placebo", "before"),))
+    assert store.rows(RESULTS)[1] == ("placebo", "not_applicable", "a.txt: it is not Python; b.c: it is not Python")
+    assert store.rows("SELECT DISTINCT guarded FROM guarded") == [(True,)]
+
+
+def test_runs_of_ours_that_failed_and_of_other_places_do_not_guard(solved: SqlStore) -> None:
+    guard(solved, status="infrastructure")
+    guard(solved, env_id="elsewhere")
+    assert {row[1] for row in solved.rows(RESULTS)} == {"not_measured"}
+    assert solved.rows("SELECT DISTINCT solved FROM verdict") == [(True,)]
+
+
+def test_the_latest_guard_run_counts(solved: SqlStore) -> None:
+    guard(solved, dict.fromkeys(CELLS, "error"))
+    for variant, state in CELLS:
+        solved.run("i", "i-m", state, {"test_a.py::new": PLAIN[state]}, variant=variant, minutes=9)
+    assert {row[1] for row in solved.rows(RESULTS)} == {"passed"}
+
+
+def test_what_is_not_solved_needs_no_guard(store: SqlStore) -> None:
+    store.instance("i")
+    store.judged("i", "m", FAILED)
+    store.candidate("i", "lost", suite=store.suite("i", "lost"))
+    assert store.rows(RESULTS) == []
+    assert store.rows("SELECT method, solved, guarded FROM guarded WHERE grader = 'paper' ORDER BY ALL") == [
+        ("lost", None, None),
+        ("m", False, False),
+    ]
+
+
+def test_a_module_that_is_not_collected_fails_its_cases(solved: SqlStore) -> None:
+    guard(solved, without=(("paraphrase", "after"),))
+    solved.run("i", "i-m", "after", {"test_a.py": "error"}, variant="paraphrase")
+    assert solved.rows(RESULTS)[0] == ("paraphrase", "failed", "test_a.py::new: passed in `after`, error here")
+
+
+def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
+    for name in "abcd":
+        store.instance(name, added=[5])
+        edits(store, name)
+        lines = {"test_g.py::g": [5]}
+        for state in ("before", "after"):
+            store.run(name, f"{name}-golden", state, {}, lines=lines, executable=[5])
+        store.candidate(name, "golden", suite=f"{name}-golden")
+        suite = store.suite(name, "m")
+        hit = {"test_a.py::new": [5]} if name == "a" else {"test_a.py::new": []}
+        for state, outcome in (("before", "failed"), ("after", "passed" if name in "ab" else "failed")):
+            store.run(name, suite, state, {"test_a.py::new": outcome}, lines=hit, executable=[5])
+        store.candidate(name, "m", suite=suite)
+    guard(store, suite="a-m")
+    table2 = "SELECT n, S, S_guarded, solved, unguarded FROM table2 WHERE method = 'm'"
+    assert store.rows(table2) == [(4, 50.0, None, 2, 1)]
+    guard(store, {("placebo", "before"): "passed"}, suite="b-m")
+    assert store.rows(table2) == [(4, 50.0, 25.0, 2, 0)]
+    table3 = "SELECT dc_solved, n_solved, dc_guarded, n_guarded FROM table3"
+    assert store.rows(f"{table3} WHERE method = 'm' AND definition = 'paper'") == [(50.0, 2, 100.0, 1)]
