@@ -1,0 +1,23 @@
+"""BM25 by itself, as a localization method."""
+
+from __future__ import annotations
+
+from tasks.adapters.retrieval.search import CommitIndex
+from tasks.domain.localization import LocalizationStatus, Report, StepKind, Turn
+from tasks.localize.finding import Finding, Place
+from tasks.localize.settings import Bm25Settings
+from tasks.localize.trail import Step
+
+
+def retrieve(report: Report, index: CommitIndex, settings: Bm25Settings) -> Finding:
+    """The best `settings.k` files for the issue as it is written."""
+    hits = index.rank(report.statement, settings.k)
+    return Finding(
+        status=LocalizationStatus.RANKED,
+        reason="",
+        ranking=tuple(Place(path=hit.path, score=hit.score, confidence=None) for hit in hits),
+        reviewed=False,
+        steps=(Step(turn=Turn.RETRIEVE, kind=StepKind.TOOL, tool="bm25", k=settings.k),),
+        calls=0,
+        views=0,
+    )

@@ -1,0 +1,80 @@
+"""Showing files part by part, within the limits on views."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tasks.domain.names import RepoPath
+from tasks.localize.replies import VIEW_README, CallTool
+from tasks.localize.repository import Repository, parts_of, plain_path
+from tasks.localize.settings import AgentSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """One part of a file, as it was shown."""
+
+    path: RepoPath
+    part: int
+    """1-based."""
+    parts: int
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoView:
+    """Why a call showed nothing."""
+
+    reason: str
+    """`invalid-path`, `too-many-views`, `too-many-views-of-file`."""
+    detail: str
+
+
+@dataclass(slots=True)
+class Viewer:
+    """Remembers what was shown: the same file again shows its next part, and after the last the last again."""
+
+    repository: Repository
+    settings: AgentSettings
+    allowed: int = 0
+    """Views that may be made in all; a review adds to it."""
+    shown: list[View] = field(default_factory=list)
+    times: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def left(self) -> int:
+        return self.allowed - len(self.shown)
+
+    def problem(self, call: CallTool) -> NoView | None:
+        """Why this call would show nothing; null if it would show something."""
+        path = self._target(call)
+        if self.left <= 0:
+            return NoView(reason="too-many-views", detail=f"all {len(self.shown)} views are used")
+        if not path:
+            return NoView(reason="invalid-path", detail=_missing(call))
+        if self.times[path] >= self.settings.views_per_file:
+            return NoView(reason="too-many-views-of-file", detail=f"{path} was viewed {self.times[path]} times")
+        return None
+
+    def view(self, call: CallTool) -> View:
+        """The next part of a file. Only for a call that has no problem."""
+        path = self._target(call)
+        parts = parts_of(self.repository.read(path), self.settings.part_tokens)
+        at = min(self.times[path], len(parts) - 1)
+        self.times[path] += 1
+        view = View(path=path, part=at + 1, parts=len(parts), content=parts[at])
+        self.shown.append(view)
+        return view
+
+    def _target(self, call: CallTool) -> RepoPath:
+        """The file that a call means; empty where there is none."""
+        path = RepoPath(self.repository.readme) if call.tool == VIEW_README else plain_path(call.path)
+        known = path in self.repository.paths or (path and path == self.repository.readme)
+        return path if known else RepoPath("")
+
+
+def _missing(call: CallTool) -> str:
+    if call.tool == VIEW_README:
+        return "the repository has no README"
+    return "the repository has no such Python file that could be ranked"
