@@ -3,7 +3,7 @@
 placebo      `before`, with the lines that the fix adds quoted where it adds them, and statements without effect beside
              them: the text, size, hash and bytecode of the place change, what it does does not
 paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and the lines that the fix removes
-             quoted where they were: nothing of the layout is left, no comment, no line number
+             quoted where they were: nothing of the layout is left, no comment, no line number, no equal bytecode
 
 Only Python files are edited, and only where today's grammar can parse them and the result has the same syntax tree.
 Files that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
@@ -157,7 +157,7 @@ def _with_removed(after: str, rendered: str, tree: ast.Module, again: ast.Module
     """`rendered` with the removed lines where they were: statements have the same numbers in both texts."""
     found = statements(rendered, again)
     both = [old for old, new in zip(statements(after, tree), found, strict=True) if old.open and new.open]
-    places = [(place_for(block.new_line, both), block.removed) for block in blocks if block.removed]
+    places = [(place_for(block.new_line, both), block.removed) for block in blocks]
     return quoted(rendered, _quotes(places), found)
 
 

@@ -1,0 +1,207 @@
+"""Placebo and paraphrase: the text changes, the meaning does not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tasks.adapters.patch.apply import Applied, apply_to_files
+from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.render import Change, render
+from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
+from tasks.domain.outcome import Variant
+from tasks.evaluate.guard_edits import guard_edits
+from tasks.evaluate.quoting import same_meaning
+
+BEFORE = '''\
+"""Docs."""
+
+from __future__ import annotations
+
+import os  # kept
+
+
+class Box:
+    """A box."""
+
+    size = 3
+
+    @property
+    def half(self):
+        """
+        >>> Box().half
+        1
+        """
+        if self.size > 2:
+            return self.size // 2
+        elif self.size:
+            return 1
+        return None
+'''
+AFTER = BEFORE.replace(
+    "        return None\n", '        return 0\n\n    def double(self):\n        return r"\\d" * 2\n'
+)
+
+
+def edits_of(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[Variant, GuardEdit]:
+    """The edits of a fix from some files to others."""
+    changes = [Change(path=path, before=before.get(path), after=after.get(path)) for path in {**before, **after}]
+    instance = TaskInstance(
+        repo=RepoName("a/b"),
+        instance_id=InstanceId("a__b-1"),
+        base_commit=Sha("0" * 40),
+        patch=render(changes),
+        test_patch="",
+        problem_statement="",
+        hints_text="",
+        created_at=None,
+        version=None,
+        FAIL_TO_PASS=None,
+        PASS_TO_PASS=None,
+        environment_setup_commit=None,
+        snapshot="s",
+        instance_key=InstanceKey("key"),
+        source="",
+    )
+    return {edit.variant: edit for edit in guard_edits(instance, lambda path: _bytes(before.get(path)))}
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogateescape")
+
+
+def edited(before: str, after: str) -> dict[Variant, str]:
+    """What the two edits make of one file."""
+    made = {}
+    for variant, edit in edits_of({"m.py": before}, {"m.py": after}).items():
+        start = before if variant is Variant.PLACEBO else after
+        read = read_patch(edit.patch)
+        if not isinstance(read, Patch):
+            assert edit.skipped
+            continue
+        applied = apply_to_files(read, lambda _, start=start: _bytes(start))
+        assert isinstance(applied, Applied)
+        (change,) = applied.changes
+        assert change.after is not None
+        made[variant] = change.after
+    return made
+
+
+def test_a_placebo_holds_the_text_of_the_fix_and_means_what_was_before() -> None:
+    text = edited(BEFORE, AFTER)[Variant.PLACEBO]
+    assert "        return 0\n\n    def double(self):\n" in text
+    assert same_meaning(text, ast.parse(BEFORE))
+    space: dict[str, object] = {"__name__": "m"}
+    exec(text, space)
+    box = space["Box"]
+    assert box.__doc__ == "A box."
+    assert not hasattr(box, "double")
+    assert box.half.__doc__ == BEFORE.split('def half(self):\n        """')[1].split('"""')[0]
+
+
+def test_a_paraphrase_holds_the_text_before_and_means_the_fix() -> None:
+    text = edited(BEFORE, AFTER)[Variant.PARAPHRASE]
+    assert "        return None\n" in text
+    assert "# kept" not in text
+    assert same_meaning(text, ast.parse(AFTER))
+    space: dict[str, object] = {"__name__": "m"}
+    exec(text, space)
+    assert space["Box"]().double() == "\\d\\d"
+
+
+def test_other_bytecode_comes_from_a_placebo() -> None:
+    before, after = "def f(x):\n    return x\n", "def f(x):\n    return x + 0\n"
+    codes = []
+    for text in (before, edited(before, after)[Variant.PLACEBO]):
+        space: dict[str, object] = {}
+        exec(text, space)
+        codes.append(space["f"].__code__.co_code)
+    assert codes[0] != codes[1]
+
+
+PLACES = {
+    "before the first statement": ("x = 1\n", "import os\nx = 1\n"),
+    "after the last": ("x = 1\n", "x = 1\ny = 2\n"),
+    "in an elif": ("if 0:\n    a = 1\nelif 1:\n    a = 2\n", "if 0:\n    a = 1\nelif 2:\n    a = 2\n"),
+    "in an except": ("try:\n    a = 1\nexcept OSError:\n    a = 2\n", "try:\n    a = 1\nexcept KeyError:\n    a = 2\n"),
+    "in a header": ("def f(a):\n    '''Doc.'''\n    return 1\n", "def f(a, b=2):\n    '''Doc.'''\n    return 1\n"),
+    "in a docstring": ("def f(a):\n    '''Doc.\n    More.\n    '''\n", "def f(a):\n    '''Doc.\n    Less.\n    '''\n"),
+    "in a long string": ("x = '''\na\nb\n'''\n", "x = '''\na\nc\n'''\n"),
+    "in a call of several lines": ("x = dict(\n    a=1,\n    b=2,\n)\n", "x = dict(\n    a=1,\n    b=3,\n)\n"),
+    "on a line with two statements": ("x = 1; y = 2\n", "x = 1; y = 3\n"),
+    "under a decorator": ("@str\n@repr\ndef f(): pass\n", "@str\n@id\ndef f(): pass\n"),
+    "after a backslash": ("x = 1 + \\\n    2\n", "x = 1 + \\\n    3\n"),
+    "with both quotes": ("x = 1\n", "x = \"\"\"a\"\"\" + '''b'''\n"),
+    "in a class body": ("class A:\n    a = 1\n", "class A:\n    a = 2\n"),
+    "with carriage returns": ("x = 1\r\ny = 2\r\n", "x = 1\r\ny = 3\r\n"),
+    "without a newline at its end": ("x = 1", "x = 2"),
+    "with a declared encoding": ("# coding: utf-8\nx = 'é'\n", "# coding: utf-8\nx = 'è'\n"),
+}
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_wherever_the_fix_is_the_meaning_stays(name: str) -> None:
+    before, after = PLACES[name]
+    made = edited(before, after)
+    assert made[Variant.PLACEBO] != before
+    assert same_meaning(made[Variant.PLACEBO], ast.parse(before))
+    assert same_meaning(made[Variant.PARAPHRASE], ast.parse(after))
+
+
+def test_a_declared_encoding_stays() -> None:
+    before, after = PLACES["with a declared encoding"]
+    assert edited(before, after)[Variant.PARAPHRASE].startswith("# coding: utf-8\n")
+
+
+NOT_EDITED = {
+    "no Python": ({"a.txt": "x\n"}, {"a.txt": "y\n"}, "a.txt: it is not Python"),
+    "old grammar": ({"a.py": "print 1\n"}, {"a.py": "print 2\n"}, "a.py: it cannot be parsed"),
+    "no UTF-8": ({"a.py": "x = '\udce9'\n"}, {"a.py": "x = '\udce8'\n"}, "a.py: it is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_EDITED)
+def test_what_cannot_be_edited_is_named(name: str) -> None:
+    before, after, reason = NOT_EDITED[name]
+    for edit in edits_of(before, after).values():
+        assert (edit.patch, edit.edited) == ("", ())
+        assert edit.skipped[0].startswith(reason)
+
+
+def test_added_files_have_a_paraphrase_and_no_placebo() -> None:
+    made = edits_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n", "b.py": "y = (1)\n"})
+    assert made[Variant.PLACEBO].edited == ("a.py",)
+    assert made[Variant.PLACEBO].skipped == ("b.py: the fix adds or deletes it",)
+    assert made[Variant.PARAPHRASE].edited == ("a.py", "b.py")
+
+
+LINES = [
+    *(
+        "x = 1",
+        "def f():",
+        "    return x",
+        "    x = 2",
+        "class A:",
+        "    '''Doc.'''",
+        "    b = 3",
+        "# note",
+        "",
+        "if x:",
+    ),
+    *("    y = 4", "else:", "    y = 5", "@f", "'''text'''", "from __future__ import division", "import os; z = 6"),
+]
+programs = st.lists(st.sampled_from(LINES), max_size=14).map(lambda lines: "".join(f"{line}\n" for line in lines))
+
+
+@settings(max_examples=300, deadline=None)
+@given(programs, programs)
+def test_any_two_files(before: str, after: str) -> None:
+    for variant, text in edited(before, after).items():
+        assert same_meaning(text, ast.parse(before if variant is Variant.PLACEBO else after))
