@@ -121,11 +121,11 @@ def rejections(inputs: Inputs, limits: Limits, rules: Iterable[Rule] = RULES) ->
 
 def _failing(rules: Iterable[Rule]) -> str:
     parts = (
-        f"SELECT repo, number, {position} AS at, '{rule.name}' AS rule, coalesce({rule.found}, '') AS detail"
+        f"SELECT repo, number, {position} AS step, '{rule.name}' AS rule, coalesce({rule.found}, '') AS detail"
         f" FROM facts WHERE {rule.fails}"
         for position, rule in enumerate(rules)
     )
-    return f"SELECT repo, number, rule, detail FROM ({' UNION ALL '.join(parts)}) ORDER BY repo, number, at"
+    return f"SELECT repo, number, rule, detail FROM ({' UNION ALL '.join(parts)}) ORDER BY repo, number, step"
 
 
 def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: Limits) -> None:

@@ -35,7 +35,6 @@ class Limits:
         "BSD-2-Clause",
         "BSD-3-Clause",
         "GPL-2.0-or-later",
-        "ISC",
         "LicenseRef-Matplotlib",
         "MIT",
     )

@@ -31,7 +31,7 @@ def pull_request_of(repo: RepoName, node: Node) -> PullRequest:
     """A node of `pull_requests.graphql`, with its lists as far as they were read."""
     try:
         return _pull_request(repo, node)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _not_a_node("pull request", repo, node, error) from error
 
 
@@ -39,7 +39,7 @@ def issue_of(repo: RepoName, node: Node) -> Issue:
     """A node with `IssueFields`, with its lists as far as they were read."""
     try:
         return _issue(repo, node)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _not_a_node("issue", repo, node, error) from error
 
 
