@@ -103,14 +103,14 @@ def _localize(places: Places, plans: Sequence[Plan], make: Callable[[Plan], Rows
         else:
             _write(store, [] if together else made[-1:])
     _write(store, made if together else [])
-    for _, error in failed:
-        if error.retry:
-            raise error
+    for _, problem in failed:
+        if problem.retry:
+            raise problem
     return Localized(
         made=len(made),
         reused=len(ids) - len(missing),
         timeouts=sum(rows.run.status is LocalizationStatus.TIMEOUT for rows in made),
-        problems=tuple(f"{plan.report.repo} {plan.report.instance_key}: {error}" for plan, error in failed),
+        problems=tuple(f"{plan.report.repo} {plan.report.instance_key}: {problem}" for plan, problem in failed),
         localization_ids=ids,
     )
 

@@ -1,0 +1,6 @@
+-- How well do methods locate bugs with the code-aware retriever behind them?
+--
+-- Columns of `localization_accuracy_by`, for the variant `code`.
+-- needs: localization_accuracy_by
+CREATE OR REPLACE VIEW localization_code AS
+SELECT * FROM localization_accuracy_by('code');

@@ -1,0 +1,18 @@
+-- The steps of counted agent localizations, with what they are grouped by.
+--
+-- One row per step and snapshot.
+-- needs: counted_localization, localization_step, task_instance
+CREATE OR REPLACE VIEW agent_step AS
+SELECT
+    snapshot,
+    model,
+    variant,
+    with_tests,
+    top_n,
+    localization_id,
+    instance_key,
+    step.* EXCLUDE (localization_id, instance_key, method)
+FROM localization_step AS step
+JOIN counted_localization USING (localization_id, instance_key)
+JOIN (SELECT DISTINCT snapshot, instance_key FROM task_instance) USING (instance_key)
+WHERE counted_localization.method = 'agent';
