@@ -9,7 +9,7 @@ SELECT s.candidate_id, s.policy, r.variant AS guard, r.code_state, r.run_key, r.
 FROM submission_run AS s
 JOIN run AS r
     ON r.instance_key = s.instance_key AND r.suite_id = s.suite_id AND r.env_id = s.env_id AND r.sandbox = s.sandbox
-WHERE r.variant <> 'plain' AND r.status <> 'infrastructure'
+WHERE r.variant IN ('repeat', 'placebo', 'paraphrase') AND r.status <> 'infrastructure'
 QUALIFY row_number() OVER (
     PARTITION BY s.candidate_id, s.policy, r.variant, r.code_state ORDER BY r.finished_at DESC, r.run_key
 ) = 1;

@@ -34,17 +34,30 @@ class CodeState(StrEnum):
 
 
 class Variant(StrEnum):
-    """In which form a code state runs. All but `plain` are guards: they have to behave as `plain` does.
+    """In which form a code state runs. Verdicts come from `plain` alone; the others have to behave as it does.
 
+    Guards of a would-be success:
     `repeat`      the same files, cases in reversed order, another hash seed, untraced
     `placebo`     `before` with an edit without effect on the lines of the fix
     `paraphrase`  `after` with the files of the fix rendered anew from their syntax trees
+
+    Conditions of a validation, all untraced:
+    `rerun`       once more
+    `reordered`   cases in reversed order: every two of them change places
+    `reseeded`    another hash seed
+    `online`      with a network
+    `later`       with the clock a year on
     """
 
     PLAIN = "plain"
     REPEAT = "repeat"
     PLACEBO = "placebo"
     PARAPHRASE = "paraphrase"
+    RERUN = "rerun"
+    REORDERED = "reordered"
+    RESEEDED = "reseeded"
+    ONLINE = "online"
+    LATER = "later"
 
 
 class CaseOrder(StrEnum):

@@ -83,16 +83,19 @@ class RunSpec:
     limits: Limits
     variant: Variant = Variant.PLAIN
     order: CaseOrder = CaseOrder.GIVEN
+    network: bool = False
 
     @property
     def run_key(self) -> RunKey:
         """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`) are left out, and so
-        is the order that cases are given in: runs of before there was another keep their keys."""
+        are the order that cases are given in and no network: runs of before there was another keep their keys."""
         facts = asdict(self)
         for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant"):
             facts.pop(name)
         if self.order is CaseOrder.GIVEN:
             facts.pop("order")
+        if not self.network:
+            facts.pop("network")
         return RunKey(content_key("run", jsonable(facts)))
 
 
@@ -128,7 +131,7 @@ class Run:
     image: str = ""
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: Variant = Variant.PLAIN
-    """`plain`, or the guard that this run is for."""
+    """`plain`, or the guard or the condition of a validation that this run is for."""
     log: str
     """SHA-256 of the log under `files/` of the store; empty where nothing was printed."""
     project_commit: str

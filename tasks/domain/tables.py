@@ -15,6 +15,7 @@ from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
+from tasks.domain.validation import CaseStability, Validation
 
 TABLES: tuple[type[Any], ...] = (
     TaskInstance,
@@ -49,6 +50,8 @@ TABLES: tuple[type[Any], ...] = (
     LocalizationRun,
     Localization,
     LocalizationStep,
+    Validation,
+    CaseStability,
 )
 
 

@@ -118,7 +118,15 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         order=spec.order,
     )
     return runner_process(
-        sandbox, built, job, env=spec.env, limits=spec.limits, checkout=checkout, outbox=outbox, log=log
+        sandbox,
+        built,
+        job,
+        env=spec.env,
+        limits=spec.limits,
+        checkout=checkout,
+        outbox=outbox,
+        log=log,
+        network=spec.network,
     )
 
 

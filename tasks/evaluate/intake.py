@@ -1,4 +1,4 @@
-"""Candidates come in: what each proposes becomes a submission, a suite, and the definitions that the suite edits."""
+"""Candidates come in: what each proposes becomes a submission, a suite, the definitions that it edits and what the lint says."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.model import Refused
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
+from tasks.domain.guards import LintFinding
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SuiteId
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.evaluate.edited import edited_rows
+from tasks.evaluate.lint.rules import lint_rows
 from tasks.evaluate.policy import golden_suite, submit
 
 
@@ -23,6 +25,8 @@ class Intake:
     suites: tuple[Suite, ...]
     """Distinct; the golden suite first, if the instance's test patch applies."""
     edited: tuple[EditedDefinition, ...]
+    lint: tuple[LintFinding, ...]
+    """What the lint finds in the suites, the golden one included."""
     golden_refused: str
     """Why the golden test patch does not apply to the base commit; empty if it does."""
 
@@ -47,5 +51,6 @@ def take_in(instance: TaskInstance, candidates: Iterable[Candidate], policy: Pol
         submissions=tuple(ruling.submission for ruling in rulings),
         suites=suites,
         edited=tuple(row for suite in suites for row in edited_rows(suite, read_base)),
+        lint=tuple(row for suite in suites for row in lint_rows(suite, read_base)),
         golden_refused=f"{golden.reason}: {golden.detail}" if isinstance(golden, Refused) else "",
     )

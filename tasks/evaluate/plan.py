@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from tasks.adapters.runner.launch import FIXED_ENV, HASH_SEED, SEED
+from tasks.adapters.runner.launch import FIXED_ENV, other_seed
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.guard_edit import GuardEdit
@@ -24,7 +24,6 @@ from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, T
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
-OTHER_SEED = f"{HASH_SEED}={SEED + 1}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +45,15 @@ def suite_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 
     For the golden suite these are the reference runs.
     """
-    own = tuple(_run_spec(bench, suite, state, suite.files, bench.tracer) for state in STATES)
+    own = tuple(run_spec(bench, suite, state, suite.files, bench.tracer) for state in STATES)
     if not suite.base_files:
         return own
-    return own + tuple(_run_spec(bench, None, state, suite.base_files, bench.tracer) for state in STATES)
+    return own + tuple(run_spec(bench, None, state, suite.base_files, bench.tracer) for state in STATES)
 
 
 def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
     """The suite before and after without any tracing: what tells a change by tracing from another."""
-    return tuple(_run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
+    return tuple(run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
 
 
 def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
@@ -62,9 +61,9 @@ def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple
 
     The repeats take the cases in reversed order under another hash seed. An edit that came to nothing has no run.
     """
-    plain = {state: _run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
+    plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
     repeats = tuple(
-        replace(spec, variant=Variant.REPEAT, order=CaseOrder.REVERSED, env=_other_seed(spec.env, bench.environment))
+        replace(spec, variant=Variant.REPEAT, order=CaseOrder.REVERSED, env=other_seed(spec.env, bench.environment.env))
         for spec in plain.values()
     )
     return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
@@ -77,12 +76,6 @@ def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec
     return replace(spec, variant=edit.variant, patches=(*golden, edit.patch, suite))
 
 
-def _other_seed(env: tuple[str, ...], environment: Environment) -> tuple[str, ...]:
-    """The last value of a name counts; a seed that the environment asks for stays."""
-    own = any(pair.startswith(f"{HASH_SEED}=") for pair in environment.env)
-    return env if own else (*env, OTHER_SEED)
-
-
 def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
     """One spec per run key, the first of each, in order."""
     seen: dict[str, RunSpec] = {}
@@ -91,7 +84,7 @@ def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
     return tuple(seen.values())
 
 
-def _run_spec(
+def run_spec(
     bench: Bench, suite: Suite | None, state: CodeState, files: tuple[RepoPath, ...], tracer: Tracer
 ) -> RunSpec:
     """A run of `suite`, or of suite `none` where there is none."""

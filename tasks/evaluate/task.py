@@ -43,6 +43,7 @@ from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
 from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
+from tasks.evaluate.validation_plan import Repeats, online_specs, settling_specs, validation_specs
 
 
 class Purpose(StrEnum):
@@ -54,6 +55,12 @@ class Purpose(StrEnum):
     """What a would-be success has to show again."""
     CONFIRM = "confirm"
     """The same without tracing."""
+    VALIDATE = "validate"
+    """Golden tests again, under other conditions."""
+    SETTLE = "settle"
+    """Golden tests that disagree with themselves, many times more."""
+    ONLINE = "online"
+    """Golden tests that fail on the fixed code, with a network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +72,7 @@ class RunSettings:
     """Whether the code may run where nothing isolates it."""
     limits: Limits = field(default_factory=Limits)
     tracer: Tracer = Tracer.PROBE
+    repeats: Repeats = field(default_factory=Repeats)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +176,7 @@ def _store_intake(store: Store, read: Iterable[Predictions], intakes: Iterable[I
     store.write([row for intake in taken for row in intake.submissions])
     store.write([row for intake in taken for row in intake.suites])
     store.write([row for intake in taken for row in intake.edited])
+    store.write([row for intake in taken for row in intake.lint])
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
@@ -186,7 +195,7 @@ def run_suites(
     (environment,) = store.read(Environment, env_id=env_id)
     suites = store.read(Suite, suite_id=suite_ids)
     bench = _bench(store, places, settings, instance, environment)
-    plan = _plan(store, places, instance, purpose)
+    plan = _plan(store, places, settings, instance, purpose)
     specs = distinct(spec for suite in suites for spec in plan(bench, suite))
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
@@ -203,16 +212,21 @@ def run_suites(
     )
 
 
-def _plan(
-    store: Store, places: Places, instance: TaskInstance, purpose: Purpose
-) -> Callable[[Bench, Suite], tuple[RunSpec, ...]]:
+Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]
+
+
+def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, purpose: Purpose) -> Plan:
     """Which runs a suite needs for `purpose`."""
-    if purpose is Purpose.JUDGE:
-        return suite_specs
-    if purpose is Purpose.CONFIRM:
-        return confirmation_specs
-    edits = _guard_edits(store, places, instance)
-    return lambda bench, suite: guard_specs(bench, suite, edits)
+    if purpose is Purpose.GUARD:
+        return partial(guard_specs, edits=_guard_edits(store, places, instance))
+    plans: dict[Purpose, Plan] = {
+        Purpose.JUDGE: suite_specs,
+        Purpose.CONFIRM: confirmation_specs,
+        Purpose.VALIDATE: partial(validation_specs, repeats=settings.repeats),
+        Purpose.SETTLE: partial(settling_specs, repeats=settings.repeats),
+        Purpose.ONLINE: online_specs,
+    }
+    return plans[purpose]
 
 
 def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[GuardEdit, ...]:

@@ -28,6 +28,12 @@ FIXED_ENV = (
 """
 
 
+def other_seed(pairs: tuple[str, ...], own: Iterable[str]) -> tuple[str, ...]:
+    """`pairs` with another hash seed, the last value of a name counts; a seed that the environment asks for stays."""
+    asked = any(pair.startswith(f"{HASH_SEED}=") for pair in own)
+    return pairs if asked else (*pairs, f"{HASH_SEED}={SEED + 1}")
+
+
 def write_generated(checkout: Path, files: Iterable[TextFile]) -> None:
     """Write the files that a build would have left in the checkout, unless the commit has them."""
     for file in files:
@@ -67,6 +73,7 @@ def runner_process(
     checkout: Path,
     outbox: Path,
     log: Path,
+    network: bool = False,
 ) -> Job:
     """The environment's interpreter on our runner, with the checkout as its folder; the report is in the outbox."""
 
@@ -82,5 +89,6 @@ def runner_process(
         mounts=(*environment_mounts(built), Mount(INSIDE, PurePosixPath(INSIDE))),
         limits=limits,
         log=log,
+        network=network,
         python=built.environment.python,
     )

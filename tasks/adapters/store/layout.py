@@ -30,6 +30,7 @@ from tasks.domain.names import content_key
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 from tasks.domain.tables import table_name
+from tasks.domain.validation import CaseStability, Validation
 
 PART = "_part"
 """Hidden column of every stored row. For the tables of a run: which write the row belongs to (`run._part` names the
@@ -88,6 +89,8 @@ LAYOUTS: dict[type[Any], Layout] = {
     LocalizationRun: Layout(("localization_id",), "method"),
     Localization: Layout(("localization_id",), "method"),
     LocalizationStep: Layout(("localization_id",), "method"),
+    Validation: Layout(("snapshot", "instance_key", "validated_at"), "snapshot"),
+    CaseStability: Layout(("instance_key", "env_id")),
 }
 
 

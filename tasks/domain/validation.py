@@ -1,0 +1,100 @@
+"""What repeated runs under varied conditions say of an instance and of its test cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoPath
+from tasks.domain.outcome import SuiteKind
+
+
+class Reason(StrEnum):
+    """Why an instance is not valid. The empty value means that it is."""
+
+    NONE = ""
+    NO_F2P = "no_f2p"
+    """No case of the golden tests fails before and passes after."""
+    GOLDEN_FAILS = "golden_fails"
+    """Some case that the golden tests add or change does not pass on the fixed code."""
+    FLAKY = "flaky"
+    """It had such a case, but none of them is stable."""
+    INSTALL_ERROR = "install_error"
+    """No rung of the ladder came to an environment."""
+    RUNTIME_ERROR = "runtime_error"
+    """The tests' process crashed or ran into a limit on the fixed code."""
+    TIMEOUT = "timeout"
+    NEEDS_NETWORK = "needs_network"
+    """What fails after the fix passes with a network."""
+    TIME_BOMB = "time_bomb"
+    """What passes after the fix fails a year later."""
+    LEAK = "leak"
+    """The checkout or the environment holds something of the future."""
+    INFRASTRUCTURE = "infrastructure"
+    """Ours. It is tried again, and never published."""
+
+
+class Stability(StrEnum):
+    """What a case does, over all runs. Only the first four are stable."""
+
+    FAIL_TO_PASS = "fail_to_pass"
+    PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - not a password
+    FAIL_TO_FAIL = "fail_to_fail"
+    PASS_TO_FAIL = "pass_to_fail"  # noqa: S105 - not a password
+    FLAKY = "flaky"
+    """Runs under equal conditions disagree."""
+    ORDER = "order"
+    """It passes or fails with the order that the cases are taken in."""
+    SEED = "seed"
+    """The same with the hash seed."""
+    TIME_BOMB = "time_bomb"
+    """It passes today and fails a year later."""
+    NEEDS_NETWORK = "needs_network"
+    """It passes with a network only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseStability:
+    """One case of one suite of an instance, over all its validation runs in one environment."""
+
+    instance_key: InstanceKey
+    env_id: EnvId
+    suite_kind: SuiteKind
+    case_id: CaseId
+    path: RepoPath
+    label: str
+    """The name that the repository's own runner prints."""
+    stability: Stability
+    before_runs: int
+    """Runs on `before` under today's clock and without a network; those without the case count as not passed."""
+    before_passed: int
+    after_runs: int
+    after_passed: int
+    flake_rate: float
+    """Share of runs that disagree with the majority of their code state; the larger of both states."""
+    flake_upper: float
+    """Upper end of the 95 % Clopper-Pearson interval of that share: never 0, however often the runs agree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What one validation of an instance came to. The latest one counts; the earlier ones are its health record."""
+
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    snapshot: str
+    env_id: EnvId | None
+    """Null where there is no environment."""
+    valid: bool
+    reason: Reason
+    detail: str
+    fail_to_pass: int
+    pass_to_pass: int
+    quarantined: int
+    """Cases that are not stable."""
+    runs: int
+    """Runs that it rests on."""
+    cpu_s: float
+    """Of these runs."""
+    validated_at: datetime

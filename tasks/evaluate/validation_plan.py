@@ -1,0 +1,81 @@
+"""Which runs tell whether the golden tests of an instance are to be trusted: the same again, under other conditions.
+
+The traced runs of the verdict are the first of each code state. All of these are untraced and add to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tasks.adapters.runner.launch import other_seed
+from tasks.domain.candidate import Suite
+from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, Tracer, Variant
+from tasks.domain.run import RunSpec
+from tasks.evaluate.plan import STATES, Bench, run_spec
+
+YEAR = "+365d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often, and under which conditions, golden tests are run again."""
+
+    before: int = 3
+    """Runs on `before`, the one of the verdict included; at least 2, the second in reversed order."""
+    after: int = 5
+    """Runs on `after`, the one of the verdict included; at least 2."""
+    more: int = 10
+    """Further runs on each code state where the first ones disagree."""
+    faketime: Path | None = None
+    """libfaketime's library, for a run a year on; null leaves that run out."""
+
+
+def validation_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
+    """The golden suite, and suite `none` on its base files, under every condition but the network."""
+    ways = {CodeState.BEFORE: repeats.before, CodeState.AFTER: repeats.after}
+    return tuple(
+        spec for plain in _plain(bench, suite) for spec in _varied(plain, bench, repeats, ways[plain.code_state] - 1)
+    )
+
+
+def settling_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
+    """What tells a rare flake from a frequent one: more of the same."""
+    first = max(repeats.before, repeats.after)
+    return tuple(
+        _again(plain, number) for plain in _plain(bench, suite) for number in range(first, first + repeats.more)
+    )
+
+
+def online_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+    """The suite after the fix with a network: whether that is what it lacks."""
+    spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
+    return (replace(spec, variant=Variant.ONLINE, network=True),)
+
+
+def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:
+    for state in STATES:
+        yield run_spec(bench, suite, state, suite.files, Tracer.NONE)
+        if suite.base_files:
+            yield run_spec(bench, None, state, suite.base_files, Tracer.NONE)
+
+
+def _varied(plain: RunSpec, bench: Bench, repeats: Repeats, runs: int) -> Iterable[RunSpec]:
+    """`runs` runs, the conditions in order of what they find, then reruns."""
+    conditions = [replace(plain, variant=Variant.REORDERED, order=CaseOrder.REVERSED)]
+    conditions.append(_again(plain, 1))
+    conditions.append(replace(plain, variant=Variant.RESEEDED, env=other_seed(plain.env, bench.environment.env)))
+    if plain.code_state is CodeState.AFTER and repeats.faketime and bench.sandbox is not SandboxKind.DOCKER:
+        conditions.append(replace(plain, variant=Variant.LATER, env=(*plain.env, *_a_year_on(repeats.faketime))))
+    more = [_again(plain, number) for number in range(2, 2 + runs)]
+    return (*conditions, *more)[:runs]
+
+
+def _again(plain: RunSpec, number: int) -> RunSpec:
+    return replace(plain, variant=Variant.RERUN, repeat=number)
+
+
+def _a_year_on(faketime: Path) -> tuple[str, ...]:
+    """Wall clocks only: what waits for a monotonic clock goes on as before."""
+    return f"LD_PRELOAD={faketime}", f"FAKETIME={YEAR}", "FAKETIME_DONT_FAKE_MONOTONIC=1"

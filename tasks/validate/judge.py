@@ -1,0 +1,131 @@
+"""What a set of runs says of the cases of one suite. Pure; the runs come in as `Observed`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from scipy.stats import beta
+
+from tasks.domain.names import CaseId, EnvId, InstanceKey, RepoPath
+from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind, Variant
+from tasks.domain.validation import CaseStability, Stability
+
+TODAY = (Variant.PLAIN, Variant.RERUN, Variant.REORDERED, Variant.RESEEDED)
+"""Conditions under which an honest case always does the same."""
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenCase:
+    """What names a case."""
+
+    case_id: CaseId
+    path: RepoPath
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One run of one suite, without failures of ours."""
+
+    suite_kind: SuiteKind
+    code_state: CodeState
+    variant: Variant
+    status: RunStatus
+    outcomes: Mapping[CaseId, Outcome]
+
+    def passed(self, case: CaseId) -> bool:
+        """A case that the run does not have has not passed."""
+        return self.outcomes.get(case) is Outcome.PASSED
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Whether one case passed, run by run."""
+
+    case: CaseId
+    runs: tuple[Observed, ...]
+
+    def passes(self, state: CodeState, *variants: Variant) -> tuple[bool, ...]:
+        return tuple(
+            run.passed(self.case) for run in self.runs if run.code_state is state and run.variant in (variants or TODAY)
+        )
+
+    def same(self, *variants: Variant) -> bool:
+        """Whether the runs of each code state agree under these conditions."""
+        return all(len(set(self.passes(state, *variants))) <= 1 for state in CodeState)
+
+
+Sign = tuple[Stability, Callable[[Sides], bool]]
+
+SIGNS: tuple[Sign, ...] = (
+    (Stability.FLAKY, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN)),
+    (Stability.ORDER, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.REORDERED)),
+    (Stability.SEED, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.RESEEDED)),
+    (Stability.NEEDS_NETWORK, lambda sides: _only_with_network(sides)),
+    (Stability.TIME_BOMB, lambda sides: _only_today(sides)),
+)
+"""Ways not to be stable, in this order: the first that holds is what a case is called."""
+
+
+def stability(case: CaseId, runs: Sequence[Observed]) -> Stability:
+    """What `case` does over `runs`, which are all of one suite. There has to be a run on each code state."""
+    sides = Sides(case, tuple(runs))
+    for name, holds in SIGNS:
+        if holds(sides):
+            return name
+    before, after = all(sides.passes(CodeState.BEFORE)), all(sides.passes(CodeState.AFTER))
+    return Stability(f"{'pass' if before else 'fail'}_to_{'pass' if after else 'fail'}")
+
+
+def case_rows(
+    instance_key: InstanceKey, env_id: EnvId, cases: Iterable[SeenCase], runs: Sequence[Observed]
+) -> tuple[CaseStability, ...]:
+    """One row per case of one suite."""
+    return tuple(_row(instance_key, env_id, case, runs) for case in cases)
+
+
+def flake_upper(disagreeing: int, runs: int) -> float:
+    """Upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 where there are no runs."""
+    if disagreeing >= runs:
+        return 1.0
+    return float(beta.ppf(1 - (1 - CONFIDENCE) / 2, disagreeing + 1, runs - disagreeing))
+
+
+def disagreeing(passes: Sequence[bool]) -> int:
+    """Runs that are not of the majority."""
+    return min(Counter(passes).get(value, 0) for value in (True, False))
+
+
+def _row(instance_key: InstanceKey, env_id: EnvId, case: SeenCase, runs: Sequence[Observed]) -> CaseStability:
+    sides = Sides(case.case_id, tuple(runs))
+    before, after = (sides.passes(state) for state in CodeState)
+    worst = max((before, after), key=lambda passes: disagreeing(passes) / len(passes) if passes else 0.0)
+    return CaseStability(
+        instance_key=instance_key,
+        env_id=env_id,
+        suite_kind=runs[0].suite_kind,
+        case_id=case.case_id,
+        path=case.path,
+        label=case.label,
+        stability=stability(case.case_id, runs),
+        before_runs=len(before),
+        before_passed=sum(before),
+        after_runs=len(after),
+        after_passed=sum(after),
+        flake_rate=disagreeing(worst) / len(worst) if worst else 0.0,
+        flake_upper=flake_upper(disagreeing(worst), len(worst)),
+    )
+
+
+def _only_with_network(sides: Sides) -> bool:
+    online = sides.passes(CodeState.AFTER, Variant.ONLINE)
+    return bool(online) and all(online) and not any(sides.passes(CodeState.AFTER))
+
+
+def _only_today(sides: Sides) -> bool:
+    later = sides.passes(CodeState.AFTER, Variant.LATER)
+    return bool(later) and not any(later) and all(sides.passes(CodeState.AFTER))

@@ -1,0 +1,83 @@
+"""The stored runs of an instance's golden suite, and of suite `none` on its files, as `Observed`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Suite
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import CaseId, EnvId, RunKey
+from tasks.domain.outcome import RunStatus, SuiteKind, Variant
+from tasks.domain.run import CaseOutcome, Run
+from tasks.validate.judge import Observed, SeenCase
+
+GUARDS = (Variant.REPEAT, Variant.PLACEBO, Variant.PARAPHRASE)
+"""Runs for another purpose: two conditions at once, or other code."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Everything that validation looks at for one instance in one environment."""
+
+    observed: Mapping[SuiteKind, Sequence[Observed]]
+    cases: Mapping[SuiteKind, Sequence[SeenCase]]
+    """Cases of all runs, in the order of their ids."""
+    infrastructure: tuple[str, ...]
+    runs: int
+    cpu_s: float
+
+
+def golden_suite(store: Store, instance: TaskInstance) -> Suite | None:
+    """The golden suite with most files, as the grader takes it; null where the golden tests made none."""
+    suites = store.read(Suite, instance_key=instance.instance_key, kind=SuiteKind.GOLDEN)
+    return max(suites, key=lambda suite: (len(suite.files), len(suite.patch)), default=None)
+
+
+def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> Seen:
+    """Read the runs and their outcomes."""
+    runs = [run for run in store.read(Run, instance_key=instance.instance_key, env_id=env_id) if _counts(run, suite)]
+    fine = [run for run in runs if run.status is not RunStatus.INFRASTRUCTURE]
+    rows = store.read(CaseOutcome, run_key=tuple(run.run_key for run in fine)) if fine else ()
+    by_run: dict[RunKey, list[CaseOutcome]] = defaultdict(list)
+    for row in rows:
+        by_run[row.run_key].append(row)
+    kinds = (SuiteKind.GOLDEN, SuiteKind.NONE)
+    return Seen(
+        observed={
+            kind: [_observed(run, by_run[run.run_key]) for run in fine if run.suite_kind is kind] for kind in kinds
+        },
+        cases={
+            kind: _cases(run_rows for run in fine if run.suite_kind is kind for run_rows in by_run[run.run_key])
+            for kind in kinds
+        },
+        infrastructure=tuple(run.detail for run in runs if run.status is RunStatus.INFRASTRUCTURE),
+        runs=len(fine),
+        cpu_s=sum(run.cpu_s or 0.0 for run in fine),
+    )
+
+
+def _counts(run: Run, suite: Suite) -> bool:
+    ours = (
+        run.suite_id == suite.suite_id if run.suite_kind is SuiteKind.GOLDEN else run.files_key == suite.base_files_key
+    )
+    return ours and run.suite_kind is not SuiteKind.CANDIDATE and run.variant not in GUARDS
+
+
+def _observed(run: Run, rows: Iterable[CaseOutcome]) -> Observed:
+    return Observed(
+        suite_kind=run.suite_kind,
+        code_state=run.code_state,
+        variant=run.variant,
+        status=run.status,
+        outcomes={row.case_id: row.outcome for row in rows},
+    )
+
+
+def _cases(rows: Iterable[CaseOutcome]) -> tuple[SeenCase, ...]:
+    named: dict[CaseId, SeenCase] = {}
+    for row in rows:
+        named.setdefault(row.case_id, SeenCase(case_id=row.case_id, path=row.path, label=row.label))
+    return tuple(named[case] for case in sorted(named))

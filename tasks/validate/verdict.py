@@ -1,0 +1,94 @@
+"""Whether an instance is valid, and if not, why. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tasks.domain.outcome import CodeState, RunStatus, SuiteKind
+from tasks.domain.validation import CaseStability, Reason, Stability
+from tasks.validate.judge import TODAY, Observed
+
+STABLE = (Stability.FAIL_TO_PASS, Stability.PASS_TO_PASS, Stability.FAIL_TO_FAIL, Stability.PASS_TO_FAIL)
+
+OF_STATUS = {
+    RunStatus.UNAPPLIED: Reason.GOLDEN_FAILS,
+    RunStatus.TIMEOUT: Reason.TIMEOUT,
+    RunStatus.CRASHED: Reason.RUNTIME_ERROR,
+    RunStatus.LIMIT: Reason.RUNTIME_ERROR,
+}
+"""What an end of the golden tests' process on the fixed code says of the instance."""
+
+OF_CASE = {
+    Stability.NEEDS_NETWORK: Reason.NEEDS_NETWORK,
+    Stability.TIME_BOMB: Reason.TIME_BOMB,
+    Stability.FLAKY: Reason.FLAKY,
+    Stability.ORDER: Reason.FLAKY,
+    Stability.SEED: Reason.FLAKY,
+}
+"""What a case that is not stable says of an instance that has no stable F2P."""
+
+OF_GRADER = {"fails-after": Reason.GOLDEN_FAILS, "not-passed-after": Reason.GOLDEN_FAILS}
+"""Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The instance's status in words."""
+
+    reason: Reason
+    detail: str = ""
+
+    @property
+    def valid(self) -> bool:
+        return self.reason is Reason.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of one instance."""
+
+    runs: Sequence[Observed]
+    cases: Sequence[CaseStability]
+    """Of the golden suite."""
+    golden_reason: str
+    """Why the grader `paper` does not call the golden tests solved; empty where it does."""
+    infrastructure: tuple[str, ...] = ()
+    """Runs that are missing because of failures of ours."""
+
+
+def finding(evidence: Evidence) -> Finding:
+    """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
+    cases, no F2P, golden tests that fail on the fixed code."""
+    if evidence.infrastructure:
+        return Finding(Reason.INFRASTRUCTURE, evidence.infrastructure[0])
+    if ended := _ended(evidence.runs):
+        return ended
+    kinds = [case.stability for case in evidence.cases]
+    if Stability.FAIL_TO_PASS not in kinds:
+        return _without_f2p(evidence.cases)
+    if evidence.golden_reason:
+        return Finding(OF_GRADER.get(evidence.golden_reason, Reason.NO_F2P), f"paper: {evidence.golden_reason}")
+    return Finding(Reason.NONE)
+
+
+def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
+    """The cases that no list of the instance may name."""
+    return tuple(case for case in cases if case.stability not in STABLE)
+
+
+def _ended(runs: Iterable[Observed]) -> Finding | None:
+    for run in runs:
+        golden_after = run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER
+        if golden_after and run.variant in TODAY and run.status in OF_STATUS:
+            return Finding(OF_STATUS[run.status], f"golden tests on the fixed code: {run.status}")
+    return None
+
+
+def _without_f2p(cases: Sequence[CaseStability]) -> Finding:
+    """Why there is no stable F2P: the first kind of instability that any case shows, else none ever was."""
+    for kind, reason in OF_CASE.items():
+        named = [case.case_id for case in cases if case.stability is kind]
+        if named:
+            return Finding(reason, f"{kind}: {', '.join(named[:3])}")
+    return Finding(Reason.NO_F2P)

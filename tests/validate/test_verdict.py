@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import pytest
+from observed_runs import run, runs
+
+from tasks.domain.names import CaseId, EnvId, InstanceKey
+from tasks.domain.outcome import RunStatus
+from tasks.domain.validation import Reason
+from tasks.validate.judge import Observed, SeenCase, case_rows
+from tasks.validate.verdict import Evidence, finding, quarantined
+
+
+def evidence(seen: list[Observed], golden_reason: str = "", infrastructure: tuple[str, ...] = ()) -> Evidence:
+    names = sorted({case for one in seen for case in one.outcomes})
+    cases = [SeenCase(case_id=CaseId(name), path="t.py", label=name) for name in names]  # type: ignore[arg-type]
+    rows = case_rows(InstanceKey("k"), EnvId("e"), cases, seen)
+    return Evidence(runs=seen, cases=rows, golden_reason=golden_reason, infrastructure=infrastructure)
+
+
+CASES = {
+    "valid": ("before plain F P\nafter plain P P", "", Reason.NONE),
+    "valid beside a flaky case": ("before plain F P\nafter plain P P\nafter rerun P F", "", Reason.NONE),
+    "nothing turns": ("before plain P\nafter plain P", "passes-before", Reason.NO_F2P),
+    "its only F2P is flaky": ("before plain F\nafter plain P\nafter rerun F", "", Reason.FLAKY),
+    "its only F2P depends on the order": ("before plain F\nafter plain P\nafter reordered F", "", Reason.FLAKY),
+    "another golden case fails after": ("before plain F F\nafter plain P F", "fails-after", Reason.GOLDEN_FAILS),
+    "another golden case is skipped": ("before plain F S\nafter plain P S", "not-passed-after", Reason.GOLDEN_FAILS),
+    "only with a network": ("before plain F\nafter plain F\nafter online P", "fails-after", Reason.NEEDS_NETWORK),
+    "only today": ("before plain F\nafter plain P\nafter later F", "", Reason.TIME_BOMB),
+}
+
+
+@pytest.mark.parametrize(("text", "golden", "reason"), CASES.values(), ids=CASES)
+def test_the_reason(text: str, golden: str, reason: Reason) -> None:
+    found = finding(evidence(runs(text), golden))
+
+    assert found.reason is reason
+    assert found.valid is (reason is Reason.NONE)
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [
+        (RunStatus.TIMEOUT, Reason.TIMEOUT),
+        (RunStatus.CRASHED, Reason.RUNTIME_ERROR),
+        (RunStatus.LIMIT, Reason.RUNTIME_ERROR),
+        (RunStatus.UNAPPLIED, Reason.GOLDEN_FAILS),
+    ],
+)
+def test_a_golden_run_that_ends_early_on_the_fixed_code(status: RunStatus, reason: Reason) -> None:
+    seen = [run("before plain F"), run("after plain P"), run("after rerun -", status)]
+
+    assert finding(evidence(seen)).reason is reason
+
+
+def test_an_early_end_before_the_fix_may_be_what_the_issue_is_about() -> None:
+    seen = [run("before plain -", RunStatus.CRASHED), run("after plain P")]
+
+    assert finding(evidence(seen)).valid
+
+
+def test_a_failure_of_ours_speaks_before_anything_else() -> None:
+    found = finding(evidence(runs("before plain P\nafter plain P"), "passes-before", ("no space left",)))
+
+    assert (found.reason, found.detail) == (Reason.INFRASTRUCTURE, "no space left")
+
+
+def test_only_unstable_cases_are_quarantined() -> None:
+    rows = evidence(runs("before plain F P\nafter plain P P\nafter rerun P F")).cases
+
+    assert [row.case_id for row in quarantined(rows)] == ["b"]
