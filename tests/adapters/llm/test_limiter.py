@@ -1,0 +1,51 @@
+"""The limiter of one provider."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import pytest
+from llm_bench import TestClock
+
+from tasks.adapters.llm.clock import SystemClock
+from tasks.adapters.llm.limiter import Limiter
+
+
+def test_never_more_in_flight() -> None:
+    limiter, lock, here, most = Limiter(3), Lock(), 0, 0
+
+    def call(_: int) -> None:
+        nonlocal here, most
+        with limiter.slot():
+            with lock:
+                here += 1
+                most = max(most, here)
+            SystemClock().sleep(0.005)
+            with lock:
+                here -= 1
+
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(call, range(40)))
+    assert (here, most) == (0, 3)
+
+
+@pytest.mark.parametrize(("calls", "seconds"), [(5, 0.0), (6, 60.0), (11, 120.0), (23, 240.0)])
+def test_never_more_in_a_minute(calls: int, seconds: float) -> None:
+    clock = TestClock()
+    limiter = Limiter(2, per_minute=5, clock=clock)
+    for _ in range(calls):
+        with limiter.slot():
+            pass
+    assert clock.seconds == pytest.approx(seconds)
+
+
+def test_a_pause_is_everybodys() -> None:
+    clock = TestClock()
+    limiter = Limiter(2, clock=clock)
+    limiter.pause(10)
+    limiter.pause(5)
+    with limiter.slot() as waited:
+        assert waited == 10
+    with limiter.slot() as waited:
+        assert waited == 0
