@@ -13,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from flows.dev_commands import dev_app
 from flows.settings import Settings, settings_from
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.outcome import Policy, SandboxKind
@@ -22,6 +23,7 @@ repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
 store_app = typer.Typer(no_args_is_help=True, help="The warehouse.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
+app.add_typer(dev_app, name="dev")
 
 SnapshotOption = Annotated[str, typer.Option("--snapshot", help="Name of the snapshot.")]
 
