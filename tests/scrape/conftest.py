@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import pytest
-from small_github import make_repository
+from small_github import REPO, QuickClock, desk_of, hub_of, make_repository, world_of
 
 from tasks.adapters.github.faithful.world import Repository
+from tasks.scrape.pages import Collected
+from tasks.scrape.sync import sync_repository
 
 
 @pytest.fixture(scope="session")
 def small_repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     return make_repository(tmp_path_factory.mktemp("small-github"))
+
+
+@pytest.fixture(scope="session")
+def clean_rows(small_repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Collected:
+    """What a sync without any fault brings while nothing changes."""
+    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path_factory.mktemp("clean-github"))
+    assert not sync_repository(desk, REPO).failures
+    return desk.shelf.rows(REPO)

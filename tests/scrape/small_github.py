@@ -34,12 +34,13 @@ MANY_FILES = 102
 
 @dataclass(slots=True)
 class QuickClock:
-    """Sleeping takes no time but is counted."""
+    """Sleeping takes no time but is counted; a look at the clock takes a second."""
 
     moment: datetime = datetime(2026, 11, 1, tzinfo=UTC)
     slept: list[float] = field(default_factory=list)
 
     def now(self) -> datetime:
+        self.moment += timedelta(seconds=1)
         return self.moment
 
     def sleep(self, seconds: float) -> None:

@@ -38,6 +38,12 @@ class Token:
     def name(self) -> str:
         return hashlib.sha256(self.__secret.encode()).hexdigest()[:8]
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Token) and other.reveal() == self.__secret
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
     def __repr__(self) -> str:
         return f"Token({self.name})"
 

@@ -1,0 +1,74 @@
+"""Scrape: what GitHub knows of a repository becomes raw pages in the store. Only what is new is asked for.
+
+Reads and writes `raw_page` and `sync_state`, writes `scrape_failure`, and asks GitHub.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+import httpx
+from prefect import task
+from prefect.blocks.system import Secret
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.github.client import API, GitHub
+from tasks.adapters.github.clock import SystemClock
+from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.names import RepoName
+from tasks.domain.scraping import ScrapeFailure
+from tasks.scrape.fetching import Desk
+from tasks.scrape.shelf import Shelf
+from tasks.scrape.sync import SyncReport, fetch_issues, sync_repository
+
+TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
+"""The first that is set counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScrapeRequest:
+    """One repository to be brought up to date. Holds no token: Prefect keeps the parameters of its runs."""
+
+    store: str
+    repo: RepoName
+    since: datetime | None = None
+    """Go no further back than updates at this moment; null goes back to the first pull request."""
+    url: str = API
+    secret: str = ""
+    """Name of a Prefect Secret with the tokens; empty reads the environment where the task runs."""
+
+
+@task(task_run_name="scrape {request.repo}", cache_policy=NO_CACHE)
+def scrape_repository(request: ScrapeRequest) -> SyncReport:
+    """Backfill what is missing, refresh what changed. What GitHub does not give is in the report and in the store."""
+    return sync_repository(_desk(request), request.repo, since=request.since)
+
+
+@task(task_run_name="scrape issues of {request.repo}", cache_policy=NO_CACHE)
+def scrape_issues(request: ScrapeRequest, numbers: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
+    """Single issues that no page holds, because they are older than `since`; those that could not be had."""
+    return fetch_issues(_desk(request), request.repo, numbers)
+
+
+def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:
+    """The tokens in the Prefect Secret with this name, or in the environment; empty where there are none."""
+    if secret:
+        block = Secret.load(secret)
+        assert isinstance(block, Secret)
+        return tokens_from(str(block.get()))
+    return tokens_from(next((environ[name] for name in TOKEN_VARIABLES if environ.get(name)), ""))
+
+
+def _desk(request: ScrapeRequest) -> Desk:
+    return Desk(_client(request.url, tokens(os.environ, request.secret)), Shelf(Store(request.store)))
+
+
+@lru_cache
+def _client(url: str, held: tuple[Token, ...]) -> GitHub:
+    """One client for all threads of this process, so that each token has one request in flight."""
+    return GitHub(pool=TokenPool(held, SystemClock()), http=httpx.Client(), url=url)
