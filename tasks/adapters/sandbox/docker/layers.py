@@ -126,7 +126,7 @@ def _archive(mount: Mount) -> Iterator[Any]:
         process = subprocess.Popen(
             [
                 *("tar", "--create", "--directory=/", "--numeric-owner", "--owner=0", "--group=0", "--mode=a+rX,go-w"),
-                *("--no-recursion", *parents, "--recursion", str(path)),
+                *(*_left_out(mount), "--no-recursion", *parents, "--recursion", str(path)),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -142,6 +142,13 @@ def _archive(mount: Mount) -> Iterator[Any]:
         said.seek(0)
         if code:
             raise SandboxError(f"tar of {mount.host}: {said.read().decode(errors='replace').strip()}")
+
+
+def _left_out(mount: Mount) -> tuple[str, ...]:
+    """What people installed into an interpreter itself: environments do not see it, and it can be large."""
+    if not mount.content.startswith("cpython-"):
+        return ()
+    return (f"--exclude={mount.host.relative_to('/')}/lib/python*/site-packages/*",)
 
 
 @contextmanager

@@ -1,0 +1,33 @@
+-- Which cases have another outcome in one sandbox than in another, on the same suite, code state and environment?
+--
+-- One row per case and pair of sandboxes (sandbox_a before sandbox_b in the alphabet) that both ran the suite; the
+-- outcome is `missing` where that run has no such case. A null case_id stands for the run, its outcome for the status.
+-- Nothing where the sandboxes are equal.
+-- needs: sandbox_run, case_outcome
+CREATE OR REPLACE VIEW sandbox_difference AS
+WITH pair AS (
+    SELECT
+        a.instance_key, a.suite_ref, a.suite_kind, a.code_state, a.env_id,
+        a.sandbox AS sandbox_a, b.sandbox AS sandbox_b, a.run_key AS run_a, b.run_key AS run_b,
+        a.status AS status_a, b.status AS status_b
+    FROM sandbox_run AS a
+    JOIN sandbox_run AS b
+        ON b.instance_key = a.instance_key AND b.suite_ref = a.suite_ref AND b.suite_kind = a.suite_kind
+        AND b.code_state = a.code_state AND b.env_id = a.env_id AND a.sandbox < b.sandbox
+),
+cell AS (
+    SELECT p.*, o.case_id, o.outcome AS a, NULL AS b
+    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_a
+    UNION ALL
+    SELECT p.*, o.case_id, NULL, o.outcome
+    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_b
+    UNION ALL
+    SELECT *, NULL, status_a, status_b FROM pair
+)
+SELECT
+    instance_key, suite_ref, suite_kind, code_state, env_id, case_id, sandbox_a, sandbox_b,
+    coalesce(min(a), 'missing') AS outcome_a, coalesce(min(b), 'missing') AS outcome_b,
+    status_a, status_b, run_a, run_b
+FROM cell
+GROUP BY ALL
+HAVING min(a) IS DISTINCT FROM min(b);
