@@ -1,4 +1,4 @@
-"""Candidates come in: what each proposes becomes a submission, a suite, the definitions that it edits and what the lint says."""
+"""Candidates come in: each becomes a submission and a suite, with the definitions it edits and the lint of its code."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""All rules, and what they find in a suite."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.read import read_patch
+from tasks.domain.candidate import Suite
+from tasks.domain.guards import LintFinding
+from tasks.domain.names import LineNo, RepoPath
+from tasks.evaluate.lint import chance, commands, places, runner, source
+from tasks.evaluate.lint.module import Finding, Module, parse
+
+Rule = Callable[[Module], Iterator[Finding]]
+
+RULES: tuple[Rule, ...] = (
+    source.source_inspection,
+    source.code_object,
+    source.source_file,
+    source.module_file,
+    source.documentation,
+    source.version,
+    commands.git_command,
+    commands.package_command,
+    commands.process,
+    commands.network,
+    runner.process_exit,
+    runner.signal,
+    runner.exit_at_import,
+    runner.runner_patching,
+    runner.loaded_modules,
+    runner.runner_internals,
+    runner.site_files,
+    runner.pytest_hook,
+    runner.tracing,
+    runner.skip_at_import,
+    runner.at_exit,
+    runner.hidden_code,
+    chance.coin,
+    chance.clock,
+    places.file_looks,
+    places.own_place,
+    places.environment_look,
+    places.system_path,
+)
+
+
+def lint(text: str, added: frozenset[int]) -> tuple[Finding, ...]:
+    """Findings in the added lines of a file, by line. What cannot be parsed is one finding, `syntax`."""
+    module = parse(text, added)
+    if isinstance(module, SyntaxError):
+        return (Finding(line=module.lineno or 0, rule="syntax", detail=str(module)),)
+    found = (finding for rule in RULES for finding in rule(module))
+    return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.rule, finding.detail)))
+
+
+def added_lines(before: str | None, after: str) -> frozenset[int]:
+    """1-based lines of `after` that `before` lacks; all of them for a new file."""
+    new = after.splitlines()
+    if before is None:
+        return frozenset(range(1, len(new) + 1))
+    same = difflib.SequenceMatcher(None, before.splitlines(), new, autojunk=False).get_matching_blocks()
+    kept = {line for block in same for line in range(block.b + 1, block.b + block.size + 1)}
+    return frozenset(range(1, len(new) + 1)) - kept
+
+
+def lint_rows(suite: Suite, read_base: ReadBase) -> tuple[LintFinding, ...]:
+    """Findings in every Python file that a suite adds or edits, whether a runner collects it or not."""
+    read = read_patch(suite.patch)
+    applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+    changes = applied.changes if isinstance(applied, Applied) else ()
+    return tuple(
+        LintFinding(
+            suite_id=suite.suite_id,
+            instance_key=suite.instance_key,
+            path=RepoPath(change.path),
+            line=LineNo(finding.line),
+            rule=finding.rule,
+            detail=finding.detail,
+        )
+        for change in changes
+        if change.after is not None and change.path.endswith(".py")
+        for finding in lint(change.after, added_lines(change.before, change.after))
+    )

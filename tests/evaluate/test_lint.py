@@ -1,0 +1,69 @@
+"""Every rule has its case, honest code has no finding, and nothing crashes on what is no code."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_policy import BASE, new, rule
+
+from tasks.adapters.store.questions import named_queries
+from tasks.evaluate.lint.rules import added_lines, lint, lint_rows
+
+ROOT = Path(__file__).parents[2]
+CASES = tomllib.loads((Path(__file__).parent / "cases" / "lint_rules.toml").read_text())["case"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_cases(case: dict[str, Any]) -> None:
+    found = lint(case["code"], added_lines(None, case["code"]))
+    assert [finding.rule for finding in found] == case["rules"]
+
+
+def test_every_rule_that_costs_something_has_a_case() -> None:
+    (policy,) = (query for query in named_queries(ROOT / "sql") if query.name == "lint_policy")
+    named = {
+        line.split("'")[1] for text in policy.statements for line in text.splitlines() if line.strip().startswith("('")
+    }
+    assert named == {rule for case in CASES for rule in case["rules"]}
+
+
+def test_only_what_a_suite_adds_counts() -> None:
+    before = "import os\n\ndef test_a():\n    os._exit(0)\n"
+    after = before + "\ndef test_b():\n    assert True\n"
+    assert lint(after, added_lines(before, after)) == ()
+    worse = after + "\ndef test_c():\n    os._exit(1)\n"
+    assert [(finding.line, finding.detail) for finding in lint(worse, added_lines(before, worse))] == [
+        (10, "os._exit(1)")
+    ]
+
+
+def test_a_call_over_several_lines_counts_if_one_of_them_is_added() -> None:
+    before = "import subprocess\nsubprocess.run(\n    ['ls'],\n)\n"
+    after = before.replace("'ls'", "'git', 'log'")
+    assert [(finding.line, finding.rule) for finding in lint(after, added_lines(before, after))] == [(3, "git-command")]
+
+
+@given(st.text())
+def test_any_text_is_linted_without_a_crash(text: str) -> None:
+    for finding in lint(text, added_lines(None, text)):
+        assert finding.line >= 0
+
+
+def test_rows_name_the_suite_and_the_place() -> None:
+    suite = rule(
+        new("tests/test_new.py", "import os; os._exit(0); test_x = 1") + new("tests/data.txt", "os._exit(0)")
+    ).suite
+    assert suite is not None
+    (row,) = lint_rows(suite, BASE.get)
+    assert (row.suite_id, row.path, row.line, row.rule) == (suite.suite_id, "tests/test_new.py", 1, "process-exit")
+
+
+def test_helpers_are_linted_as_well() -> None:
+    suite = rule(new("tests/test_new.py") + new("tests/helper.py", "import os; os._exit(0)")).suite
+    assert suite is not None
+    assert [row.path for row in lint_rows(suite, BASE.get)] == ["tests/helper.py"]
