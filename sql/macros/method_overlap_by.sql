@@ -2,11 +2,12 @@
 --
 -- methods: names in the subset; size. exactly: instances solved by all of them and by no other method; by_any: by some
 -- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
--- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method.
+-- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_guarded: the same
+-- for what holds against the guards; null for a subset with a success that was not guarded.
 -- needs: method_instance
 CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
 WITH result AS (
-    SELECT snapshot, name, instance_id, coalesce(solved, false) AS solved
+    SELECT snapshot, name, instance_id, coalesce(solved, false) AS solved, guarded
     FROM method_instance(for_grader, for_policy)
     WHERE method NOT IN ('golden', 'nop')
 ),
@@ -19,26 +20,38 @@ ranked AS (
     QUALIFY place < 12
 ),
 solver AS (
-    SELECT r.snapshot, r.instance_id, sum(1 << k.place)::BIGINT AS mask
+    SELECT
+        r.snapshot, r.instance_id,
+        sum(1 << k.place)::BIGINT AS mask,
+        coalesce(sum(1 << k.place) FILTER (r.guarded), 0)::BIGINT AS kept,
+        coalesce(sum(1 << k.place) FILTER (r.guarded IS NULL), 0)::BIGINT AS unguarded
     FROM result AS r JOIN ranked AS k ON k.snapshot = r.snapshot AND k.name = r.name
     WHERE r.solved
     GROUP BY r.snapshot, r.instance_id
 ),
 weight AS (
-    SELECT snapshot, mask, count(*) AS instances FROM solver GROUP BY snapshot, mask
+    SELECT snapshot, mask, kept, unguarded, count(*) AS instances FROM solver GROUP BY ALL
 ),
 subset AS (
     SELECT snapshot, list(name ORDER BY place) AS names, unnest(range(1, 1 << count(*))) AS mask
     FROM ranked
     GROUP BY snapshot
+),
+counted AS (
+    SELECT
+        s.snapshot,
+        [s.names[i] for i in range(1, len(s.names) + 1) if s.mask & (1 << (i - 1)) <> 0] AS methods,
+        bit_count(s.mask) AS size,
+        coalesce(sum(w.instances) FILTER (w.mask = s.mask), 0)::BIGINT AS exactly,
+        coalesce(sum(w.instances) FILTER (w.mask & s.mask <> 0), 0)::BIGINT AS by_any,
+        coalesce(sum(w.instances) FILTER (w.mask & s.mask = s.mask), 0)::BIGINT AS by_all,
+        coalesce(bool_or(w.unguarded & s.mask <> 0), false) AS open,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept = s.mask), 0)::BIGINT END AS exactly_guarded,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask <> 0), 0)::BIGINT END AS by_any_guarded,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask = s.mask), 0)::BIGINT END AS by_all_guarded
+    FROM subset AS s LEFT JOIN weight AS w ON w.snapshot = s.snapshot
+    GROUP BY s.snapshot, s.names, s.mask
 )
-SELECT
-    s.snapshot,
-    [s.names[i] for i in range(1, len(s.names) + 1) if s.mask & (1 << (i - 1)) <> 0] AS methods,
-    bit_count(s.mask) AS size,
-    coalesce(sum(w.instances) FILTER (w.mask = s.mask), 0)::BIGINT AS exactly,
-    coalesce(sum(w.instances) FILTER (w.mask & s.mask <> 0), 0)::BIGINT AS by_any,
-    coalesce(sum(w.instances) FILTER (w.mask & s.mask = s.mask), 0)::BIGINT AS by_all
-FROM subset AS s LEFT JOIN weight AS w ON w.snapshot = s.snapshot
-GROUP BY s.snapshot, s.names, s.mask
-ORDER BY s.snapshot, size, methods;
+SELECT * EXCLUDE (open)
+FROM counted
+ORDER BY snapshot, size, methods;

@@ -3,15 +3,18 @@
 -- Per snapshot, method, model, grader, policy and k up to the most samples of any instance. n: instances that count,
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
--- needs: counted_candidate, verdict, task_instance, unbiased_pass
+-- pass_at_k_guarded: the same for successes that hold against the guards; null where a success was not guarded.
+-- needs: counted_candidate, guarded, task_instance, unbiased_pass
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (
     SELECT
         c.snapshot, c.method, c.model, c.instance_id, v.grader, v.policy,
         count(*) FILTER (v.measured) AS samples,
-        count(*) FILTER (v.solved) AS hits
+        count(*) FILTER (v.solved) AS hits,
+        count(*) FILTER (v.guarded) AS kept,
+        count(*) FILTER (v.solved AND v.guarded IS NULL) AS unguarded
     FROM counted_candidate AS c
-    JOIN verdict AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
+    JOIN guarded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
     GROUP BY ALL
 ),
 entry AS (
@@ -27,6 +30,8 @@ cell AS (
     SELECT
         a.snapshot, a.method, a.model, a.grader, a.policy, a.k,
         CASE WHEN b.instance_id IS NULL THEN 0.0 ELSE unbiased_pass(s.samples, s.hits, a.k) END AS share,
+        CASE WHEN b.instance_id IS NULL THEN 0.0 ELSE unbiased_pass(s.samples, s.kept, a.k) END AS kept_share,
+        coalesce(s.unguarded, 0) AS unguarded,
         coalesce(s.hits, 0) > 0 AS hit
     FROM asked AS a
     JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = a.snapshot
@@ -42,6 +47,7 @@ SELECT
     count(share) AS n,
     count(*) - count(share) AS unmeasured,
     round(100 * avg(share), 1) AS pass_at_k,
+    CASE WHEN sum(unguarded) = 0 THEN round(100 * avg(kept_share), 1) END AS pass_at_k_guarded,
     round(100.0 * count(*) FILTER (hit AND share IS NOT NULL) / nullif(count(share), 0), 1) AS "any"
 FROM cell
 GROUP BY snapshot, method, model, grader, policy, k

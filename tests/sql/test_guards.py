@@ -168,3 +168,28 @@ def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
     assert store.rows(table2) == [(4, 50.0, 25.0, 2, 0)]
     table3 = "SELECT dc_solved, n_solved, dc_guarded, n_guarded FROM table3"
     assert store.rows(f"{table3} WHERE method = 'm' AND definition = 'paper'") == [(50.0, 2, 100.0, 1)]
+
+
+def test_every_table_of_successes_has_a_guarded_side(store: SqlStore) -> None:
+    for name in "ab":
+        store.instance(name)
+        edits(store, name)
+        store.judged(name, "m", SOLVED)
+        store.judged(name, "n", SOLVED if name == "b" else FAILED)
+        store.judged(name, "m", FAILED, sample=1)
+    overlap = "SELECT methods, by_any, exactly_guarded, by_any_guarded, by_all_guarded FROM method_overlap ORDER BY ALL"
+    mcnemar = "SELECT only_a, only_b, only_a_guarded, only_b_guarded, p_guarded FROM mcnemar"
+    passes = "SELECT k, pass_at_k, pass_at_k_guarded FROM pass_at_k WHERE grader = 'paper' AND method = 'm' ORDER BY k"
+    assert store.rows(overlap) == [
+        (["m"], 2, None, None, None),
+        (["m", "n"], 2, None, None, None),
+        (["n"], 1, None, None, None),
+    ]
+    assert store.rows(mcnemar) == [(1, 0, None, None, None)]
+    assert store.rows(passes) == [(1, 50.0, None), (2, 100.0, None)]
+    guard(store, suite="a-m")
+    guard(store, {("placebo", "before"): "passed"}, suite="b-m")
+    guard(store, suite="b-n")
+    assert store.rows(overlap) == [(["m"], 2, 1, 1, 1), (["m", "n"], 2, 0, 2, 0), (["n"], 1, 1, 1, 1)]
+    assert store.rows(mcnemar) == [(1, 0, 1, 1, 1.0)]
+    assert store.rows(passes) == [(1, 50.0, 25.0), (2, 100.0, 50.0)]
