@@ -1,0 +1,73 @@
+"""A switchboard from what the edge knows: folders, the tracked tables, and the variables of the environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasks.adapters.llm.budget import Spent
+from tasks.adapters.llm.models import Models, Provider, read_models
+from tasks.adapters.llm.prices import read_prices
+from tasks.adapters.llm.row_maker import Stamp
+from tasks.adapters.llm.secret import Secret
+from tasks.adapters.llm.switchboard import Switchboard, open_archive
+from tasks.adapters.llm.wire import OpenAIWire, Wire
+from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.llm import CallStatus, LlmCall
+
+
+def open_switchboard(
+    *,
+    store: Store,
+    cache: Path,
+    data: Path,
+    environ: Mapping[str, str],
+    config_hash: str = "",
+    replay_only: bool = False,
+) -> Switchboard:
+    """One per process; close it at the end, and call `recover` at the start of whatever pays.
+
+    `data` holds models.toml and prices.toml. Keys are taken out of `environ`; a provider whose key is missing can only
+    be replayed.
+    """
+    models = read_models(data / "models.toml")
+    stamp = Stamp(
+        project_commit=project_commit(),
+        project_dirty=project_dirty(),
+        project_version=project_version(),
+        config_hash=config_hash,
+    )
+    return Switchboard(
+        archive=open_archive(store, cache),
+        models=models,
+        prices=read_prices(data / "prices.toml"),
+        wires={} if replay_only else wires_of(models, environ),
+        stamp=stamp,
+        replay_only=replay_only,
+    )
+
+
+def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Wire]:
+    """How each provider that can be asked is asked."""
+    providers = {card.provider.name: card.provider for card in models.cards.values()}
+    return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
+
+
+def spent_by(store: Store, sweep: str) -> Spent:
+    """What earlier processes paid for a sweep: where a meter that goes on begins."""
+    rows = store.read(LlmCall, sweep=sweep, status=(CallStatus.ANSWERED, CallStatus.CUT, CallStatus.UNKNOWN))
+    return Spent(
+        calls=sum(row.status is CallStatus.ANSWERED for row in rows),
+        usd=sum(row.cost_usd or 0.0 for row in rows),
+        unpriced=sum(row.cost_usd is None for row in rows),
+        tokens=sum((row.tokens_in or 0) + (row.tokens_out or 0) for row in rows),
+    )
+
+
+def _wire(provider: Provider, environ: Mapping[str, str]) -> OpenAIWire:
+    return OpenAIWire(
+        base_url=provider.address(environ),
+        key=Secret(environ.get(provider.key_env, "")),
+        timeout_s=provider.timeout_s,
+    )
