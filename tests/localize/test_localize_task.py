@@ -11,6 +11,7 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.llm.scripted import Scripted, Step
+from tasks.adapters.retrieval.budget import files_within
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
@@ -55,6 +56,14 @@ def test_bm25_ranks_each_report_once(places: Places, reports: tuple[Report, ...]
     first_files = [row for row in ranking if row.rank == 1]
     assert all(row.path.endswith(".py") and row.tokens > 0 and row.score for row in first_files)
     assert not [row for row in ranking if "test" in row.path]
+
+
+def test_a_context_is_filled_from_the_rows(places: Places, reports: tuple[Report, ...]) -> None:
+    localize_with_bm25.fn(places, Bm25Settings(), reports[:1])
+    ranking = sorted(Store(places.store).read(Localization), key=lambda row: row.rank)
+    two = sum(row.tokens for row in ranking[:2])
+    assert files_within(reversed(ranking), two) == tuple(row.path for row in ranking[:2])
+    assert files_within(ranking, ranking[0].tokens - 1) == ()
 
 
 def test_other_variants_depths_and_words_are_other_localizations(places: Places, reports: tuple[Report, ...]) -> None:

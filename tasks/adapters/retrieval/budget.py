@@ -12,6 +12,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from tasks.domain.localization import Localization
+from tasks.domain.names import RepoPath
+
 _PIECE = re.compile(
     r"(?P<word>[^\r\n\w]?[^\W\d_]+)"
     r"|(?P<digits>\d{1,3})"
@@ -49,3 +52,9 @@ def fitting(sizes: Iterable[int], budget: int, *, pass_over: bool = False) -> tu
         elif not pass_over:
             break
     return tuple(taken)
+
+
+def files_within(ranking: Iterable[Localization], budget: int, *, pass_over: bool = False) -> tuple[RepoPath, ...]:
+    """The files of one localization that fit into a context, best first (`fitting`)."""
+    rows = sorted(ranking, key=lambda row: row.rank)
+    return tuple(rows[at].path for at in fitting((row.tokens for row in rows), budget, pass_over=pass_over))
