@@ -158,8 +158,6 @@ def test_being_too_fast_again_and_again_waits_longer_up_to_a_cap(status: int) ->
     body = {"errors": [TOO_FAST]} if status == 200 else TOO_FAST
     theatre = playing([*(httpx.Response(status, json=body) for _ in range(6)), good()])
     theatre.client.ask("repository", ASKED)
-    for wait, at_least in zip(theatre.clock.slept[1::2] or theatre.clock.slept, (60,), strict=False):
-        assert wait >= at_least
     naps = [nap for nap in theatre.clock.slept if nap > 0]
     assert [int(nap // 60) for nap in naps] == [1, 2, 4, 8, 15, 15]
 

@@ -1,0 +1,247 @@
+"""The local GitHub: what it makes of a history, how it answers, and its faults over a socket."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from small_github import NUMBERS, REPO, QuickClock, hub_of, week, world_of
+
+from flows.dev_github import GitHubRequest, hub_for
+from flows.settings import Settings
+from tasks.adapters.git.command import GitFailed
+from tasks.adapters.github.client import GitHub, Patience
+from tasks.adapters.github.clock import SystemClock
+from tasks.adapters.github.faithful.faults import Dice, Fault, dice_from
+from tasks.adapters.github.faithful.hub import Hub
+from tasks.adapters.github.faithful.issues import NO_TEXT, read_issues
+from tasks.adapters.github.faithful.serve import server, transport
+from tasks.adapters.github.faithful.world import Repository, open_repository
+from tasks.adapters.github.queries import document
+from tasks.adapters.github.tokens import TokenPool, tokens_from
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import BadInput
+from tasks.scrape.fetching import Desk
+from tasks.scrape.pages import Collected
+from tasks.scrape.shelf import Shelf
+from tasks.scrape.sync import sync_repository
+
+VARIABLES = {"owner": "small", "name": "project", "size": 50, "after": None}
+
+
+def ask(hub: Hub, name: str = "pull_requests", fault: str = "", **variables: Any) -> httpx.Response:
+    asked = {**VARIABLES, "field": "CREATED_AT", "direction": "ASC", **variables}
+    headers = {"authorization": "bearer any"} | ({"x-fault": fault} if fault else {})
+    with httpx.Client(transport=transport(hub)) as client:
+        payload = {"query": document(name), "variables": asked}
+        return client.post("http://github.test/graphql", json=payload, headers=headers)
+
+
+def pulls(hub: Hub, **variables: Any) -> list[dict[str, Any]]:
+    found = ask(hub, **variables).json()["data"]["repository"]["pullRequests"]["nodes"]
+    assert isinstance(found, list)
+    return found
+
+
+@pytest.fixture
+def hub(small_repository: Repository) -> Hub:
+    return hub_of(world_of(small_repository), QuickClock())
+
+
+def test_merges_and_squashes_are_pull_requests(hub: Hub) -> None:
+    found = {pull["number"]: pull for pull in pulls(hub)}
+    assert found[1]["title"] == "Squash number 1"
+    assert found[1]["body"] == "Closes: #5"
+    assert found[2]["title"] == "Merge number 2"
+    assert [entry["commit"]["message"] for entry in found[2]["commits"]["nodes"]] == ["Part 0", "Part 1"]
+    assert len(found[2]["mergeCommit"]["parents"]["nodes"]) == 2
+    assert found[2]["headRefOid"] == found[2]["mergeCommit"]["parents"]["nodes"][1]["oid"]
+    assert found[2]["firstCommit"]["nodes"][0]["commit"]["parents"]["nodes"][0]["oid"] == found[2]["baseRefOid"]
+
+
+def test_the_head_of_a_squash_is_no_commit_of_the_history(hub: Hub, small_repository: Repository) -> None:
+    squash = next(pull for pull in pulls(hub) if pull["number"] == 3)
+    assert squash["headRefOid"] not in small_repository.history.commits
+    assert squash["mergeCommit"]["oid"] in small_repository.history.commits
+
+
+def test_files_and_counts_are_those_of_the_diff(hub: Hub) -> None:
+    found = {pull["number"]: pull for pull in pulls(hub)}
+    assert {file["path"]: file["changeType"] for file in found[3]["files"]["nodes"]} == {
+        "src/a.py": "MODIFIED",
+        "tests/test_3.py": "ADDED",
+    }
+    assert found[3]["additions"] == sum(file["additions"] for file in found[3]["files"]["nodes"])
+    assert found[13]["changedFiles"] == 102
+    assert len(found[13]["files"]["nodes"]) == 100
+
+
+def test_numbers_rise_with_creation_dates(hub: Hub) -> None:
+    found = pulls(hub)
+    created = [pull["createdAt"] for pull in sorted(found, key=lambda pull: int(pull["number"]))]
+    assert created == sorted(created)
+    assert all(pull["createdAt"] <= pull["mergedAt"] for pull in found)
+
+
+def test_pages_follow_each_other_in_any_order(hub: Hub) -> None:
+    for field, direction in (("CREATED_AT", "ASC"), ("UPDATED_AT", "DESC"), ("UPDATED_AT", "ASC")):
+        seen: list[int] = []
+        after = None
+        while True:
+            page = ask(hub, size=5, after=after, field=field, direction=direction).json()
+            connection = page["data"]["repository"]["pullRequests"]
+            seen += [node["number"] for node in connection["nodes"]]
+            after = connection["pageInfo"]["endCursor"]
+            if not connection["pageInfo"]["hasNextPage"]:
+                break
+        assert sorted(seen) == [number for number in range(1, NUMBERS + 1) if number % 5]
+
+
+def test_what_is_later_has_not_happened(small_repository: Repository) -> None:
+    hub = hub_of(world_of(small_repository, until=week(6)), QuickClock())
+    assert [pull["number"] for pull in pulls(hub)] == [1, 2, 3, 4]
+    issues = ask(hub, "issues", since=None).json()["data"]["repository"]["issues"]["nodes"]
+    assert [(issue["number"], issue["state"]) for issue in issues] == [(5, "CLOSED"), (10, "OPEN")]
+
+
+def test_an_issue_without_a_text_says_so(small_repository: Repository, tmp_path: Path) -> None:
+    """Without an issue file, numbers that pull requests close are all that is known."""
+    folder = small_repository.history.folder
+    held = open_repository(REPO, folder, issues=None, scratch=tmp_path)
+    assert sorted(held.issues) == [5, 10]
+    assert {issue.body for issue in held.issues.values()} == {NO_TEXT}
+    assert all(NO_TEXT in issue.title and issue.labels == (NO_TEXT,) for issue in held.issues.values())
+
+
+@pytest.mark.parametrize(
+    "line", ["nonsense", '{"number": 1}', "[1]", '{"number": 1, "title": "", "body": "", "created_at": "?"}']
+)
+def test_a_wrong_line_of_an_issue_file_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "issues.jsonl"
+    path.write_text(f"\n{line}\n")
+    with pytest.raises(BadInput, match="line 2"):
+        read_issues(path)
+
+
+def test_a_folder_without_git_is_named(tmp_path: Path) -> None:
+    with pytest.raises(GitFailed):
+        open_repository(REPO, tmp_path, issues=None, scratch=tmp_path)
+
+
+def test_points_are_charged_and_run_out(small_repository: Repository) -> None:
+    clock = QuickClock()
+    hub = hub_of(world_of(small_repository), clock)
+    hub.budget = 10
+    first = ask(hub).json()["data"]["rateLimit"]
+    assert (first["cost"], first["remaining"]) == (4, 6)
+    ask(hub)
+    out = ask(hub)
+    assert out.status_code == 200
+    assert out.json()["errors"][0]["type"] == "RATE_LIMITED"
+    assert int(out.headers["x-ratelimit-reset"]) > clock.moment.timestamp()
+    clock.sleep(3600)
+    assert "data" in ask(hub).json()
+
+
+def test_each_fault_comes_when_it_is_asked_for(hub: Hub) -> None:
+    assert {fault: ask(hub, fault=fault).status_code for fault in ("500", "502", "504")} == {
+        "500": 500,
+        "502": 502,
+        "504": 504,
+    }
+    assert ask(hub, fault="secondary-403").status_code == 403
+    assert ask(hub, fault="secondary-429").headers["retry-after"] == "30"
+    assert "secondary rate limit" in ask(hub, fault="secondary").json()["errors"][0]["message"]
+    assert ask(hub, fault="resources").json()["errors"][0]["type"] == "RESOURCE_LIMITS_EXCEEDED"
+    partial = ask(hub, fault="partial").json()
+    assert partial["data"]["repository"]["pullRequests"] is None
+    assert partial["errors"]
+    with pytest.raises(json.JSONDecodeError):
+        ask(hub, fault="torn").json()
+    with pytest.raises(httpx.ReadTimeout):
+        ask(hub, fault="timeout")
+    with pytest.raises(httpx.RemoteProtocolError):
+        ask(hub, fault="truncated")
+    ask(hub, fault="moving")
+    assert hub.world.repositories[REPO].touched
+    assert ask(hub, fault="primary").json()["errors"][0]["type"] == "RATE_LIMITED"
+    assert set(hub.faults) == set(Fault)
+
+
+def test_questions_that_are_none_are_refused(hub: Hub) -> None:
+    assert hub.handle({"authorization": "bearer x"}, b"{").status == 400
+    assert hub.handle({"authorization": "bearer x"}, b'{"query": "query {"}').status == 400
+    assert hub.handle({}, b"{}").status == 401
+    wrong = hub.handle({"authorization": "bearer x"}, b'{"query": "query Q { nothing }"}')
+    assert "Cannot query field" in json.loads(wrong.body)["errors"][0]["message"]
+
+
+def test_faults_are_read_from_text() -> None:
+    dice = dice_from("502=0.25, partial=0.5,seed=9")
+    assert dice.rates == {Fault.BAD_GATEWAY: 0.25, Fault.PARTIAL: 0.5}
+    drawn = [dice.draw() for _ in range(2000)]
+    assert 400 < drawn.count(Fault.BAD_GATEWAY) < 600
+    assert 400 < drawn.count(None) < 600
+    for wrong in ("503=0.1", "502", "502=0.7,504=0.7", "seed=x"):
+        with pytest.raises(BadInput):
+            dice_from(wrong)
+
+
+@pytest.fixture
+def url(hub: Hub) -> Iterator[str]:
+    hub.clock, hub.hang_s = SystemClock(), 0.3
+    with server(hub) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.server_port}"
+        listening.shutdown()
+        thread.join()
+
+
+def test_a_sync_over_a_socket_with_faults(
+    hub: Hub, url: str, clean_rows: Collected, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Bodies really end early here and answers really do not come; every library's debug log is read for the token."""
+    hub.dice = Dice({Fault.CUT: 0.15, Fault.HANG: 0.05, Fault.TORN: 0.1, Fault.BAD_GATEWAY: 0.1}, 4)
+    patience = Patience(first_wait_s=0.01, longest_wait_s=0.02, timeout_s=0.2, attempts=30)
+    with caplog.at_level(logging.DEBUG), httpx.Client() as http:
+        pool = TokenPool(tokens_from("ghp_over_the_wire"), SystemClock())
+        client = GitHub(pool, http, f"{url}/graphql", patience)
+        desk = Desk(client, Shelf(Store(str(tmp_path / "store"))))
+        assert not sync_repository(desk, REPO).failures
+    assert {"truncated", "torn", "502"} <= set(hub.faults)
+    assert desk.shelf.rows(REPO) == clean_rows
+    assert "httpcore" in {record.name.partition(".")[0] for record in caplog.records}
+    assert "over_the_wire" not in caplog.text
+
+
+def test_the_server_is_told_to_release_more_history(hub: Hub, url: str) -> None:
+    assert httpx.get(f"{url}/other").status_code == 404
+    httpx.post(f"{url}/dev", json={"until": week(6).isoformat(), "faults": "502=1", "vanish": {"a/b": 451}})
+    assert hub.world.until == week(6)
+    assert hub.world.vanished == {"a/b": 451}
+    assert ask(hub).status_code == 502
+    httpx.post(f"{url}/dev", json={"until": None, "faults": ""})
+    assert len(pulls(hub)) == 12
+    assert httpx.get(f"{url}/dev").json() == {"requests": {"PullRequests": 2}, "faults": {"502": 1}}
+
+
+def test_the_command_serves_what_it_is_given(small_repository: Repository, tmp_path: Path) -> None:
+    said: list[str] = []
+    folder = small_repository.history.folder
+    settings = Settings(scratch=tmp_path, cache=tmp_path / "cache")
+    request = GitHubRequest(repos=(REPO,), git=(folder,), licenses=("MIT",), until="2024-02-15", faults="502=0.5")
+    hub = hub_for(settings, request, said.append)
+    assert said == [f"{REPO}: 12 merged pull requests, 2 issues"]
+    assert hub.world.until
+    assert hub.world.until.isoformat() == "2024-02-15T00:00:00+00:00"
+    with pytest.raises(BadInput, match="as many --git"):
+        hub_for(settings, GitHubRequest(repos=(REPO, "a/b"), git=(folder,)), said.append)
+    with pytest.raises(BadInput, match="is no date"):
+        hub_for(settings, GitHubRequest(repos=(REPO,), git=(folder,), until="soon"), said.append)
