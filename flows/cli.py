@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from flows.dev_commands import dev_app
+from flows.model_commands import dev_model
 from flows.settings import Settings, settings_from
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.outcome import Policy, SandboxKind
@@ -24,6 +25,7 @@ store_app = typer.Typer(no_args_is_help=True, help="The warehouse.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(dev_app, name="dev")
+dev_app.command("model")(dev_model)
 
 SnapshotOption = Annotated[str, typer.Option("--snapshot", help="Name of the snapshot.")]
 
