@@ -91,7 +91,7 @@ def with_links(issues: dict[int, Issue], pulls: tuple[Pull, ...]) -> dict[int, I
     numbers = frozenset(taken)
     made = dict(issues)
     for pull in pulls:
-        for number, commit in _mentioned(pull):
+        for number, commit in mentioned(pull):
             if number in numbers or number > taken[-1]:
                 continue
             issue = made.setdefault(number, _without_text(number, pull, pulls, taken))
@@ -106,7 +106,7 @@ def closed_by(pull: Pull) -> tuple[int, ...]:
     return tuple(dict.fromkeys(int(number) for number in _KEYWORD.findall(f"{pull.title}\n{pull.body}")))
 
 
-def _mentioned(pull: Pull) -> Iterator[tuple[int, str | None]]:
+def mentioned(pull: Pull) -> Iterator[tuple[int, str | None]]:
     """Every issue that it closes, with the commit where only a commit says so."""
     own = closed_by(pull)
     yield from ((number, None) for number in own)
