@@ -179,3 +179,11 @@ def test_error_conditions(agents: SqlStore) -> None:
     assert agents.rows("SELECT * EXCLUDE (snapshot, variant, with_tests) FROM localization_errors") == [
         ("m", 4, 1, 20.0, 1, 1, 1, 1, 1, 1, 1)
     ]
+
+
+def test_a_ranking_that_is_not_whole_is_found(three: SqlStore) -> None:
+    located(three, "i", "a.py", "b.py", name="whole")
+    located(three, "k", name="nothing", status="aborted")
+    torn = located(three, "j", "a.py", name="torn")
+    three.add("localization", localization_id=torn, instance_key="j", rank=3, path="c.py")
+    assert three.rows("FROM audit_localization_ranks") == [("torn", 1, 2, 3)]

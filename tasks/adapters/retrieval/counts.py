@@ -4,7 +4,7 @@ Reading terms is what retrieval costs (seconds for a large repository; the index
 most files are the same in most commits. So counts are kept by the blob's SHA-1, in one SQLite file per repository and
 analyzer. Terms are numbered once per file of the cache, so that an index is put together from arrays of numbers.
 
-Safe to share by threads and processes; deleting it loses nothing but time.
+Safe to share by the threads and processes of one machine; deleting it loses nothing but time.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class TermCache:
             return _joined(names, _stored(connection, distinct))
 
     def numbers(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """The numbers of those terms that occur in any document of the cache."""
-        with self._open() as connection:
+        """The numbers of those terms that occur in any document of the cache, in which something was counted."""
+        with self._connected() as connection:
             return _numbers(connection, tuple(dict.fromkeys(terms)))
 
     def _add(self, connection: sqlite3.Connection, names: Sequence[str], texts: Iterator[str]) -> None:
@@ -85,12 +85,18 @@ class TermCache:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
+        """Ready for writing; made if need be."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connected() as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.executescript(_TABLES)
+            yield connection
+
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             with closing(sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=NORMAL")
-                connection.executescript(_TABLES)
                 yield connection
         except sqlite3.Error as error:
             hint = "delete the file: it is made again"

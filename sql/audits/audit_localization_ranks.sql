@@ -1,0 +1,12 @@
+-- a localization whose ranking is not what its run says: files missing, or ranks that are not 1, 2, 3 …
+-- needs: localization_run, localization
+CREATE OR REPLACE VIEW audit_localization_ranks AS
+SELECT
+    localization_id,
+    any_value(files) AS files,
+    count(rank) AS rows,
+    max(rank) AS last_rank
+FROM localization_run
+LEFT JOIN localization USING (localization_id)
+GROUP BY localization_id
+HAVING any_value(files) <> count(rank) OR coalesce(max(rank), 0) <> count(DISTINCT rank) OR count(DISTINCT path) <> count(rank);
