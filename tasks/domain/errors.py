@@ -6,7 +6,8 @@
     │   └── NotFound          a snapshot, mirror, commit, recipe or query that is not there
     ├── TerminalError         trying again cannot help: this instance or candidate is over
     │   ├── BuildFailed       an environment cannot be built
-    │   └── LeakFound         a method would see something of the future, so it is not started
+    │   ├── LeakFound         a method would see something of the future, so it is not started
+    │   └── GateFailed        a control did not do what it has to do, so a snapshot is not published
     └── InfrastructureError   our failure, never the candidate's: retried by its class
         ├── StoreError        a torn or foreign file in the store
         ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
@@ -53,6 +54,10 @@ class BuildFailed(TerminalError):
 
 class LeakFound(TerminalError):
     slug = "leak"
+
+
+class GateFailed(TerminalError):
+    slug = "gate-failed"
 
 
 class InfrastructureError(SwtError):

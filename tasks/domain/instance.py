@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -56,6 +57,15 @@ class Snapshot:
     """Content key over the sorted (instance_id, instance_key) pairs."""
     source: str
     created_at: datetime
+    previous: str = ""
+    """Name of the snapshot that this one follows; empty where it follows none."""
+    manifest: str = ""
+    """SHA-256 of the manifest under `files/` of the store; empty for an imported snapshot."""
+
+    @staticmethod
+    def content_of(instances: Iterable[TaskInstance]) -> str:
+        """Does not depend on their order."""
+        return content_key("snapshot", sorted((one.instance_id, one.instance_key) for one in instances))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

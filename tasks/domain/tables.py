@@ -13,6 +13,7 @@ from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, Traject
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
+from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 from tasks.domain.validation import CaseStability, Validation
@@ -52,6 +53,8 @@ TABLES: tuple[type[Any], ...] = (
     LocalizationStep,
     Validation,
     CaseStability,
+    InstanceFact,
+    SnapshotChange,
 )
 
 

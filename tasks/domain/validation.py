@@ -38,7 +38,7 @@ class Reason(StrEnum):
 class Stability(StrEnum):
     """What a case does, over all runs. Only the first four are stable."""
 
-    FAIL_TO_PASS = "fail_to_pass"
+    FAIL_TO_PASS = "fail_to_pass"  # noqa: S105 - not a password
     PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - not a password
     FAIL_TO_FAIL = "fail_to_fail"
     PASS_TO_FAIL = "pass_to_fail"  # noqa: S105 - not a password

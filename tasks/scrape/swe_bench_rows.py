@@ -11,7 +11,7 @@ from typing import Any
 from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import InstanceId, content_key
+from tasks.domain.names import InstanceId
 from tasks.scrape.fields import OPTIONAL, REQUIRED
 
 
@@ -54,9 +54,9 @@ def instances_of(rows: Iterable[RawRow], *, snapshot: str, source: str) -> Impor
 
 def snapshot_of(instances: Iterable[TaskInstance], *, snapshot: str, source: str, created_at: datetime) -> Snapshot:
     """The row that names a set of instances; its content key does not depend on their order."""
-    pairs = sorted((instance.instance_id, instance.instance_key) for instance in instances)
-    content = content_key("snapshot", pairs)
-    return Snapshot(snapshot=snapshot, instances=len(pairs), content=content, source=source, created_at=created_at)
+    rows = tuple(instances)
+    content = Snapshot.content_of(rows)
+    return Snapshot(snapshot=snapshot, instances=len(rows), content=content, source=source, created_at=created_at)
 
 
 def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None, list[LineProblem]]:

@@ -27,6 +27,7 @@ from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import content_key
+from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
 from tasks.domain.tables import table_name
@@ -39,7 +40,12 @@ one that counts). For other tables: when the row was written, so that the latest
 FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 
-FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {Run: ("log",), AgentRun: ("trajectory",), RawPage: ("page",)}
+FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {
+    Run: ("log",),
+    AgentRun: ("trajectory",),
+    RawPage: ("page",),
+    Snapshot: ("manifest",),
+}
 """Columns that name a file under `files/` by its SHA-256. A file that none of them names is garbage."""
 
 SCHEMA_FOLDER = "schema=current"
@@ -91,6 +97,8 @@ LAYOUTS: dict[type[Any], Layout] = {
     LocalizationStep: Layout(("localization_id",), "method"),
     Validation: Layout(("snapshot", "instance_key", "validated_at"), "snapshot"),
     CaseStability: Layout(("instance_key", "env_id")),
+    InstanceFact: Layout(("instance_key",)),
+    SnapshotChange: Layout(("snapshot",), "snapshot"),
 }
 
 

@@ -1,0 +1,61 @@
+"""What a published snapshot says of its instances, and of its difference to the one before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tasks.domain.names import InstanceId, InstanceKey
+
+
+class Change(StrEnum):
+    """What happened to an instance between two snapshots."""
+
+    ADDED = "added"
+    RETIRED = "retired"
+    REPAIRED = "repaired"
+    """The same pull request with another base, patch or tests, or with other lists of cases."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotChange:
+    """One instance that differs between a snapshot and the one before. What is not named is the same in both."""
+
+    snapshot: str
+    previous: str
+    instance_id: InstanceId
+    instance_key: InstanceKey
+    """In `snapshot`; of a retired instance, in `previous`."""
+    change: Change
+    reason: str
+    """Of a retired instance: why it is not valid any more (`validation.reason`); else what differs."""
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceFact:
+    """What can be counted about an instance without running it. Source files are Python files that are no tests."""
+
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    statement_words: int
+    source_files: int
+    """At the base commit."""
+    source_lines: int
+    patch_files: int
+    patch_new_files: int
+    """Files that the golden patch adds or deletes."""
+    patch_hunks: int
+    patch_added: int
+    patch_removed: int
+    test_files: int
+    """Files that the golden tests touch."""
+    test_added: int
+    test_removed: int
+    links: int
+    """Web addresses in the statement."""
+    images: int
+    commits: int
+    """Hexadecimal numbers that look like commits."""
+    references: int
+    """`#123` and `owner/name#123`: other issues or pull requests."""

@@ -1,0 +1,109 @@
+"""A snapshot published into a real store, read back, and held against what happens to the store later."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from snapshot_rows import case, environment, instance, validation
+
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import GateFailed, NotFound, UsageError
+from tasks.domain.instance import TaskInstance
+from tasks.domain.places import Places
+from tasks.domain.published import SnapshotChange
+from tasks.domain.validation import Reason, Stability
+from tasks.snapshot.manifest import Gate
+from tasks.snapshot.task import Order, publish_snapshot, to_publish, verify_snapshot
+
+MARCH_ORDER = Order(snapshot="2026-03", pool="pool", counts=(("pull_request", 40),))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    made = Places(store=str(tmp_path / "store"), cache=tmp_path / "cache", recipes=tmp_path, scratch=tmp_path)
+    store = Store(made.store)
+    rows = [instance(1), instance(2)]
+    store.write(rows)
+    store.write([environment()])
+    store.write([validation(rows[0]), validation(rows[1], Reason.NO_F2P)])
+    store.write([case(rows[0].instance_key, "test_new", Stability.FAIL_TO_PASS)])
+    return made
+
+
+def test_a_snapshot_is_what_its_manifest_says(places: Places) -> None:
+    made = publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+
+    store = Store(places.store)
+    (row,) = store.read(TaskInstance, snapshot="2026-03")
+    manifest = json.load(store.open_file(made.snapshot.manifest))
+    assert row.FAIL_TO_PASS == ("test_new",)
+    assert manifest["counts"] == {"pull_request": 40}
+    assert [entry["instance_id"] for entry in manifest["instances"]] == ["a__b-1"]
+    assert verify_snapshot(places, "2026-03") == ()
+
+
+def test_publishing_the_same_again_changes_nothing(places: Places) -> None:
+    gate = Gate(instances=1, golden_solved=1, nop_solved=0)
+
+    first, second = (publish_snapshot.fn(places, MARCH_ORDER, gate) for _ in range(2))
+
+    assert first.snapshot == second.snapshot
+
+
+def test_a_name_is_never_given_to_other_rows(places: Places) -> None:
+    gate = Gate(instances=1, golden_solved=1, nop_solved=0)
+    publish_snapshot.fn(places, MARCH_ORDER, gate)
+    third = instance(3)
+    store = Store(places.store)
+    store.write([third])
+    store.write([validation(third)])
+
+    with pytest.raises(UsageError, match="2026-03 exists"):
+        publish_snapshot.fn(places, MARCH_ORDER, gate)
+
+
+@pytest.mark.parametrize(
+    "gate", [Gate(instances=2, golden_solved=1, nop_solved=0), Gate(instances=1, golden_solved=1, nop_solved=1)]
+)
+def test_nothing_is_published_where_a_control_fails(places: Places, gate: Gate) -> None:
+    with pytest.raises(GateFailed, match="not published"):
+        publish_snapshot.fn(places, MARCH_ORDER, gate)
+
+    assert Store(places.store).read(TaskInstance, snapshot="2026-03") == ()
+
+
+def test_the_next_snapshot_says_what_was_retired(places: Places) -> None:
+    publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    row = instance(1)
+    later = replace(validation(row, Reason.FLAKY), validated_at=validation(row).validated_at.replace(month=4))
+    Store(places.store).write([later])
+    order = Order(snapshot="2026-04", pool="pool", previous="2026-03")
+
+    made = publish_snapshot.fn(places, order, Gate(instances=0, golden_solved=0, nop_solved=0))
+
+    assert [(change.instance_id, change.change, change.reason) for change in made.changes] == [
+        ("a__b-1", "retired", "flaky")
+    ]
+    assert Store(places.store).read(SnapshotChange, snapshot="2026-04") == made.changes
+    assert to_publish(places, order) == ()
+
+
+def test_a_changed_row_and_another_lock_are_found(places: Places) -> None:
+    publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    store = Store(places.store)
+    (row,) = store.read(TaskInstance, snapshot="2026-03")
+    store.write([replace(row, problem_statement="rewritten")], key="rewritten")
+    store.write([replace(environment(), lock="x==2\n")], key="another")
+
+    assert verify_snapshot(places, "2026-03") == (
+        "a__b-1: its row is not the one that was published",
+        "a__b-1: the lock of environment env is missing or another",
+    )
+
+
+def test_an_imported_snapshot_has_nothing_to_be_held_against(places: Places) -> None:
+    with pytest.raises(NotFound, match="no published snapshot"):
+        verify_snapshot(places, "pool")
