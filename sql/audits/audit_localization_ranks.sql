@@ -1,4 +1,4 @@
--- a localization whose ranking is not what its run says: files missing, or ranks that are not 1, 2, 3 …
+-- a localization whose ranking is not what its run says: files missing, or ranks that are not 1, 2 and so on.
 -- needs: localization_run, localization
 CREATE OR REPLACE VIEW audit_localization_ranks AS
 SELECT
