@@ -1,0 +1,218 @@
+"""Did a method look where it should not have? Reads what it was told, what it ran and what came back.
+
+The sandbox has no network and the checkout no future, so most of this fails when it is tried here. It is looked for all
+the same: in trajectories of others, which are taken on trust, and as a measure of what a method would do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.read import read_patch
+from tasks.domain.candidate import Candidate
+from tasks.domain.guards import TrajectoryAudit
+from tasks.domain.instance import TaskInstance
+from tasks.domain.trajectory import TrajectoryStep
+
+DETAIL_CHARACTERS = 300
+FIX_CHARACTERS = 24
+"""A line that the fix adds has to be this long, without blanks, to be told from anybody's code."""
+FIX_LINES = 2
+"""So many different ones in one output, none of which the method wrote before, are a look at the fixed file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """What must not turn up. The audit holds the golden side; the method never did."""
+
+    owner_and_name: str
+    commits: tuple[str, ...]
+    """Commits that a method must not know, such as `environment_setup_commit` and the fix."""
+    packages: tuple[str, ...]
+    """Names under which the project is installed and imported."""
+    fixed_lines: frozenset[str]
+    """Lines that the golden patch and the golden tests add, without blanks around them."""
+    known: str
+    """What the method may know: the issue's text and the base commit."""
+
+
+Rule = Callable[[TrajectoryStep, Secrets], Iterator[str]]
+"""The places of one step that the rule speaks of."""
+
+_ALL_HISTORY = re.compile(
+    r"git\s+(?:-\S+\s+(?:\S+\s+)?)*(?:(?:log|rev-list|show|grep|shortlog)\b[^\n|;&]*(?:--all\b|--reflog\b|--remotes\b|--tags\b"
+    r"|\borigin/|\bmaster\.\.|\bHEAD\.\.|@\{u)|reflog\b|fsck\b[^\n]*(?:--lost-found|--unreachable)|branch\b[^\n|;&]*\s-(?:a|r)\b"
+    r"|for-each-ref\b|ls-remote\b|cat-file\b[^\n]*--batch-all-objects|tag\b)"
+)
+_FETCH = re.compile(r"git\s+(?:-\S+\s+)*(?:fetch|pull|clone|remote\s+(?:add|set-url|update)|submodule\s+update)\b")
+_INSTALL = re.compile(
+    r"(?:\bpip3?|\buv|-m\s+pip|\bpipx|\bpoetry|\bconda|\bmamba)\s+(?:pip\s+)?(?:install|download|wheel|add|sync|index)\b"
+    r"(?P<what>[^\n|;&]*)"
+)
+_OWN_INSTALL = re.compile(r"^(?:\s+-\S+)*\s+(?:-e\s+)?\.(?:\[[\w,-]*\])?(?:\s|$)")
+_COPY = re.compile(r"(?:site|dist)-packages/(?P<name>[\w.]+)|/_vendor/(?P<vendored>\w+)")
+_WEB = re.compile(
+    r"\b(?:curl|wget|http|requests\.get|urlopen|urlretrieve)\b[^\n]*https?://(?!localhost|127\.0\.0\.1)[^\s'\"]+"
+)
+_WEB_TOOL = re.compile(
+    r"\b(?:web_search|web_fetch|webfetch|websearch|browser_\w+|google_search|fetch_url)\b", re.IGNORECASE
+)
+_OTHER_PLACE = re.compile(
+    r"(?:\bfind\s+/(?:\s|$)|\bgrep\s+-\w*r\w*\s+\S+\s+/(?:\s|$)|\bls\s+(?:-\S+\s+)*/(?:\s|$)|/proc/(?:1|self)/)"
+)
+
+
+def told_the_fix(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    """The prompt names a later commit, as one published agent's did in every run."""
+    if step.role == "prompt":
+        yield from _commits_in(step.text, secrets)
+        yield from (match[0] for match in re.finditer(r"environment_setup_commit|FAIL_TO_PASS|test_patch", step.text))
+
+
+def later_commit(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    if step.role != "prompt":
+        yield from _commits_in(step.text, secrets)
+
+
+def all_history(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
+    yield from _commands(step, _ALL_HISTORY)
+
+
+def fetch(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
+    yield from _commands(step, _FETCH)
+
+
+def package_download(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    """The project itself, by name; the checkout (`pip install -e .`) and other packages are no answer."""
+    if step.role == "command":
+        for match in _INSTALL.finditer(step.text):
+            names = re.findall(r"(?<![\w./-])([A-Za-z][\w.-]*)", match["what"])
+            if not _OWN_INSTALL.match(match["what"]) and any(_plain(name) in secrets.packages for name in names):
+                yield match[0]
+
+
+def installed_copy(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    if step.role == "command":
+        for match in _COPY.finditer(step.text):
+            if _plain((match["name"] or match["vendored"]).removesuffix(".py")) in secrets.packages:
+                yield match[0]
+
+
+def repository_url(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    """The repository's pages, unless the issue has the address."""
+    if step.role in ("command", "thought"):
+        own, rest = re.escape(secrets.owner_and_name), r"[^\s'\"<>)]*"
+        pattern = re.compile(
+            rf"(?:github\.com|githubusercontent\.com|api\.github\.com/repos)/{own}{rest}"
+            rf"|pypi\.org/(?:project|pypi|simple)/(?:{'|'.join(map(re.escape, secrets.packages))})\b{rest}",
+            re.IGNORECASE,
+        )
+        yield from (match[0] for match in pattern.finditer(step.text) if match[0] not in secrets.known)
+
+
+def web_request(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
+    yield from _commands(step, _WEB)
+
+
+def web_tool(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
+    yield from _commands(step, _WEB_TOOL)
+
+
+def fixed_content(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
+    """Lines of the fix come back from a command."""
+    if step.role == "output":
+        found = sorted({_squeezed(line) for line in step.text.splitlines()} & secrets.fixed_lines)
+        if len(found) >= FIX_LINES:
+            yield "; ".join(found)
+
+
+def other_place(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
+    yield from _commands(step, _OTHER_PLACE)
+
+
+RULES: tuple[tuple[str, Rule], ...] = (
+    ("told-the-fix", told_the_fix),
+    ("later-commit", later_commit),
+    ("all-history", all_history),
+    ("fetch", fetch),
+    ("package-download", package_download),
+    ("installed-copy", installed_copy),
+    ("repository-url", repository_url),
+    ("web-request", web_request),
+    ("web-tool", web_tool),
+    ("fixed-content", fixed_content),
+    ("other-place", other_place),
+)
+
+
+def secrets_of(instance: TaskInstance, *, packages: Iterable[str] = (), commits: Iterable[str] = ()) -> Secrets:
+    """What a trajectory for `instance` must not hold; `packages` are further names of the project."""
+    name = instance.repo.partition("/")[2]
+    setup = instance.environment_setup_commit
+    later = {sha for sha in (setup, *commits) if sha and sha != instance.base_commit}
+    return Secrets(
+        owner_and_name=instance.repo,
+        commits=tuple(sorted(later)),
+        packages=tuple(sorted({_plain(name), *map(_plain, packages)})),
+        fixed_lines=frozenset(_added_lines(instance.patch) | _added_lines(instance.test_patch)),
+        known=instance.problem_statement,
+    )
+
+
+def audit_trajectory(
+    candidate: Candidate, steps: Iterable[TrajectoryStep], secrets: Secrets
+) -> tuple[TrajectoryAudit, ...]:
+    """One row per step and rule that has something to say. A fix that the model wrote itself is no look at it."""
+    rows: list[TrajectoryAudit] = []
+    unwritten = secrets.fixed_lines
+    for number, step in enumerate(steps):
+        if step.role in ("thought", "command", "prompt"):
+            unwritten -= {_squeezed(line) for line in step.text.splitlines()}
+        now = replace(secrets, fixed_lines=unwritten)
+        for name, rule in RULES:
+            if places := tuple(dict.fromkeys(rule(step, now))):
+                rows.append(_row(candidate, number, name, " | ".join(places)))
+    return tuple(rows)
+
+
+def _row(candidate: Candidate, step: int, rule: str, detail: str) -> TrajectoryAudit:
+    return TrajectoryAudit(
+        candidate_id=candidate.candidate_id,
+        instance_key=candidate.instance_key,
+        instance_id=candidate.instance_id,
+        step=step,
+        rule=rule,
+        detail=" ".join(detail.split())[:DETAIL_CHARACTERS],
+    )
+
+
+def _commands(step: TrajectoryStep, pattern: re.Pattern[str]) -> Iterator[str]:
+    if step.role == "command":
+        yield from (match[0] for match in pattern.finditer(step.text))
+
+
+def _commits_in(text: str, secrets: Secrets) -> Iterator[str]:
+    """Names of commits, abbreviated to seven digits or more."""
+    for word in re.findall(r"(?<![\w])[0-9a-f]{7,40}(?![\w])", text):
+        if any(sha.startswith(word) for sha in secrets.commits) and word not in secrets.known:
+            yield word
+
+
+def _added_lines(patch: str) -> set[str]:
+    read = read_patch(patch)
+    files = read.files if isinstance(read, Patch) else ()
+    lines = {_squeezed(line[1:]) for file in files for hunk in file.hunks for line in hunk.lines if line[0] == "+"}
+    old = {_squeezed(line[1:]) for file in files for hunk in file.hunks for line in hunk.lines if line[0] != "+"}
+    return {line for line in lines - old if len(line) >= FIX_CHARACTERS}
+
+
+def _squeezed(line: str) -> str:
+    """A line without blanks and without the line number or sign that a tool puts before it."""
+    return re.sub(r"\s+", "", re.sub(r"^\s*(?:\d+[:|\t-]|[+>])\s?", "", line))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

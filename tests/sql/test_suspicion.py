@@ -1,0 +1,98 @@
+"""What audits cost: prices of findings, scores with and without, and where candidates come from."""
+
+from __future__ import annotations
+
+import pytest
+from sql_store import SqlStore
+
+SOLVED = {"test_a.py::new": "- - failed passed"}
+FAILED = {"test_a.py::new": "- - failed failed"}
+
+
+@pytest.fixture
+def four(store: SqlStore) -> SqlStore:
+    """`m` solves a, b and c, and fails d."""
+    for name in "abcd":
+        store.instance(name)
+        store.judged(name, "m", FAILED if name == "d" else SOLVED, provenance="verified", source="m")
+    return store
+
+
+def finding(store: SqlStore, suite: str, rule: str, line: int = 1) -> None:
+    store.add("lint_finding", suite_id=suite, path="test_a.py", line=line, rule=rule, detail="code()")
+
+
+def look(store: SqlStore, candidate: str, rule: str) -> None:
+    store.add("trajectory_audit", candidate_id=candidate, step=4, rule=rule, detail="git log --all")
+
+
+def test_the_worst_finding_is_the_price(four: SqlStore) -> None:
+    for rule in ("own-place", "coin", "clock"):
+        finding(four, "a-m", rule)
+    finding(four, "b-m", "own-place", 7)
+    finding(four, "c-m", "a-rule-without-a-price")
+    assert four.rows("SELECT candidate_id, cost, rules, why FROM submission_lint ORDER BY ALL") == [
+        ("a-m", "suspect", ["clock", "coin"], "test_a.py:1: code()"),
+        ("b-m", "note", ["own-place"], "test_a.py:7: code()"),
+        ("c-m", "suspect", ["a-rule-without-a-price"], "test_a.py:1: code()"),
+    ]
+
+
+def test_the_golden_tests_pay_nothing(store: SqlStore) -> None:
+    store.instance("a")
+    store.candidate("a", "golden", suite="a-golden")
+    finding(store, "a-golden", "git-command")
+    assert store.rows("FROM submission_lint") == []
+
+
+def test_a_finding_that_rejects_is_a_guard_that_failed(four: SqlStore) -> None:
+    finding(four, "a-m", "process-exit")
+    finding(four, "b-m", "coin")
+    columns = "candidate_id, list_contains(failed_guards, 'lint'), guarded"
+    found = four.rows(f"SELECT {columns} FROM guarded WHERE grader = 'paper' ORDER BY 1")
+    assert found[0] == ("a-m", True, False)
+    assert found[1][:2] == ("b-m", False)
+    assert four.value("SELECT why FROM lint_outcome WHERE grader = 'paper' AND result = 'failed'") == (
+        "process-exit at test_a.py:1: code()"
+    )
+
+
+def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
+    finding(four, "a-m", "coin")
+    finding(four, "b-m", "own-place")
+    look(four, "b-m", "all-history")
+    look(four, "c-m", "other-place")
+    look(four, "d-m", "fetch")
+    assert four.rows("SELECT candidate_id, reasons, why FROM suspected_candidate ORDER BY 1") == [
+        ("a-m", ["lint:coin"], "test_a.py:1: code()"),
+        ("b-m", ["trajectory:all-history"], "step 4: git log --all"),
+        ("d-m", ["trajectory:fetch"], "step 4: git log --all"),
+    ]
+    assert four.rows("SELECT method, n, suspected, S, S_unsuspected, S_without FROM table2_unsuspected") == [
+        ("m", 4, 3, 75.0, 25.0, 100.0)
+    ]
+
+
+def test_a_method_that_is_suspected_throughout_has_no_score_without(store: SqlStore) -> None:
+    store.instance("a")
+    store.judged("a", "m", SOLVED)
+    look(store, "a-m", "told-the-fix")
+    assert store.rows("SELECT S, S_unsuspected, S_without FROM table2_unsuspected") == [(100.0, 0.0, None)]
+
+
+def test_where_candidates_come_from(four: SqlStore) -> None:
+    four.candidate("a", "golden", suite="a-golden", provenance="oracle", source="golden")
+    four.judged("a", "p", SOLVED, provenance="self_reported", source="preds.jsonl:3")
+    four.judged("b", "p", FAILED, provenance="self_reported", source="preds.jsonl:4")
+    columns = "method, provenance, candidates, solved, sources"
+    assert four.rows(f"SELECT {columns} FROM provenance ORDER BY method") == [
+        ("golden", "oracle", 1, 0, ["golden"]),
+        ("m", "verified", 4, 3, ["m"]),
+        ("p", "self_reported", 2, 1, ["preds.jsonl"]),
+    ]
+
+
+def test_every_rule_of_the_trajectory_audit_has_a_price(store: SqlStore) -> None:
+    from tasks.generate.trajectory_audit import RULES
+
+    assert {name for name, _ in RULES} == {rule for (rule,) in store.rows("SELECT rule FROM trajectory_policy")}
