@@ -5,20 +5,24 @@ Any number of pull requests, of any repositories, is one query; only paths and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
 
 from tasks.adapters.store.duck import connected
-from tasks.adapters.store.schema import from_arrow
-from tasks.domain.collect import Rejection, Repository
+from tasks.adapters.store.schema import Column, columns, from_arrow
+from tasks.domain.collect import PullRequest, Rejection, Repository
 from tasks.domain.names import RepoName
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Limits, Rule
 
 PullKey = tuple[RepoName, int]
+_USED = (
+    *("repo", "number", "title", "body", "author", "author_kind", "merged_at", "base_branch"),
+    *("paths", "path_additions", "path_deletions", "path_changes"),
+)
 
 _PATHS = """
     CREATE TABLE path AS
@@ -95,8 +99,7 @@ class Inputs:
     """What the facts are drawn from."""
 
     pulls: pa.Table
-    """Rows of `pull_request`; only these columns are used: repo, number, title, body, author, author_kind, merged_at,
-    base_branch, paths, path_*."""
+    """Rows of `pull_request`; only the columns of `pull_table` are used."""
     links: pa.Table
     bases: pa.Table
     repositories: Iterable[Repository]
@@ -117,6 +120,19 @@ def rejections(inputs: Inputs, limits: Limits, rules: Iterable[Rule] = RULES) ->
             connection.execute(statement)
         table = connection.sql(_failing(rules)).to_arrow_table()
     return from_arrow(table, Rejection)
+
+
+def pull_table(pulls: Sequence[PullRequest]) -> pa.Table:
+    """The columns of pull requests that facts are drawn from."""
+    used = [column for column in columns(PullRequest) if column.name in _USED]
+    arrays = [
+        pa.array([_stored(getattr(pull, column.name), column) for pull in pulls], column.arrow) for column in used
+    ]
+    return pa.table(arrays, names=[column.name for column in used])
+
+
+def _stored(value: object, column: Column) -> object:
+    return None if value is None else column.encode(value)
 
 
 def _failing(rules: Iterable[Rule]) -> str:

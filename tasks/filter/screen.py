@@ -14,7 +14,7 @@ from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Reject
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import instance_id
 from tasks.filter.base import prove
-from tasks.filter.facts import Inputs, PullKey, rejections
+from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.halves import TwoHalves, cut
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Limits, Rule
@@ -113,7 +113,7 @@ def _rejections(
     rules: Sequence[Rule],
 ) -> tuple[Rejection, ...]:
     inputs = Inputs(
-        pulls=to_arrow(pulls, PullRequest),
+        pulls=pull_table(pulls),
         links=to_arrow(material.links, IssueLink),
         bases=to_arrow(bases, PullBase),
         repositories=(material.repository,),

@@ -16,11 +16,14 @@ _REFERENCE = rf"(?:\[[^\]\n]*\]\({_ADDRESS}\)|{_ADDRESS}|(?:{_REPO})?\#\d+\b|\bG
 _JOIN = r"(?:\s*(?:,\s*and\b|,\s*&|,|\band\b|&|\+|/)\s*(?:(?:also\s+)?{word}\s*:?\s+)?)"
 _WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
 _NOUN = r"(?:(?:the\s+)?(?:issues?|bugs?|tickets?)\s*:?\s*)?"
+_FIRST = r"[cCfFrR](?<![\w-].)(?:(?<=c)lose[sd]?|(?<=f)ix(?:e[sd])?|(?<=r)esolve[sd]?)\b"
+"""`_WORD` in a form that lets the engine skip to the letters that it can start with: texts are long, words are rare."""
+
 _CLOSING = re.compile(
-    rf"(?P<no>(?:\bnot|n['’]t|\bnever)\s+(?:\w+ly\s+)?)?(?<![\w-]){_WORD}\b\s*:?\s*{_NOUN}"
-    rf"(?P<refs>{_REFERENCE}(?:{_JOIN.format(word=_WORD)}{_NOUN}{_REFERENCE})*)",
-    re.IGNORECASE,
+    rf"{_FIRST}\s*:?\s*{_NOUN}(?P<refs>{_REFERENCE}(?:{_JOIN.format(word=_WORD)}{_NOUN}{_REFERENCE})*)", re.IGNORECASE
 )
+_DENIAL = re.compile(r"(?:\bnot|n['’]t|\bnever)\s+(?:\w+ly\s+)?\Z", re.IGNORECASE)
+_DENIAL_REACH = 40
 _ONE = re.compile(
     rf"github\.com/(?P<where>{_REPO})/(?P<kind>issues|pull)/(?P<at>\d+)"
     rf"|(?P<repo>{_REPO})?\#(?P<number>\d+)\b|\bGH-(?P<gh>\d+)\b",
@@ -33,7 +36,8 @@ _HIDDEN = re.compile(
     r"|(?P<ticks>`+)(?!`)(?:[^`\n]|(?!(?P=ticks)(?!`))`)+?(?P=ticks)(?!`)",
     re.DOTALL | re.MULTILINE,
 )
-_HINT = re.compile(r"#\d|gh-\d|(?:issues|pull)/\d", re.IGNORECASE)
+_HINT = re.compile(r"[#/-]\d")
+"""What every reference has: most texts need no further look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ def closing_mentions(text: str) -> tuple[Mention, ...]:
     if not _HINT.search(text):
         return ()
     shown = visible(text)
-    spans = (match["refs"] for match in _CLOSING.finditer(shown) if match["no"] is None)
+    spans = (match["refs"] for match in _CLOSING.finditer(shown) if not _denied(shown, match.start()))
     found = (_mention(one) for span in spans for one in _ONE.finditer(_LINK.sub(r"\g<address>", span)))
     return tuple(dict.fromkeys(found))
 
@@ -60,6 +64,11 @@ def closing_mentions(text: str) -> tuple[Mention, ...]:
 def visible(text: str) -> str:
     """`text` without HTML comments and code; a space stands for each."""
     return _HIDDEN.sub(" ", text) if "`" in text or "<!--" in text or "~~~" in text else text
+
+
+def _denied(text: str, at: int) -> bool:
+    """Whether the word at `at` follows a `not`."""
+    return _DENIAL.search(text[max(0, at - _DENIAL_REACH) : at]) is not None
 
 
 def _mention(match: re.Match[str]) -> Mention:

@@ -89,7 +89,8 @@ class Changes:
         by_fixed = {one.fixed: one for one in ranges}
         found: dict[Range, str] = {}
         for some in _chunks(sorted(by_fixed)):
-            diff = self._diff([by_fixed[fixed] for fixed in some], *(["-R"] if reverse else []))
+            options = ("--no-prefix", *(["-R"] if reverse else []))  # -R would swap `a/` and `b/`
+            diff = self._diff([by_fixed[fixed] for fixed in some], *options)
             for line in self._run("patch-id", "--stable", stdin=diff).decode("ascii").splitlines():
                 patch_id, fixed = line.split(" ")
                 found[by_fixed[Sha(fixed)]] = patch_id
