@@ -8,6 +8,7 @@ from typing import Any
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection
 from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.generation import Generation
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
@@ -25,6 +26,7 @@ TABLES: tuple[type[Any], ...] = (
     Environment,
     EnvironmentAttempt,
     Candidate,
+    Generation,
     Submission,
     Suite,
     EditedDefinition,

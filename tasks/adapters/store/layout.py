@@ -21,6 +21,7 @@ from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suit
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import StoreError
+from tasks.domain.generation import Generation
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, TrajectoryAudit
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
@@ -69,6 +70,7 @@ LAYOUTS: dict[type[Any], Layout] = {
     Environment: Layout(("env_id",), "repo"),
     EnvironmentAttempt: Layout(("instance_key", "rung", "tried_at")),
     Candidate: Layout(("snapshot", "candidate_id"), "snapshot"),
+    Generation: Layout(("generation_id",), "method"),
     Submission: Layout(("candidate_id", "policy")),
     Suite: Layout(("suite_id",)),
     EditedDefinition: Layout(("suite_id",)),

@@ -153,7 +153,10 @@ class LocalWorkbench:
             finished = sandbox.run(job)
             report = read_report(outbox / REPORT, RunKey(""), seal)
             status = _status(finished, completed=report.completed)
-            return Tested(status=status, cases=report.with_timeout().cases, log=_log(job.log))
+            log = _log(job.log)
+            if not report.completed or report.complaint:
+                report = report.with_timeout().with_uncollected(runner_job.files, report.complaint or log[-2000:])
+            return Tested(status=status, cases=report.cases, log=log)
 
     def diff(self) -> str:
         return render(self._changes())

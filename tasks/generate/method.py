@@ -1,0 +1,117 @@
+"""The contract between this stage and a method.
+
+A method is a function: it gets an `Assignment`, a `Workbench`, a `Model` and a `Budget`, and yields a `Proposal` for
+each sample. It never sees an instance, so it cannot reach the golden side; docs/writing-a-method.md has an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tasks.adapters.llm.base import Model
+from tasks.adapters.workbench.base import Workbench
+from tasks.domain.generation import Mode
+from tasks.domain.method_task import MethodTask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextFile:
+    """A file of the base commit that goes into a prompt."""
+
+    path: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodePatch:
+    """A fix that somebody proposes. Only experiments hand one out (the paper's Table 5)."""
+
+    text: str
+    correct: bool
+    """Whether it is the golden one. Methods must not show this to a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What is asked of a method."""
+
+    task: MethodTask
+    context: tuple[ContextFile, ...] = ()
+    """Retrieved files, best first; or the files that `code_patch` changes."""
+    mode: Mode = Mode.UNIT_TEST
+    test_file: ContextFile | None = None
+    """The file to put the tests into, where the experiment says which; null otherwise."""
+    code_patch: CodePatch | None = None
+    modified_files: bool = False
+    """Whether `context` holds the files that a patch changes instead of retrieved ones."""
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What was told beyond issue and retrieval, as `generation.given` has it."""
+        patch = self.code_patch
+        return tuple(
+            name
+            for name, told in (
+                ("test-file", self.test_file is not None),
+                ("golden-patch", patch is not None and patch.correct),
+                ("incorrect-patch", patch is not None and not patch.correct),
+                ("modified-files", self.modified_files),
+            )
+            if told
+        )
+
+    @property
+    def oracle(self) -> bool:
+        """Whether anything of it could only be known from the golden side."""
+        return bool(self.given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Ceilings for one method on one instance."""
+
+    calls: int = 20
+    """Replies of the model."""
+    context_tokens: int = 27_000
+    """Of retrieved files in one prompt, estimated."""
+    reply_tokens: int = 4_096
+    """Of one reply."""
+    seconds: float = 3_600.0
+    """No call is begun later than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One sample of a method."""
+
+    sample: int
+    """0-based."""
+    patch: str
+    """Unified diff against the base commit; empty where the method has nothing to hand in."""
+    path: tuple[str, ...] = ()
+    """Branches taken, in order."""
+    rung: str = ""
+    reasons: tuple[str, ...] = ()
+    retries: int = 0
+    calls: int = 0
+
+
+class MethodFunction(Protocol):
+    def __call__(
+        self, assignment: Assignment, bench: Workbench, model: Model, budget: Budget
+    ) -> Iterator[Proposal]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """A registered method."""
+
+    name: str
+    run: MethodFunction
+    summary: str
+    samples: int = 1
+    """Proposals that it yields."""
+    calls: Callable[[Budget], int] = field(default=lambda budget: budget.calls)
+    """Most replies that it asks for, for planning what a sweep costs."""

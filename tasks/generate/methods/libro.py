@@ -1,0 +1,145 @@
+"""Five samples, run on the code as it is; the model judges whether an error is the issue's (the paper, App. B).
+
+It sees the code before the fix and nothing else. Of the preferred group the shortest is handed in: those whose error
+is the issue's, else those that fail at all, else those that apply.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.adapters.llm.base import Model, user
+from tasks.adapters.patch.apply import Applied, apply_to_files
+from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.split import Kind, kind_of
+from tasks.adapters.workbench.base import Tested, Workbench
+from tasks.domain.outcome import Outcome
+from tasks.generate.method import Assignment, Budget, Proposal
+from tasks.generate.methods.zero_shot_plus import sample_of
+from tasks.generate.prompts import prompt
+from tasks.generate.talk import OutOfBudget, Talk
+
+SAMPLES = 5
+TEMPERATURE = 0.7
+BAD = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
+FAILURES, FAILURE_CHARACTERS = 3, 2_000
+"""How many failing cases the judge is shown, and how much of each."""
+JUDGE_TOKENS = 500
+GROUPS = ("same-problem", "fails", "passes")
+"""From most to least preferred."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One sample that applies."""
+
+    sample: int
+    patch: str
+    rung: str
+    group: str
+    added: int
+    """Lines that it adds."""
+
+
+def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+    """The chosen one of five samples at temperature 0.7, as sample 0."""
+    talk = Talk(model, budget)
+    drawn: list[Sample] = []
+    groups: dict[str, str] = {}
+    try:
+        for number in range(SAMPLES):
+            proposal = sample_of(assignment, bench, talk, sample=number, temperature=TEMPERATURE)
+            if proposal.rung:
+                drawn.append(_judged(assignment, bench, talk, proposal, groups))
+    except OutOfBudget:
+        pass
+    if not drawn:
+        yield talk.proposal("")
+        return
+    chosen = choose(drawn)
+    talk.took(f"chose {chosen.sample}")
+    yield talk.proposal(chosen.patch, rung=chosen.rung)
+
+
+def choose(drawn: Sequence[Sample]) -> Sample:
+    """The shortest of the best group; of equals the one drawn first."""
+    return min(drawn, key=lambda one: (GROUPS.index(one.group), one.added, one.sample))
+
+
+def _judged(
+    assignment: Assignment, bench: Workbench, talk: Talk, proposal: Proposal, groups: dict[str, str]
+) -> Sample:
+    """The sample with its group; `groups` has those of the patches that were drawn before."""
+    if proposal.patch not in groups:
+        failure = failure_of(bench, proposal.patch)
+        group = "passes"
+        if failure:
+            group = "same-problem" if _same_problem(assignment, failure, talk) else "fails"
+        groups[proposal.patch] = group
+    group = groups[proposal.patch]
+    talk.took(group)
+    lines = proposal.patch.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    return Sample(sample=proposal.sample, patch=proposal.patch, rung=proposal.rung, group=group, added=added)
+
+
+def failure_of(bench: Workbench, patch: str) -> str:
+    """What fails on the code as it is with the patch and does not fail without it; empty for nothing."""
+    read = read_patch(patch)
+    applied = apply_to_files(read, bench.base) if isinstance(read, Patch) else read
+    if not isinstance(applied, Applied):
+        return ""
+    files = [change.path for change in applied.changes if change.after is not None and _runs(change.path)]
+    old = [change.path for change in applied.changes if change.before is not None and change.path in files]
+    if not files:
+        return ""
+    known = _bad(bench.run_tests(old)) if old else {}
+    with bench.fork() as fork:
+        for change in applied.changes:
+            fork.write(change.path, change.after)
+        new = {case: text for case, text in _bad(fork.run_tests(files)).items() if case not in known}
+    return "\n\n".join(f"{case}\n{text}" for case, text in list(new.items())[:FAILURES])
+
+
+def _runs(path: str) -> bool:
+    return path.endswith(".py") and kind_of(path) in (Kind.MODULE, Kind.HELPER)
+
+
+def _bad(tested: Tested) -> dict[str, str]:
+    """The failing cases and what they said."""
+    return {case.case_id: case.message[-FAILURE_CHARACTERS:] for case in tested.cases if case.outcome in BAD}
+
+
+def _same_problem(assignment: Assignment, failure: str, talk: Talk) -> bool:
+    """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
+    messages = [user(prompt("libro_judge.j2", task=assignment.task, failure=failure))]
+    for _ in range(2):
+        reply = talk.ask(messages, max_tokens=JUDGE_TOKENS)
+        verdict = read_verdict(reply.text)
+        if verdict is not None:
+            return verdict
+        talk.wrong("unreadable-verdict")
+        talk.retries += 1
+        messages = [
+            *messages,
+            reply.message,
+            user('Answer with one JSON object: {"reason": "…", "same_problem": true}'),
+        ]
+    return False
+
+
+def read_verdict(text: str) -> bool | None:
+    """`same_problem` of the first JSON object in a reply that has it as a truth value; null where there is none."""
+    decoder = json.JSONDecoder()
+    for at, char in enumerate(text):
+        if char == "{":
+            try:
+                value, _ = decoder.raw_decode(text, at)
+            except ValueError:
+                continue
+            if isinstance(value, dict) and isinstance(value.get("same_problem"), bool):
+                return bool(value["same_problem"])
+    return None

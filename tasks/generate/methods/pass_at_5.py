@@ -1,0 +1,24 @@
+"""Five samples of `zero_shot_plus` (the paper, section 4.3).
+
+Which of them is the best is no business of a method: it takes the fixed code to know. It is a question about graded
+rows, answered in SQL, like the unbiased pass@k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tasks.adapters.llm.base import Model
+from tasks.adapters.workbench.base import Workbench
+from tasks.generate.method import Assignment, Budget, Proposal
+from tasks.generate.methods.zero_shot_plus import sample_of
+from tasks.generate.talk import Talk
+
+SAMPLES = 5
+TEMPERATURE = 0.7
+
+
+def pass_at_5(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+    """Five samples at temperature 0.7, each a proposal."""
+    for sample in range(SAMPLES):
+        yield sample_of(assignment, bench, Talk(model, budget), sample=sample, temperature=TEMPERATURE)

@@ -1,0 +1,22 @@
+"""One prompt with issue and retrieved files, one unified diff (the paper, section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tasks.adapters.llm.base import Model, user
+from tasks.adapters.workbench.base import Workbench
+from tasks.generate.answers import from_diff
+from tasks.generate.method import Assignment, Budget, Proposal
+from tasks.generate.prompts import briefing, fit, prompt
+from tasks.generate.talk import Talk
+
+
+def zero_shot(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+    """One sample at temperature 0."""
+    talk = Talk(model, budget)
+    reply = talk.ask_fitting(
+        lambda tokens: [user(prompt("zero_shot.j2", **briefing(assignment, fit(assignment.context, tokens))))]
+    )
+    answer = from_diff(reply.text, assignment, bench, talk)
+    yield talk.proposal(answer.patch, rung=answer.rung)
