@@ -30,6 +30,8 @@ SECRETS = ("ghp_first0000SECRET", "ghp_second000SECRET")
 NUMBERS = 15
 MANY_COMMITS = 52
 MANY_FILES = 102
+CHANGELOG = {7: ("changelog/5.bugfix.rst",), 3: ("CHANGES.rst",)}
+"""Entries that name issues, by pull request."""
 
 
 @dataclass(slots=True)
@@ -103,11 +105,12 @@ def _stream() -> bytes:
                 _commit(lines, mark, f"refs/heads/p{number}", text, week(number, part), parent, files=files)
             mark += 1
             text = f"Merge pull request #{number} from someone/p{number}\n\nMerge number {number}"
+            text = f"Merge number {number} (#{number})" if number == 12 else text
             _commit(lines, mark, "refs/heads/main", text, week(number, 130), first, mark - 1, files=files)
         else:
             mark += 1
             text = f"Squash number {number} (#{number})\n\nCloses: #{number // 5 * 5 + 5}"
-            files = ("src/a.py", f"tests/test_{number}.py")
+            files = ("src/a.py", f"tests/test_{number}.py", *CHANGELOG.get(number, ()))
             _commit(lines, mark, "refs/heads/main", text, week(number, 130), main, files=files)
         main = mark
     return "\n".join(lines).encode() + b"\n"
@@ -122,7 +125,7 @@ def _commit(
     lines += [f"committer Ann <a@example.org> {stamp}", f"data {len(text.encode())}", text]
     lines += [f"{'merge' if place else 'from'} :{parent}" for place, parent in enumerate(parents)]
     for path in files:
-        content = f"line of {mark}\n" * (mark % 7 + 1)
+        content = "- A change. :issue:`10`\n" if path == "CHANGES.rst" else f"line of {mark}\n" * (mark % 7 + 1)
         lines += [f"M 100644 inline {path}", f"data {len(content)}", content]
     lines.append("")
 

@@ -61,6 +61,8 @@ def test_merges_and_squashes_are_pull_requests(hub: Hub) -> None:
     assert found[2]["title"] == "Merge number 2"
     assert [entry["commit"]["message"] for entry in found[2]["commits"]["nodes"]] == ["Part 0", "Part 1"]
     assert len(found[2]["mergeCommit"]["parents"]["nodes"]) == 2
+    assert found[12]["title"] == "Merge number 12"
+    assert len(found[12]["mergeCommit"]["parents"]["nodes"]) == 2
     assert found[2]["headRefOid"] == found[2]["mergeCommit"]["parents"]["nodes"][1]["oid"]
     assert found[2]["firstCommit"]["nodes"][0]["commit"]["parents"]["nodes"][0]["oid"] == found[2]["baseRefOid"]
 
@@ -74,12 +76,20 @@ def test_the_head_of_a_squash_is_no_commit_of_the_history(hub: Hub, small_reposi
 def test_files_and_counts_are_those_of_the_diff(hub: Hub) -> None:
     found = {pull["number"]: pull for pull in pulls(hub)}
     assert {file["path"]: file["changeType"] for file in found[3]["files"]["nodes"]} == {
+        "CHANGES.rst": "ADDED",
         "src/a.py": "MODIFIED",
         "tests/test_3.py": "ADDED",
     }
     assert found[3]["additions"] == sum(file["additions"] for file in found[3]["files"]["nodes"])
     assert found[13]["changedFiles"] == 102
     assert len(found[13]["files"]["nodes"]) == 100
+
+
+def test_a_change_log_entry_says_what_is_closed(hub: Hub) -> None:
+    found = {pull["number"]: pull for pull in pulls(hub)}
+    assert found[7]["body"] == "Closes: #10\n\nAccording to its change log entry, this closes #5."
+    assert found[3]["body"].endswith("According to its change log entry, this closes #10.")
+    assert [issue["number"] for issue in found[7]["closingIssuesReferences"]["nodes"]] == [10, 5]
 
 
 def test_numbers_rise_with_creation_dates(hub: Hub) -> None:

@@ -1,8 +1,9 @@
 """Which pull requests a history went through.
 
-`Merge pull request #N from …` with two parents is a merge, `… (#N)` with one parent a squash; both are looked for on
-the default branch, and on branches that were merged into it as a whole. A pull request rebased onto its branch leaves
-no number behind, so it is not found. The head of a squashed one is in no history: it gets a name that no commit has.
+`Merge pull request #N from …` with two parents is a merge, as is `… (#N)`, which with one parent is a squash; all are
+looked for on the default branch, and on branches that were merged into it as a whole. A pull request that was rebased
+leaves no number behind, so it is not found. The head of a squashed one is in no history: it gets a name that no commit
+has.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from datetime import datetime
 
 from tasks.adapters.github.faithful.history import Commit, History
 
-_MERGED = re.compile(r"Merge pull request #(\d+) from (\S+)")
-_SQUASHED = re.compile(r"^(.*\S)\s*\(#(\d+)\)$")
+_MERGED = re.compile(r"Merge pull request #(?P<number>\d+) from \S+")
+_TITLED = re.compile(r"(?P<title>.*\S)\s*\(#(?P<number>\d+)\)$")
 _BRANCH = re.compile(r"Merge (?:remote-tracking )?branch '(?:[\w-]+/)?([^']+)'")
 
 
@@ -27,7 +28,7 @@ class Pull:
     number: int
     title: str
     body: str
-    """The message of its only commit, as GitHub proposes it; empty for several."""
+    """What the merge says below its title, or the message of the only commit, as GitHub proposes it; or empty."""
     base_branch: str
     merge: Commit
     head: str
@@ -73,29 +74,39 @@ def _aside(history: History, merge: Commit, fresh: set[str]) -> Iterator[Pull]:
     """Pull requests into another branch, which then came in as a whole; and those within pull requests."""
     named = _BRANCH.match(merge.subject)
     branch = named[1] if named else "another"
-    if len(merge.parents) > 1 and not _MERGED.match(merge.subject):
+    if len(merge.parents) > 1 and _number(merge) is None:
         for commit in history.line(merge.parents[1], fresh):
             if len(commit.parents) == 1 and (pull := _pull(history, commit, set(), branch)):
                 yield pull
     for oid in sorted(fresh):
         commit = history.commits[oid]
-        if len(commit.parents) == 2 and _MERGED.match(commit.subject):
+        if len(commit.parents) == 2 and _number(commit) is not None:
             theirs = history.reachable(commit.parents[1], fresh) - history.reachable(commit.parents[0], fresh)
             if pull := _pull(history, commit, theirs, branch):
                 yield pull
 
 
+def _number(commit: Commit) -> int | None:
+    """The pull request that a commit says it is."""
+    match = (_MERGED.match(commit.subject) if len(commit.parents) == 2 else None) or _TITLED.match(commit.subject)
+    return int(match["number"]) if match and 1 <= len(commit.parents) <= 2 else None
+
+
 def _pull(history: History, commit: Commit, fresh: set[str], branch: str) -> Pull | None:
-    if len(commit.parents) == 2 and (match := _MERGED.match(commit.subject)):
-        commits = tuple(history.commits[oid] for oid in sorted(fresh, key=history.places.__getitem__))
-        title = commit.rest.partition("\n")[0] or match[2]
-        body = commits[0].rest if len(commits) == 1 else ""
-        return _made(int(match[1]), title, body, branch, commit, commit.parents[1], commits)
-    if len(commit.parents) == 1 and (match := _SQUASHED.match(commit.subject)):
+    number = _number(commit)
+    if number is None:
+        return None
+    titled = _TITLED.match(commit.subject)
+    if len(commit.parents) == 1:
+        assert titled
         head = hashlib.sha1(f"head of {commit.oid}".encode(), usedforsecurity=False).hexdigest()
-        only = replace(commit, oid=head, message=f"{match[1]}\n\n{commit.rest}".strip())
-        return _made(int(match[2]), match[1], commit.rest, branch, commit, head, (only,))
-    return None
+        only = replace(commit, oid=head, message=f"{titled['title']}\n\n{commit.rest}".strip())
+        return _made(number, titled["title"], commit.rest, branch, commit, head, (only,))
+    commits = tuple(history.commits[oid] for oid in sorted(fresh, key=history.places.__getitem__))
+    title = titled["title"] if titled else commit.rest.partition("\n")[0] or commit.subject
+    said = commit.rest if titled else ""
+    body = said or (commits[0].rest if len(commits) == 1 else "")
+    return _made(number, title, body, branch, commit, commit.parents[1], commits)
 
 
 def _made(

@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 from tasks.adapters.git.command import Git
+from tasks.adapters.github.faithful.changelog import with_changelog
 from tasks.adapters.github.faithful.history import History, read_history
 from tasks.adapters.github.faithful.issues import Issue, read_issues, with_links
 from tasks.adapters.github.faithful.pulls import Pull, pulls_of
@@ -37,7 +38,7 @@ def open_repository(
     """Index a git repository and its issue file. `GitFailed` or `BadInput` where one of them cannot be read."""
     history = read_history(Git(scratch), folder)
     known = read_issues(issues) if issues else {}
-    pulls = pulls_of(history, frozenset(known))
+    pulls = with_changelog(history, pulls_of(history, frozenset(known)))
     return Repository(
         name=name,
         history=history,
