@@ -1,0 +1,136 @@
+"""Proposals → rows, and the key under which the work is known."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+
+from tasks.adapters.store.provenance import provenance
+from tasks.domain.candidate import Candidate
+from tasks.domain.errors import SwtError
+from tasks.domain.generation import Generation, GenerationStatus
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import CandidateId, content_key
+from tasks.generate.method import Assignment, Budget, Method, Proposal
+from tasks.generate.prompts import TEMPLATES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """One method with one model on one instance."""
+
+    instance: TaskInstance
+    assignment: Assignment
+    method: Method
+    model: str
+    budget: Budget
+
+    @property
+    def config_key(self) -> str:
+        """Content key of everything that the method is given and of what it is made of."""
+        asked = self.assignment
+        files = [[file.path, file.text] for file in (*asked.context, *filter(None, [asked.test_file]))]
+        patch = asked.code_patch.text if asked.code_patch else ""
+        task = content_key("task", asdict(asked.task))
+        return content_key(
+            "generate", version_of(self.method), asdict(self.budget), task, asked.mode.value, asked.given, files, patch
+        )
+
+    def generation_id(self, sample: int) -> str:
+        instance = self.instance
+        return Generation.id_of(
+            instance.instance_key, self.method.name, self.model, instance.snapshot, self.config_key, sample
+        )
+
+    @property
+    def generation_ids(self) -> tuple[str, ...]:
+        return tuple(self.generation_id(sample) for sample in range(self.method.samples))
+
+
+def candidate_of(unit: Unit, proposal: Proposal, made_at: datetime) -> Candidate:
+    """The candidate of a proposal: `oracle` where the method was told anything golden."""
+    instance, name = unit.instance, unit.method.name
+    return Candidate(
+        candidate_id=_candidate_id(unit, proposal),
+        snapshot=instance.snapshot,
+        instance_id=instance.instance_id,
+        instance_key=instance.instance_key,
+        method=name,
+        model=unit.model,
+        sample=proposal.sample,
+        patch=proposal.patch,
+        provenance="oracle" if unit.assignment.oracle else "verified",
+        source=name,
+        problem="",
+        created_at=made_at,
+    )
+
+
+def generation_of(unit: Unit, proposal: Proposal, started: datetime, finished: datetime) -> Generation:
+    """The row of a proposal."""
+    status = GenerationStatus.PROPOSED if proposal.patch else GenerationStatus.NOTHING
+    return _row(unit, proposal, status, _candidate_id(unit, proposal), started, finished)
+
+
+def failure_of(unit: Unit, error: SwtError, started: datetime, finished: datetime) -> Generation:
+    """The row of a method that was stopped by provider, budget or machine: no candidate comes of it."""
+    first_line = (str(error).splitlines() or [""])[0]
+    proposal = Proposal(sample=0, patch="", path=("stopped",), reasons=(f"{error.slug}: {first_line}",))
+    return _row(unit, proposal, GenerationStatus.INFRASTRUCTURE, None, started, finished)
+
+
+@cache
+def version_of(method: Method) -> str:
+    """Content key of the method's own file and, for ours, of all prompts: a change of either is other work."""
+    target = inspect.unwrap(method.run)
+    file = Path(inspect.getsourcefile(target if inspect.isroutine(target) else type(target)) or "")
+    texts = [file.read_text(encoding="utf-8")]
+    if file.parent == TEMPLATES:
+        texts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
+    return content_key("method", method.name, method.samples, texts)
+
+
+def _candidate_id(unit: Unit, proposal: Proposal) -> CandidateId:
+    name = unit.method.name
+    return Candidate.id_of(unit.instance.instance_key, name, unit.model, proposal.sample, proposal.patch)
+
+
+def _row(
+    unit: Unit,
+    proposal: Proposal,
+    status: GenerationStatus,
+    candidate_id: CandidateId | None,
+    started: datetime,
+    finished: datetime,
+) -> Generation:
+    instance, asked = unit.instance, unit.assignment
+    return Generation(
+        generation_id=unit.generation_id(proposal.sample),
+        method=unit.method.name,
+        model=unit.model,
+        snapshot=instance.snapshot,
+        instance_id=instance.instance_id,
+        instance_key=instance.instance_key,
+        config_key=unit.config_key,
+        mode=asked.mode,
+        given=asked.given,
+        sample=proposal.sample,
+        candidate_id=candidate_id,
+        status=status,
+        path=proposal.path,
+        retries=proposal.retries,
+        rung=proposal.rung,
+        reasons=proposal.reasons,
+        calls=proposal.calls,
+        seconds=round((finished - started).total_seconds(), 3),
+        **asdict(provenance(started, finished, asdict(unit.budget))),
+    )
+
+
+def finished_rows(rows: Sequence[Generation]) -> tuple[Generation, ...]:
+    """Those that need not be made again."""
+    return tuple(row for row in rows if row.status is not GenerationStatus.INFRASTRUCTURE)

@@ -1,0 +1,287 @@
+"""Generate: instances in, candidates out. What is in the store is not asked for again.
+
+Reads `task_instance`, `environment`, `leak_audit`; writes `candidate`, `generation`, `redaction`, `leak_audit`, `leak`.
+A kill loses the instance under way and nothing else; its model calls are kept and replayed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from tasks.adapters.git.command import Git
+from tasks.adapters.git.histories import Histories
+from tasks.adapters.git.history import CommitHistory
+from tasks.adapters.git.leaks import Checkout
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.llm.base import Model
+from tasks.adapters.runner.launch import write_generated
+from tasks.adapters.sandbox.base import Sandbox
+from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.scratch import remove
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.installed import installed
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.adapters.uv.leaks import Surroundings
+from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
+from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.domain.environment import Environment
+from tasks.domain.errors import InfrastructureError, NotFound, TerminalError
+from tasks.domain.generation import Generation, Mode
+from tasks.domain.guards import LeakAudit
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import EnvId, InstanceId, InstanceKey
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.places import Places
+from tasks.domain.retrying import may_pass
+from tasks.domain.run import Limits
+from tasks.generate.briefing import brief
+from tasks.generate.gate import audit, fixed_blobs
+from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile, Proposal
+from tasks.generate.redaction import find_pointers, redaction_rows
+from tasks.generate.registry import method_named
+from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
+
+ModelFor = Callable[[InstanceKey], Model]
+"""The model for the work on one instance, metered and recorded as such."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerationSettings:
+    """How methods work."""
+
+    mode: Mode = Mode.UNIT_TEST
+    budget: Budget = field(default_factory=Budget)
+    sandbox: SandboxKind | None = None
+    trusted: bool = False
+    """Whether the code under test may run where nothing isolates it."""
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One instance, with what the flow adds to it."""
+
+    instance_id: InstanceId
+    env_id: EnvId
+    context: tuple[str, ...] = ()
+    """Paths of files of the base commit, best first."""
+    modified_files: bool = False
+    """Whether these are the files that a patch changes."""
+    test_file: str = ""
+    """Path of the test file to change, where the experiment says which."""
+    code_patch: CodePatch | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """What one batch came to."""
+
+    proposed: int = 0
+    """Candidates with a patch."""
+    nothing: int = 0
+    """Candidates without."""
+    reused: int = 0
+    """Samples that were in the store."""
+    infrastructure: int = 0
+    """Instances on which provider, budget or machine failed: they have no candidate and may be asked for again."""
+    problems: tuple[str, ...] = ()
+    """One line for each of these."""
+    generation_ids: tuple[str, ...] = ()
+    """Of the batch, as far as they were made or found."""
+
+    def __add__(self, other: Generated) -> Generated:
+        return Generated(
+            proposed=self.proposed + other.proposed,
+            nothing=self.nothing + other.nothing,
+            reused=self.reused + other.reused,
+            infrastructure=self.infrastructure + other.infrastructure,
+            problems=self.problems + other.problems,
+            generation_ids=self.generation_ids + other.generation_ids,
+        )
+
+
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
+def generate(
+    places: Places,
+    settings: GenerationSettings,
+    snapshot: str,
+    method: str,
+    model: str,
+    model_for: ModelFor,
+    requests: tuple[Request, ...],
+) -> Generated:
+    """Let one method with one model work on instances, one after the other.
+
+    An instance that leaks or cannot be read is a problem of the batch's result, and the others go on.
+    """
+    total = Generated()
+    for request in requests:
+        try:
+            total += _generate_one(places, settings, snapshot, method, model, model_for, request)
+        except (TerminalError, NotFound) as error:
+            total += Generated(infrastructure=1, problems=(f"{request.instance_id}: {error.slug}: {error}",))
+    return total
+
+
+def _generate_one(
+    places: Places,
+    settings: GenerationSettings,
+    snapshot: str,
+    method: str,
+    model: str,
+    model_for: ModelFor,
+    request: Request,
+) -> Generated:
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=request.instance_id)
+    (environment,) = store.read(Environment, env_id=request.env_id)
+    hands = _Hands(places, settings, instance, environment)
+    assignment = _assignment(store, settings, request, hands)
+    unit = Unit(
+        instance=instance,
+        assignment=assignment,
+        method=method_named(method),
+        model=model,
+        budget=settings.budget,
+    )
+    known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
+    if known and {row.sample for row in known} >= set(range(unit.method.samples)):
+        return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
+    hands.pass_gate(store)
+    return _ask(store, unit, hands, model_for)
+
+
+def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Generated:
+    """Runs the method and stores what comes of it; the rows of a method that is stopped say so and no more."""
+    started = datetime.now(UTC)
+    made: list[tuple[Proposal, datetime]] = []
+    try:
+        with LocalWorkbench(hands.supplies()) as bench:
+            proposals = unit.method.run(unit.assignment, bench, model_for(unit.instance.instance_key), unit.budget)
+            for proposal in proposals:
+                made.append((proposal, datetime.now(UTC)))  # noqa: PERF401 - each with its own time
+    except InfrastructureError as error:
+        store.write([failure_of(unit, error, started, datetime.now(UTC))])
+        return Generated(infrastructure=1, problems=(f"{unit.instance.instance_id}: {error.slug}: {error}",))
+    store.write([candidate_of(unit, proposal, at) for proposal, at in made])
+    store.write([generation_of(unit, proposal, started, at) for proposal, at in made])
+    proposed = sum(bool(proposal.patch) for proposal, _ in made)
+    ids = tuple(unit.generation_id(proposal.sample) for proposal, _ in made)
+    return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
+
+
+def _assignment(store: Store, settings: GenerationSettings, request: Request, hands: _Hands) -> Assignment:
+    """What the method is told; pointers to the fix are taken out of the issue, and recorded."""
+    instance, history = hands.instance, hands.history
+    rows = redaction_rows(instance, find_pointers(instance, history))
+    store.write(rows)
+    test_file = [request.test_file] if request.test_file else []
+    return Assignment(
+        task=brief(instance, hands.environment, hands.paths, hands.read, history),
+        context=hands.files(request.context),
+        mode=settings.mode,
+        test_file=next(iter(hands.files(test_file)), None),
+        code_patch=request.code_patch,
+        modified_files=request.modified_files,
+    )
+
+
+class _Hands:
+    """What the work on one instance needs of the outside."""
+
+    def __init__(
+        self, places: Places, settings: GenerationSettings, instance: TaskInstance, environment: Environment
+    ) -> None:
+        self.places = places
+        self.settings = settings
+        self.instance = instance
+        self.environment = environment
+        self.mirrors = Mirrors(places.mirrors)
+        self.trees = Trees(self.mirrors, places.trees)
+        self.histories = Histories(self.trees)
+        self.paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
+        self.read = partial(self.mirrors.read_file, instance.repo, instance.base_commit)
+
+    @property
+    def history(self) -> CommitHistory:
+        return CommitHistory(self.mirrors, self.instance.repo, self.instance.base_commit)
+
+    def files(self, paths: tuple[str, ...] | list[str]) -> tuple[ContextFile, ...]:
+        """Those of the paths that are files of the base commit."""
+        found = ((path, self.read(path)) for path in paths)
+        return tuple(ContextFile(path=p, text=data.decode("utf-8", "replace")) for p, data in found if data is not None)
+
+    def built(self) -> BuiltEnvironment:
+        return installed(self.places.cache, self.environment, _interpreters())
+
+    def supplies(self) -> Supplies:
+        repo, sha = self.instance.repo, self.instance.base_commit
+        return Supplies(
+            paths=self.paths,
+            read_base=self.read,
+            fill=partial(self.trees.checkout, repo, sha),
+            fill_for_shell=partial(self.histories.checkout, repo, sha),
+            environment=self.built,
+            sandbox=_sandbox(self.settings.sandbox, self.settings.trusted, self.places.scratch),
+            scratch=self.places.scratch,
+            limits=self.settings.limits,
+        )
+
+    def pass_gate(self, store: Store) -> None:
+        """Looks through checkout and environment, once for each pair; `LeakFound` where they hold the future."""
+        key, env_id = self.instance.instance_key, self.environment.env_id
+        if any(not row.blocked for row in store.read(LeakAudit, instance_key=key, env_id=env_id)):
+            return
+        self.places.scratch.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="gate-", dir=self.places.scratch))
+        try:
+            self._audit(store, folder / "checkout")
+        finally:
+            remove(folder)
+
+    def _audit(self, store: Store, folder: Path) -> None:
+        instance, built = self.instance, self.built()
+        self.histories.checkout(instance.repo, instance.base_commit, folder)
+        write_generated(folder, built.generated)
+        checkout = Checkout(
+            folder,
+            self.mirrors.commit(instance.repo, instance.base_commit),
+            Git(self.places.mirrors),
+            generated=frozenset(file.path for file in built.generated),
+            fixed=fixed_blobs(instance, self.read),
+        )
+        surroundings = Surroundings(
+            built.root, built.interpreter.base_prefix, folder, built.environment.source_roots, _project(instance)
+        )
+        audited = audit(instance, self.environment.env_id, checkout, surroundings)
+        store.write(audited.leaks)
+        store.write([audited.audit])
+        audited.refuse()
+
+
+def _project(instance: TaskInstance) -> str:
+    return instance.repo.rpartition("/")[2]
+
+
+@lru_cache(maxsize=1)
+def _interpreters() -> tuple[Interpreter, ...]:
+    return find_interpreters(os.environ, find_uv())
+
+
+@lru_cache(maxsize=8)
+def _sandbox(kind: SandboxKind | None, trusted: bool, scratch: Path) -> Sandbox:
+    """The sandbox in use, picked and swept once per process."""
+    scratch.mkdir(parents=True, exist_ok=True, mode=0o711)
+    sandbox = pick(kind, trusted=trusted, base=scratch)
+    sandbox.sweep()
+    return sandbox
