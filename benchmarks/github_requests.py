@@ -8,8 +8,8 @@ their collector does, for merged pull requests alone (it also reads closed ones 
     diff       for every pull request that names an issue
     issue      for every issue so named: the issue; the commits again; its comments in pages of 100, and an empty page
 
-Without an issue file the local GitHub knows few issues, and ours reads all there are. So ours is also given with as many
-full pages of issues more as there are numbers that are no merged pull request; theirs stays what it is.
+Without an issue file the local GitHub knows few issues, and ours reads all there are. So ours is also given with as
+many full pages of issues more as there are numbers that are no merged pull request; theirs stays what it is.
 
 The checks of its rate limit after each list page are left out, because GitHub does not charge them.
 """
@@ -40,6 +40,20 @@ from tasks.scrape.fetching import Desk
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import sync_repository
 
+HEADS = (
+    "repository",
+    "pull requests",
+    "ours",
+    "per 1,000",
+    "with all issues",
+    "points per 1,000",
+    "REST",
+    "per 1,000",
+    "ratio",
+    "a month later",
+    "CPU s",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
@@ -60,16 +74,14 @@ class Count:
     theirs: int
     """REST requests, each charged as one of 5,000 an hour."""
     seconds: float
+    """CPU seconds of both syncs, the server's among them."""
 
 
 def main() -> None:
     """`python -m benchmarks.github_requests pallets/flask=MIRROR pytest-dev/pytest=MIRROR`"""
     parser = argparse.ArgumentParser(description="Requests per 1,000 pull requests.")
     parser.add_argument("repositories", nargs="+", help="OWNER/NAME=PATH of a git repository")
-    print(
-        "| repository | pull requests | ours | per 1,000 | with all issues | points per 1,000 | REST | per 1,000 | ratio | a month later |"
-    )
-    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    print(f"| {' | '.join(HEADS)} |\n|{' --- |' * len(HEADS)}")
     for given in parser.parse_args().repositories:
         name, _, path = given.partition("=")
         with tempfile.TemporaryDirectory() as folder:
@@ -145,6 +157,7 @@ def _row(count: Count) -> str:
         f"{count.theirs * per:,.0f}",
         f"{count.theirs / count.at_most:.0f}",
         f"{count.again} requests for {count.fresh} new",
+        f"{count.seconds:.0f}",
     )
     return f"| {' | '.join(cells)} |"
 

@@ -3,14 +3,17 @@
     SwtError
     ├── UsageError            the caller asked for something that cannot be (exit 2)
     │   ├── BadInput          a file or row of theirs is wrong; says which line
-    │   └── NotFound          a snapshot, mirror, commit, recipe or query that is not there
+    │   ├── NotFound          a snapshot, mirror, commit, recipe or query that is not there
+    │   └── TokenRefused      no GitHub token is of use; lives in tasks/adapters/github/failures.py
     ├── TerminalError         trying again cannot help: this instance or candidate is over
     │   ├── BuildFailed       an environment cannot be built
+    │   ├── GitHubGone        404, 451, not found; lives there too
     │   ├── LeakFound         a method would see something of the future, so it is not started
     │   └── GateFailed        a control did not do what it has to do, so a snapshot is not published
     └── InfrastructureError   our failure, never the candidate's: retried by its class
         ├── StoreError        a torn or foreign file in the store
         ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
+        ├── GitHubFailed      every attempt at one question failed; lives with TokenRefused
         └── SandboxError      the sandbox could not be started or lost its process
 
 Each carries `slug` (a section of docs/errors.md), and a `hint` that says what to do next.

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tasks.adapters.github.client import GitHub, PageSize
-from tasks.adapters.github.failures import GitHubFailed, GitHubGone
+from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage
 from tasks.scrape.kinds import Kind, Overflow
@@ -144,8 +144,8 @@ def _rest(desk: Desk, repo: RepoName, kind: Kind, node: Mapping[str, Any], overf
         variables = {**owner_and_name(repo), "number": node["number"], "after": info["endCursor"]}
         try:
             data = desk.github.ask(overflow.query, variables)
-        except GitHubGone as gone:
-            raise _Changed from gone
+        except (GitHubGone, StaleCursor) as error:
+            raise _Changed from error
         now = data["repository"][kind.single]
         if now is None or now["updatedAt"] != node["updatedAt"]:
             raise _Changed

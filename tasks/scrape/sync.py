@@ -71,7 +71,7 @@ def _guarded(
     """Do it; what GitHub does not give is recorded and does not stop what comes next."""
     try:
         work()
-    except (GitHubGone, GitHubFailed) as error:
+    except (GitHubGone, GitHubFailed, StaleCursor) as error:
         trouble = ScrapeTrouble.GONE if isinstance(error, GitHubGone) else ScrapeTrouble.FAILED
         failures.append(_record(desk, repo, kind, trouble, str(error), number))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 
 from tasks.adapters.github.client import GitHub, PageSize, Patience
+from tasks.adapters.github.clock import Clock
 from tasks.adapters.github.faithful.faults import Dice
 from tasks.adapters.github.faithful.hub import Hub
 from tasks.adapters.github.faithful.serve import transport
@@ -72,7 +73,7 @@ def world_of(repository: Repository, until: datetime | None = None) -> World:
     return World({REPO: fresh}, until=until)
 
 
-def hub_of(world: World, clock: QuickClock, dice: Dice | None = None) -> Hub:
+def hub_of(world: World, clock: Clock, dice: Dice | None = None) -> Hub:
     return Hub(world, dice=dice or Dice(), clock=clock)
 
 

@@ -1,0 +1,43 @@
+"""Where tokens come from, and the task over a socket without a server of Prefect's."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from small_github import REPO, hub_of, world_of
+
+from tasks.adapters.github.clock import SystemClock
+from tasks.adapters.github.faithful.serve import server
+from tasks.adapters.github.faithful.world import Repository
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.scraping import RawPage, SyncState
+from tasks.scrape.task import ScrapeRequest, scrape_issues, scrape_repository, tokens
+
+
+def test_tokens_come_from_the_first_variable_that_is_set() -> None:
+    assert [token.reveal() for token in tokens({"SWT_GITHUB_TOKENS": "a,b", "GITHUB_TOKEN": "c"}, "")] == ["a", "b"]
+    assert [token.reveal() for token in tokens({"SWT_GITHUB_TOKENS": "", "GH_TOKEN": "d"}, "")] == ["d"]
+    assert tokens({}, "") == ()
+
+
+def test_a_task_syncs_into_the_store(
+    small_repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWT_GITHUB_TOKENS", "one,two")
+    hub = hub_of(world_of(small_repository), SystemClock())
+    with server(hub) as listening:
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        url = f"http://127.0.0.1:{listening.server_port}/graphql"
+        request = ScrapeRequest(store=str(tmp_path), repo=REPO, url=url)
+        report = scrape_repository.fn(request)
+        missing = scrape_issues.fn(request, (5, 99))
+        listening.shutdown()
+        thread.join()
+    assert report.failures == ()
+    assert [failure.number for failure in missing] == [99]
+    store = Store(str(tmp_path))
+    assert {state.kind for state in store.read(SyncState)} == {"pull_requests", "issues"}
+    assert len(store.read(RawPage)) > 5
