@@ -14,8 +14,8 @@ class CallStatus(StrEnum):
 
     `answered`  a whole reply came, was paid for and is kept
     `replayed`  the reply was there already: nothing was sent and nothing paid
-    `failed`    the provider gave an error: not paid for
-    `cut`       a reply began and did not end: the provider may have charged for it
+    `failed`    the provider gave an error, or could not be reached: taken as not paid for
+    `cut`       no whole reply came (cut off, unreadable, none in time): the provider may have charged for one
     `unknown`   this process was killed while the call was under way: nobody can tell whether it was paid for
     """
 

@@ -52,8 +52,10 @@ class Claim:
         self.archive.room(self.key).take()
         _write_synced(self.archive.marker(self.key), json.dumps(row_facts(row)))
 
-    def ended(self) -> None:
-        """Take the mark away: an attempt failed, and its row says so."""
+    def failed(self, row: LlmCall) -> None:
+        """Write the row of an attempt that failed, and take the mark away. `row` has the id of the marked one."""
+        _write_synced(self.archive.marker(self.key), json.dumps(row_facts(row)))
+        self.archive.write_row(row)
         self.archive.unmark(self.key)
 
     def keep(self, exchange: Exchange) -> None:
@@ -103,6 +105,12 @@ class Archive:
                 raise
             self.unmark(key)
 
+    def settled(self, key: str) -> None:
+        """Make sure that the row of a kept call is there: whoever paid may have died before writing it."""
+        if self.marker(key).exists():
+            with self.claim(key):
+                """Claiming it settled it."""
+
     def recover(self) -> int:
         """Settle every call that a dead process left; how many there were."""
         found = 0
@@ -134,7 +142,8 @@ class Archive:
         return Reserve(self.folder / f"{key}.room")
 
     def unmark(self, key: str) -> None:
-        self.marker(key).unlink(missing_ok=True)
+        for path in (self.marker(key), self.marker(key).with_suffix(".tmp")):
+            path.unlink(missing_ok=True)
         self.room(key).drop()
 
     def _lock(self, key: str) -> Path:
@@ -174,10 +183,13 @@ def _unpacked(data: bytes, where: str) -> Exchange:
 
 
 def _write_synced(path: Path, text: str) -> None:
-    with path.open("w") as file:
+    """Whole or not at all."""
+    unfinished = path.with_suffix(".tmp")
+    with unfinished.open("w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+    unfinished.replace(path)
 
 
 @contextmanager

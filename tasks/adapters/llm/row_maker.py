@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -61,28 +61,14 @@ class RowMaker:
         return self._row(status=CallStatus.UNKNOWN, attempt=attempt, call_id=_own_id(), error=error, **times)
 
     def failed(
-        self,
-        error: ModelError,
-        *,
-        attempt: int,
-        status: CallStatus,
-        waited_s: float,
-        seconds: float,
-        started: datetime,
-        finished: datetime,
+        self, draft: LlmCall, error: ModelError, *, status: CallStatus, seconds: float, finished: datetime
     ) -> LlmCall:
+        """The row of an attempt that was marked with `draft`."""
         kind = error.kind if isinstance(error, ProviderFailed) else error.slug
         said = str(error).partition("\n")[0]
-        return self._row(
-            call_id=_own_id(),
-            status=status,
-            attempt=attempt,
-            error=f"{kind}: {said}",
-            cost_usd=0.0 if status is CallStatus.FAILED else None,
-            seconds=seconds,
-            waited_s=waited_s,
-            started_at=started,
-            finished_at=finished,
+        cost = 0.0 if status is CallStatus.FAILED else None
+        return replace(
+            draft, status=status, error=f"{kind}: {said}", cost_usd=cost, seconds=seconds, finished_at=finished
         )
 
     def _row(self, **facts: Any) -> LlmCall:

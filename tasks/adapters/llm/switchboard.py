@@ -90,6 +90,7 @@ class Switchboard:
         rows = self._rows(request, caller)
         with _admitted(caller.meters, replays=True, priced=priced):
             if known := self.archive.find(request.call_key):
+                self.archive.settled(request.call_key)
                 return self._replay(known, rows, caller)
             if self.replay_only:
                 hint = "record it first, with a provider"
@@ -147,22 +148,15 @@ class Switchboard:
         limiter = self._limiter(card)
         with limiter.slot():
             started, sent = self.clock.now(), self.clock.monotonic()
-            claim.begin(rows.under_way(started, attempt=number))
+            draft = rows.under_way(started, attempt=number)
+            claim.begin(draft)
             try:
                 reply = self._wire(card).send(request, card)
             except ModelError as error:
                 self._note_failure(error, limiter)
-                failed = rows.failed(
-                    error,
-                    attempt=number,
-                    status=_status(error),
-                    waited_s=sent - began,
-                    seconds=self.clock.monotonic() - sent,
-                    started=started,
-                    finished=self.clock.now(),
-                )
-                self.archive.write_row(failed)
-                claim.ended()
+                took = self.clock.monotonic() - sent
+                failed = rows.failed(draft, error, status=_status(error), seconds=took, finished=self.clock.now())
+                claim.failed(replace(failed, waited_s=sent - began))
                 raise
         price = self.prices.at(card.price_key, started)
         reply = replace(reply, cost_usd=price.cost(reply.usage) if price else None)

@@ -63,6 +63,7 @@ def echo(call: Spoken) -> Step:
     return text_step(f"a{call.messages[-1].text}", prompt=1000, completion=0)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment(bench: Benches) -> None:
     """Eight processes are killed at eight moments; the ninth finishes. The provider's books say what was paid."""
     made = bench(lambda call: replace(echo(call), wait_s=0.03))
@@ -137,6 +138,44 @@ def test_what_a_dead_process_left_without_sending_is_nothing(bench: Benches) -> 
     (folder / "abc.room").write_bytes(bytes(100))
     assert made.board().recover() == 1
     assert (made.rows(), list(folder.iterdir())) == ((), [])
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupting(LocalDisk):
+    """A disk at whose write of some path the process is interrupted, as if it had been killed there."""
+
+    at: str
+    before: bool
+
+    def write(self, path: str, data: bytes) -> None:
+        if not (path.startswith(self.at) and self.before):
+            super(Interrupting, self).write(path, data)
+        if path.startswith(self.at):
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("fault", [Fault.NONE, Fault.SERVER, Fault.CUT])
+@pytest.mark.parametrize("at", ["replies/", "llm_call/"])
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("recovered", [True, False])
+def test_between_any_two_writes(bench: Benches, fault: Fault, at: str, before: bool, recovered: bool) -> None:
+    """Whether the next process settles everything first or just asks again: each attempt has one row."""
+    made = bench(
+        [replace(text_step("hello", prompt=10, completion=1), fault=fault), text_step("hello"), text_step("hello")]
+    )
+    store = Store(str(made.folder / "store"))
+    store.disk = Interrupting(made.folder / "store", at, before)
+    board = made.board(archive=Archive(store, made.folder / "cache" / "calls-under-way"))
+    with pytest.raises(KeyboardInterrupt):
+        board.model(MODEL, work()).complete(ask("hi"))
+    later = made.board()
+    if recovered:
+        later.recover()
+    assert later.model(MODEL, work()).complete(ask("hi")).text == "hello"
+    attempts = [row.status for row in made.rows()]
+    assert attempts.count(CallStatus.ANSWERED) == 1
+    assert len(attempts) == len(made.provider.books)
+    assert not [path for path in (made.folder / "cache").rglob("*") if path.is_file()]
 
 
 FAULTS = [fault for fault in Fault if fault not in (Fault.AUTH, Fault.CONTEXT, Fault.FILTER, Fault.EXHAUSTED)]

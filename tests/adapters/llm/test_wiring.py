@@ -59,7 +59,9 @@ def test_only_providers_with_a_key_are_asked() -> None:
 
 
 def test_a_sweep_goes_on_with_what_it_had_spent(bench: Benches) -> None:
-    made = bench([text_step("1", prompt=1000, completion=0), Step(fault=Fault.CUT), text_step("2", prompt=500, completion=0)])
+    made = bench(
+        [text_step("1", prompt=1000, completion=0), Step(fault=Fault.CUT), text_step("2", prompt=500, completion=0)]
+    )
     for text in ("1", "2"):
         made.board().model(MODEL, work(sweep="s")).complete(ask(text))
     made.board().model(MODEL, work("other", sweep="s")).complete(ask("1"))

@@ -84,10 +84,9 @@ class Gateway:
         """End a token; the account of its run, which is also written as a row, with its trajectory."""
         with self._lock:
             run = self._runs.pop(token_hash(issued.token))
-        store, trajectory = self.board.archive.store, run.recorder.content()
+        store, trajectory = self.board.archive.store, run.recorder.close()
         row = self._account(run, store.put_file(trajectory) if trajectory else "")
         store.write([row], key=run.run_id)
-        run.recorder.path.unlink(missing_ok=True)
         return row
 
     def run_of(self, token: str) -> Run:

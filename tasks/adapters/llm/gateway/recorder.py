@@ -36,6 +36,7 @@ class Recorder:
     path: Path
     steps: int = 0
     _threads: list[Thread] = field(default_factory=list)
+    _closed: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     @property
@@ -62,10 +63,13 @@ class Recorder:
         with self._lock:
             self._write(number, "error", text, call_key, at)
 
-    def content(self) -> bytes:
-        """The whole file; empty where nothing was recorded."""
+    def close(self) -> bytes:
+        """The whole file, which goes away; what is recorded afterwards (a call that outlived its run) is dropped."""
         with self._lock:
-            return self.path.read_bytes() if self.path.exists() else b""
+            self._closed = True
+            data = self.path.read_bytes() if self.path.exists() else b""
+            self.path.unlink(missing_ok=True)
+            return data
 
     def _thread(self, keys: Sequence[str]) -> tuple[Thread, int]:
         """The conversation that a call goes on with, and how many of its messages are known; else a new one."""
@@ -110,6 +114,8 @@ class Recorder:
         tool_id: str = "",
         given: str = "",
     ) -> None:
+        if self._closed:
+            return
         step = RecordedStep(
             position=self.steps,
             thread=thread,
