@@ -58,5 +58,5 @@ def _without_binaries(text: str) -> str:
     """Without the files of a diff that git only says to differ: they hold nothing that could be applied."""
     if not _BINARY.search(text):
         return text
-    parts = re.split(r"^(?=diff --git )", text, flags=re.MULTILINE)
+    parts = re.split(r"^(?=diff --git |--- )", text, flags=re.MULTILINE)
     return "".join(part for part in parts if not _BINARY.search(part))

@@ -1,0 +1,28 @@
+"""A method of two steps: it asks for a plan, and then for the tests. Copy it, and make it yours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tasks.adapters.llm.base import Model, user
+from tasks.adapters.workbench.base import Workbench
+from tasks.generate.answers import from_edits
+from tasks.generate.method import Assignment, Budget, Proposal
+from tasks.generate.prompts import briefing, fit, prompt
+from tasks.generate.talk import Talk
+
+STEPS = 2
+
+
+def two_steps(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+    """A plan first, then the tests."""
+    talk = Talk(model, budget)
+    context = fit(assignment.context, budget.context_tokens)
+    first = user(
+        prompt("assignment.j2", **briefing(assignment, context)) + "\nIn three sentences: what is to be tested?"
+    )
+    plan = talk.ask([first])
+    second = user(prompt("zero_shot_plus.j2", **briefing(assignment, context)))
+    reply = talk.ask([first, plan.message, second])
+    answer = from_edits(reply.text, assignment, bench, talk)
+    yield talk.proposal(answer.patch, rung=answer.rung)
