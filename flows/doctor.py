@@ -7,7 +7,7 @@ import platform
 import shutil
 
 from flows.settings import Settings
-from tasks.adapters.sandbox.pick import available
+from tasks.adapters.sandbox.pick import Probe, automatic, available
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv
 from tasks.domain.errors import SwtError
@@ -19,11 +19,21 @@ def report(settings: Settings) -> str:
 
 
 def _sandboxes() -> list[str]:
-    lines = []
-    for probe in available():
-        state = f"isolates {probe.isolates}" if probe.usable else f"no: {probe.why_not}"
-        lines.append(_line(f"sandbox {probe.kind}", state))
+    """What each sandbox keeps apart and what not, or why it is missing; and which one `auto` takes for which code."""
+    probes = available()
+    lines = [line for probe in probes for line in _sandbox(probe)]
+    for trusted in (False, True):
+        kind = automatic(probes, trusted=trusted)
+        name = "auto, trusted code" if trusted else "auto, other code"
+        lines.append(_line(name, kind or "no: nothing here isolates, so such code does not run"))
     return lines
+
+
+def _sandbox(probe: Probe) -> list[str]:
+    name = f"sandbox {probe.kind}"
+    if not probe.usable:
+        return [_line(name, f"no: {probe.why_not}")]
+    return [_line(name, f"isolates {probe.isolates}"), _line("", f"does not isolate {probe.shares}")]
 
 
 def _programs() -> list[str]:

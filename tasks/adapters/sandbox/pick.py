@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +27,20 @@ class Probe:
     """One line; empty where it is usable."""
     isolates: str
     """What stands between the code under test and this machine."""
+    shares: str
+    """What does not."""
+    isolating: bool
+    """Whether code that is not trusted may run in it."""
 
 
 def available() -> tuple[Probe, ...]:
     """Every kind in the order of preference, each really tried."""
     return tuple(_probe(entry) for entry in ENTRIES)
+
+
+def automatic(probes: Iterable[Probe], *, trusted: bool) -> SandboxKind | None:
+    """What `auto` takes: the first that works, for code that is not trusted the first that isolates; null if none."""
+    return next((probe.kind for probe in probes if probe.usable and (trusted or probe.isolating)), None)
 
 
 def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
@@ -46,7 +55,7 @@ def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
             return entry.make(base)
     raise UsageError(
         "no sandbox of this machine isolates, and the code to run is not trusted",
-        hint="install bubblewrap (`swt doctor` says what is missing), or say that you trust the code",
+        hint="install bubblewrap or start a container engine (see `swt doctor`), or say that you trust the code",
     )
 
 
@@ -57,6 +66,7 @@ class Entry:
     kind: SandboxKind
     isolating: bool
     isolates: str
+    shares: str
     why_not: Callable[[], str]
     make: Callable[[Path], Sandbox]
 
@@ -81,28 +91,38 @@ def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:
 
 def _probe(entry: Entry) -> Probe:
     why_not = entry.why_not()
-    return Probe(kind=entry.kind, usable=not why_not, why_not=why_not, isolates=entry.isolates)
+    return Probe(
+        kind=entry.kind,
+        usable=not why_not,
+        why_not=why_not,
+        isolates=entry.isolates,
+        shares=entry.shares,
+        isolating=entry.isolating,
+    )
 
 
 ENTRIES = (
     Entry(
         kind=SandboxKind.BUBBLEWRAP,
         isolating=True,
-        isolates="network, files, processes, users; resources are watched from outside",
+        isolates="network, files, processes, users; memory, processes and disk are watched from outside",
+        shares="the kernel; the host's /usr can be read; memory can pass its limit for a twentieth of a second",
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,
     ),
     Entry(
         kind=SandboxKind.DOCKER,
         isolating=True,
-        isolates="network, files, processes, users, resources by control groups",
+        isolates="network, files, processes, users; the kernel holds memory, forks and processors, disk is watched",
+        shares="the kernel; whoever may talk to the engine is as good as root",
         why_not=lambda: _docker(Path(tempfile.gettempdir())).why_not(),
         make=_docker,
     ),
     Entry(
         kind=SandboxKind.PROCESS,
         isolating=False,
-        isolates="nothing; resources are watched from outside",
+        isolates="nothing; memory, processes and disk are watched from outside",
+        shares="all that you can read, change or send; for code that you trust",
         why_not=lambda: "",
         make=Process,
     ),

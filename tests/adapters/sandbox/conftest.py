@@ -16,6 +16,7 @@ import pytest
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.pick import ENTRIES, Entry
 from tasks.adapters.sandbox.supervisor import tree
+from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 
 PREFIX = Path(sys.base_prefix).resolve()
@@ -94,6 +95,12 @@ def isolating(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
     return _bench_of(request.param, tmp_path)
 
 
+@pytest.fixture
+def docker_bench(tmp_path: Path) -> Bench:
+    """The container sandbox, where it works here."""
+    return _bench_of(next(entry for entry in ENTRIES if entry.kind is SandboxKind.DOCKER), tmp_path)
+
+
 def _bench_of(entry: Entry, root: Path) -> Bench:
     if reason := why_not(entry):
         pytest.skip(f"{entry.kind}: {reason}")
@@ -118,13 +125,13 @@ def alive() -> Callable[[str], list[int]]:
 
 
 @pytest.fixture
-def until() -> Callable[[Callable[[], object]], None]:
-    """Wait up to ten seconds for something to become true."""
+def until() -> Callable[..., None]:
+    """Wait for something to become true: ten seconds at most, where nothing else is said."""
 
-    def wait(condition: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 10
+    def wait(condition: Callable[[], object], seconds: float = 10) -> None:
+        deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < deadline, "it did not happen within ten seconds"
+            assert time.monotonic() < deadline, f"it did not happen within {seconds} seconds"
             time.sleep(0.02)
 
     return wait

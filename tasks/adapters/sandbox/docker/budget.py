@@ -56,12 +56,12 @@ def to_remove(found: Iterable[Image], limit: int, keep: str) -> tuple[Image, ...
     return tuple(gone)
 
 
-def enforce(client: Any, limit: int, keep: str) -> int:
-    """Remove what has to go; the number of images removed. One that a container uses stays until the next time."""
+def drop(client: Any, gone: Iterable[Image]) -> int:
+    """Remove images, in order; how many went. One that a container uses stays until the next time."""
     import docker.errors
 
     removed = 0
-    for image in to_remove(images(client), limit, keep):
+    for image in gone:
         try:
             for tag in client.inspect_image(image.id)["RepoTags"]:
                 client.remove_image(tag)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from tasks.adapters.sandbox.base import TESTBED, Job
+from tasks.adapters.sandbox.base import TESTBED, Job, Mount
 from tasks.adapters.sandbox.docker.cgroup import Cgroup, cgroup_of
 from tasks.adapters.sandbox.docker.watch import STARTER
 from tasks.adapters.sandbox.guest import HOME, OUTBOX, SHM_BYTES, TMP, command
@@ -38,6 +38,9 @@ HIDDEN = ("/sys", "/dev/mqueue")
 
 CLOSED = PurePosixPath("/root")
 """Images let nobody enter it, so what is mounted below needs another folder in its place."""
+
+COVERED = (TMP, HOME, TESTBED, OUTBOX)
+"""Where a container shows folders of the run: what an image holds below cannot be seen."""
 
 FORK_SLACK = 16
 """So far above the limit the kernel refuses to fork; it counts what it refuses, so the limit is named all the same."""
@@ -162,15 +165,20 @@ def _limits(job: Job, cpus: float) -> dict[str, Any]:
     }
 
 
+def kept(mount: Mount) -> bool:
+    """Whether it comes from the image and not from the host."""
+    return bool(mount.content) and not any(mount.guest.is_relative_to(folder) for folder in COVERED)
+
+
 def _mounts(job: Job, made: Scratch, etc: Iterable[Path]) -> list[Any]:
-    from docker.types import Mount
+    from docker.types import Mount as Bind
 
     writable = ((made.home, HOME), (made.tmp, TMP), (job.checkout, TESTBED), (job.outbox, OUTBOX))
     shown = [(host, guest, False) for host, guest in writable]
     shown += [(path, PurePosixPath("/etc", path.name), True) for path in etc]
     shown += [(folder, CLOSED, True) for folder in _opened(job, made)]
-    shown += [(one.host, one.guest, not one.writable) for one in job.mounts if not one.content]
-    return [Mount(str(guest), str(host), type="bind", read_only=fixed) for host, guest, fixed in shown]
+    shown += [(one.host, one.guest, not one.writable) for one in job.mounts if not kept(one)]
+    return [Bind(str(guest), str(host), type="bind", read_only=fixed) for host, guest, fixed in shown]
 
 
 def _opened(job: Job, made: Scratch) -> tuple[Path, ...]:
@@ -179,7 +187,7 @@ def _opened(job: Job, made: Scratch) -> tuple[Path, ...]:
     Where the image has a layer of ours below, that has opened it already.
     """
     below = [mount for mount in job.mounts if mount.guest.is_relative_to(CLOSED)]
-    if not below or any(mount.content for mount in below):
+    if not below or any(map(kept, below)):
         return ()
     folder = made.root / "opened"
     for mount in below:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,6 +36,11 @@ class DockerSettings:
     environ: Mapping[str, str] = field(default_factory=dict)
     """`DOCKER_HOST`, `DOCKER_TLS_VERIFY`, `DOCKER_CERT_PATH`."""
 
+    @property
+    def host(self) -> str:
+        """Where the engine is."""
+        return self.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+
 
 def docker_settings(environ: Mapping[str, str]) -> DockerSettings:
     """Settings from `SWT_DOCKER_BASE`, `SWT_DOCKER_DISK_GB`, `SWT_DOCKER_CPUS`, `SWT_DOCKER_REGISTRY`, `DOCKER_*`."""
@@ -58,6 +64,7 @@ def connected(settings: DockerSettings) -> Iterator[Any]:
     import docker.errors
     import requests
 
+    _knock(settings.host)
     try:
         given = docker.utils.kwargs_from_env(environment=dict(settings.environ))
         client = docker.APIClient(**given, version=API_VERSION, timeout=TIMEOUT_S)
@@ -65,8 +72,29 @@ def connected(settings: DockerSettings) -> Iterator[Any]:
             yield client
         finally:
             client.close()
+    except requests.ConnectionError as problem:
+        raise _no_engine(settings.host) from problem
     except (docker.errors.DockerException, requests.RequestException, OSError) as problem:
         raise SandboxError(f"docker: {_first_line(problem)}", hint="see `swt doctor`") from problem
+
+
+def _knock(host: str) -> None:
+    """Whether somebody listens at a socket of this machine: the SDK neither says why not nor closes what it opened."""
+    if not host.startswith("unix://"):
+        return
+    with socket.socket(socket.AF_UNIX) as caller:
+        try:
+            caller.connect(host.removeprefix("unix://"))
+        except PermissionError as problem:
+            message = f"docker: this user may not use {host} (its group may)"
+            raise SandboxError(message, hint="see `swt doctor`") from problem
+        except OSError as problem:
+            raise _no_engine(host) from problem
+
+
+def _no_engine(host: str) -> SandboxError:
+    message = f"docker: no engine answers at {host} (DOCKER_HOST says where else)"
+    return SandboxError(message, hint="start an engine, or see `swt doctor`")
 
 
 def _first_line(problem: BaseException) -> str:

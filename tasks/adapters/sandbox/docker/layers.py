@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.sandbox.base import Job, Mount
-from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, enforce
-from tasks.adapters.sandbox.docker.container import HOLDER, remove, run_labels
+from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, drop, images, to_remove
+from tasks.adapters.sandbox.docker.container import HOLDER, kept, remove, run_labels
 from tasks.adapters.sandbox.docker.engine import DockerSettings
 from tasks.adapters.sandbox.docker.naming import REPOSITORY, ImageName, image_tag
 from tasks.adapters.sandbox.label import Label
@@ -42,7 +42,7 @@ class Layers:
         """The digest of the image that holds every unchanging mount of the job, pulled or built unless it is there."""
         image = self._base(client, job.python)
         for mount in job.mounts:
-            if mount.content:
+            if kept(mount):
                 image = self._with(client, image, mount)
         return image
 
@@ -54,8 +54,8 @@ class Layers:
         if image := _pulled(client, name):
             return image
         raise SandboxError(
-            f"the base image {name} is not here and cannot be pulled",
-            hint="`docker pull` it, or name another one in SWT_DOCKER_BASE",
+            f"the base image {name} is not here and cannot be pulled (SWT_DOCKER_BASE names another one)",
+            hint="`docker pull` it, or name one that is here in SWT_DOCKER_BASE",
         )
 
     def _with(self, client: Any, parent: str, mount: Mount) -> str:
@@ -68,7 +68,7 @@ class Layers:
             image = _found(client, image_tag(name)) or self._pulled_layer(client, name)
             if image is None:
                 image = _build(client, parent, mount, name)
-            enforce(client, self.settings.disk_bytes, keep=image)
+            drop(client, to_remove(images(client), self.settings.disk_bytes, keep=image))
         return image
 
     def _pulled_layer(self, client: Any, name: ImageName) -> str | None:
@@ -108,8 +108,8 @@ def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
     try:
         with _archive(mount) as archive:
             client.put_archive(made, "/", archive)
-        kept = {LAYER: name.content, PARENT: parent, **dict.fromkeys(labels, "")}
-        client.commit(made, REPOSITORY, tag=_after_colon(name), conf={"Labels": kept})
+        own = {LAYER: name.content, PARENT: parent, **dict.fromkeys(labels, "")}
+        client.commit(made, REPOSITORY, tag=_after_colon(name), conf={"Labels": own})
     finally:
         remove(client, made)
     return str(client.inspect_image(image_tag(name))["Id"])

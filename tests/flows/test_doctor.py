@@ -1,0 +1,56 @@
+"""What `swt doctor` says about sandboxes: what each isolates and does not, why one is missing, what `auto` takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from flows import doctor
+from flows.settings import Settings
+from tasks.adapters.sandbox import pick as picking
+from tasks.adapters.sandbox.pick import automatic, available
+from tasks.domain.outcome import SandboxKind
+
+
+@pytest.fixture
+def said(tmp_path, monkeypatch):
+    """The report on a machine where only these sandboxes work."""
+
+    def say(*working: SandboxKind) -> dict[str, str]:
+        entries = tuple(
+            replace(entry, why_not=lambda kind=entry.kind: "" if kind in working else "it is not installed")
+            for entry in picking.ENTRIES
+        )
+        monkeypatch.setattr(picking, "ENTRIES", entries)
+        settings = Settings(store=str(tmp_path / "store"), cache=tmp_path / "cache", database=tmp_path / "db")
+        return {line[:22].strip(): line[23:] for line in doctor.report(settings).splitlines()}
+
+    return say
+
+
+def test_each_sandbox_says_what_it_does_or_why_it_is_missing(said):
+    lines = said(SandboxKind.BUBBLEWRAP, SandboxKind.PROCESS)
+    assert lines["sandbox bubblewrap"].startswith("isolates network, files")
+    assert lines["sandbox docker"] == "no: it is not installed"
+    assert lines["sandbox process"].startswith("isolates nothing")
+
+
+@pytest.mark.parametrize(
+    ("working", "untrusted", "trusted"),
+    [
+        (tuple(SandboxKind), "bubblewrap", "bubblewrap"),
+        ((SandboxKind.DOCKER, SandboxKind.PROCESS), "docker", "docker"),
+        ((SandboxKind.PROCESS,), "no: nothing here isolates, so such code does not run", "process"),
+    ],
+)
+def test_auto_never_falls_to_a_process_for_code_that_is_not_trusted(said, working, untrusted, trusted):
+    lines = said(*working)
+    assert (lines["auto, other code"], lines["auto, trusted code"]) == (untrusted, trusted)
+
+
+def test_what_is_said_of_auto_is_what_it_does(tmp_path):
+    probes = available()
+    for trusted in (True, False):
+        if kind := automatic(probes, trusted=trusted):
+            assert picking.pick(None, trusted=trusted, base=tmp_path).kind is kind
