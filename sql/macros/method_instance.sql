@@ -1,16 +1,20 @@
 -- Every method on every instance of its snapshot, sample 0, by the grader `for_grader` and the policy `for_policy`.
 --
--- Columns: snapshot, method, model, name (method and model in one), instance_id, candidate_id (null: no candidate,
+-- Columns: snapshot, method, model, provenance (of the method's candidates: `verified`, `self_reported`, `oracle`, or
+-- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
 -- which counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
 -- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
 -- (solved, and no guard failed; null as well where a solved one was not guarded).
 -- needs: task_instance, counted_candidate, counted_policy, guarded
 CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
 WITH entry AS (
-    SELECT DISTINCT snapshot, method, model FROM counted_candidate WHERE sample = 0
+    SELECT snapshot, method, model, string_agg(DISTINCT provenance, '+' ORDER BY provenance) AS provenance
+    FROM counted_candidate
+    WHERE sample = 0
+    GROUP BY snapshot, method, model
 ),
 cell AS (
-    SELECT e.snapshot, e.method, e.model, i.instance_id, c.candidate_id
+    SELECT e.snapshot, e.method, e.model, e.provenance, i.instance_id, c.candidate_id
     FROM entry AS e
     JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = e.snapshot
     LEFT JOIN counted_candidate AS c
@@ -24,7 +28,7 @@ graded AS (
     WHERE v.grader = for_grader
 )
 SELECT
-    c.snapshot, c.method, c.model,
+    c.snapshot, c.method, c.model, c.provenance,
     c.method || coalesce(' (' || c.model || ')', '') AS name,
     c.instance_id, c.candidate_id, v.policy,
     c.candidate_id IS NULL OR coalesce(v.measured, false) AS measured,

@@ -4,11 +4,12 @@
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
 -- unguarded counts these.
+-- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- needs: method_instance, wilson, guarded_share
 CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
 SELECT
-    snapshot, method, model,
+    snapshot, method, model, any_value(provenance) AS provenance,
     count(*) FILTER (measured) AS n,
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,

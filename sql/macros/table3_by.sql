@@ -18,7 +18,7 @@ reference AS (
 ),
 cell AS (
     SELECT
-        m.snapshot, m.method, m.model, x.definition, m.solved, m.guarded,
+        m.snapshot, m.method, m.model, m.provenance, x.definition, m.solved, m.guarded,
         CASE
             WHEN m.candidate_id IS NULL THEN r.denominator IS NOT NULL
             ELSE m.measured AND coalesce(d.measured, false)
@@ -35,7 +35,7 @@ cell AS (
         ON r.snapshot = m.snapshot AND r.instance_id = m.instance_id AND r.definition = x.definition
 )
 SELECT
-    snapshot, method, model, definition,
+    snapshot, method, model, any_value(provenance) AS provenance, definition,
     round(100 * avg(delta_c) FILTER (measured), 1) AS dc_all,
     round(100 * avg(delta_c) FILTER (measured AND solved), 1) AS dc_solved,
     round(100 * avg(delta_c) FILTER (measured AND guarded), 1) AS dc_guarded,

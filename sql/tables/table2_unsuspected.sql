@@ -6,7 +6,7 @@
 -- needs: method_instance, suspected_candidate, guarded_share
 CREATE OR REPLACE VIEW table2_unsuspected AS
 SELECT
-    m.snapshot, m.method, m.model,
+    m.snapshot, m.method, m.model, any_value(m.provenance) AS provenance,
     count(*) FILTER (m.measured) AS n,
     count(*) FILTER (m.measured AND s.candidate_id IS NOT NULL) AS suspected,
     round(100.0 * count(*) FILTER (m.solved) / nullif(n, 0), 1) AS S,

@@ -2,15 +2,14 @@
 --
 -- Every column of `verdict`, and: guarded: solved, and no guard failed; null where the verdict is, and where a guard
 -- that nothing speaks against was not measured. failed_guards: their names, sorted.
--- The guards are the runs of `guard_outcome`, and the lint where a finding costs `reject`.
--- needs: verdict, guard_outcome, lint_outcome
+-- needs: verdict, guard_outcome
 CREATE OR REPLACE VIEW guarded AS
 WITH held AS (
     SELECT
         snapshot, candidate_id, policy, grader,
         coalesce(list(guard ORDER BY guard) FILTER (result = 'failed'), []) AS failed_guards,
         bool_or(result = 'not_measured') AS unmeasured
-    FROM (SELECT * FROM guard_outcome UNION ALL BY NAME SELECT * FROM lint_outcome)
+    FROM guard_outcome
     GROUP BY snapshot, candidate_id, policy, grader
 )
 SELECT

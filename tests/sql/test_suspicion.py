@@ -52,9 +52,7 @@ def test_a_finding_that_rejects_is_a_guard_that_failed(four: SqlStore) -> None:
     found = four.rows(f"SELECT {columns} FROM guarded WHERE grader = 'paper' ORDER BY 1")
     assert found[0] == ("a-m", True, False)
     assert found[1][:2] == ("b-m", False)
-    assert four.value("SELECT why FROM lint_outcome WHERE grader = 'paper' AND result = 'failed'") == (
-        "process-exit at test_a.py:1: code()"
-    )
+    assert four.value("SELECT why FROM submission_lint WHERE cost = 'reject'") == "test_a.py:1: code()"
 
 
 def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
@@ -90,6 +88,19 @@ def test_where_candidates_come_from(four: SqlStore) -> None:
         ("m", "verified", 4, 3, ["m"]),
         ("p", "self_reported", 2, 1, ["preds.jsonl"]),
     ]
+
+
+def test_tables_say_where_the_candidates_of_a_method_come_from(store: SqlStore) -> None:
+    for name in "ab":
+        store.instance(name)
+    store.judged("a", "m", SOLVED, provenance="verified")
+    store.judged("b", "m", SOLVED, provenance="self_reported")
+    store.judged("a", "n", SOLVED, provenance="verified")
+    for table in ("table2", "table3", "table2_unsuspected"):
+        assert store.rows(f"SELECT DISTINCT method, provenance FROM {table} ORDER BY ALL") == [
+            ("m", "self_reported+verified"),
+            ("n", "verified"),
+        ]
 
 
 def test_every_rule_of_the_trajectory_audit_has_a_price(store: SqlStore) -> None:
