@@ -105,7 +105,7 @@ class Hub:
     ) -> Answer:
         """The true answer, or what the network or an overloaded server makes of it."""
         payload = dict(answer(self.world, asked, variables))
-        if payload["data"]:
+        if "rateLimit" in (payload["data"] or {}):
             payload["data"] = {**payload["data"], "rateLimit": self._limit(account, cost)}
         if fault is Fault.PARTIAL:
             payload = _with_a_hole(payload)
