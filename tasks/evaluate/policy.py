@@ -8,12 +8,13 @@ they wrote them.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
-from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
+from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
 from tasks.adapters.patch.read import read_patch, to_text
 from tasks.adapters.patch.split import Kind, kind_of
@@ -31,8 +32,10 @@ _RUNNER_FILES = {
 }
 _PACKAGING = re.compile(
     r"setup\.py|requirements.*\.(txt|in)|(.*\.)?pth|(site|user)customize\.py|MANIFEST\.in|Pipfile(\.lock)?"
-    r"|environment\.ya?ml|.*\.lock|.*\.(so|pyd|dll|dylib|pyc|whl|egg)"
+    r"|environment\.ya?ml|.*\.lock|.*\.(so|pyd|dll|dylib|pyc|pyo|whl|egg|egg-link)|entry_points\.txt"
 )
+_METADATA = re.compile(r".*\.(dist-info|egg-info|egg)|__pycache__", re.IGNORECASE)
+_RUNNERS = re.compile(r"pytest|_pytest|pluggy|unittest|nose|coverage|swt_\w+")
 _DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test|^\s*class Test", re.MULTILINE)
 _SETTINGS = re.compile(r"^DATABASES\s*=", re.MULTILINE)
 
@@ -100,17 +103,30 @@ def _binary(file: FilePatch, _base: str) -> bool:
 
 
 def _conftest(file: FilePatch, _base: str) -> bool:
-    return any(kind_of(path) is Kind.CONFTEST for path in file.paths)
+    return any(PurePosixPath(path).name.lower() == "conftest.py" for path in file.paths)
 
 
 def _runner_configuration(file: FilePatch, base: str) -> bool:
     """By name, and Django's settings for its own tests, which are called like a test module."""
-    names = {PurePosixPath(path).name for path in file.paths}
+    names = {PurePosixPath(path).name.lower() for path in file.paths}
     return bool(names & _RUNNER_FILES) or ("test_sqlite.py" in names and _SETTINGS.search(base) is not None)
 
 
 def _packaging(file: FilePatch, _base: str) -> bool:
-    return any(_PACKAGING.fullmatch(PurePosixPath(path).name) for path in file.paths)
+    """By name, or because it lies in the metadata of a distribution or among compiled files."""
+    parts = [PurePosixPath(path).parts for path in file.paths]
+    named = any(_PACKAGING.fullmatch(path[-1]) for path in parts)
+    return named or any(_METADATA.fullmatch(folder) for path in parts for folder in path[:-1])
+
+
+def _takes_a_place(file: FilePatch, _base: str) -> bool:
+    """A new module that would be imported instead of a runner's, or of one of the standard library."""
+    if file.status is not Status.ADDED or kind_of(file.path) is Kind.MODULE:
+        return False
+    *folders, name = PurePosixPath(file.path).parts
+    stem = name.removesuffix(".py")
+    runners = [part for part in (*folders, stem) if _RUNNERS.fullmatch(part)]
+    return bool(runners) or (name.endswith(".py") and stem in sys.stdlib_module_names)
 
 
 def _not_a_test_file(file: FilePatch, _base: str) -> bool:
@@ -131,6 +147,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("conftest", _conftest),
     ("runner-configuration", _runner_configuration),
     ("packaging", _packaging),
+    ("takes-a-place", _takes_a_place),
     ("not-a-test-file", _not_a_test_file),
 )
 """What `tests-only` takes out, first match first."""

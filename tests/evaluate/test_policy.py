@@ -32,6 +32,7 @@ def new(path: str, line: str = "def test_b(): pass") -> str:
 TESTS = new("tests/test_new.py")
 IN_OLD = "--- a/tests/test_old.py\n+++ b/tests/test_old.py\n@@ -1,2 +1,2 @@\n def test_a():\n-    pass\n+    assert 0\n"
 LINK = "diff --git a/tests/l b/tests/l\nnew file mode 120000\n--- /dev/null\n+++ b/tests/l\n@@ -0,0 +1 @@\n+/etc\n"
+MODE_OF_A_LINK = "diff --git a/tests/test_old.py b/tests/test_old.py\nold mode 100644\nnew mode 120000\n"
 BINARY = "diff --git a/tests/x.png b/tests/x.png\nBinary files a/tests/x.png and b/tests/x.png differ\n"
 
 
@@ -86,6 +87,9 @@ def golden(test_patch: str) -> Suite:
         ("I could not do it.", "no-diff"),
         (new("../x.py"), "climbing-path"),
         (TESTS + new("tests/.git/hooks/x.py"), "climbing-path"),
+        (new("tests/" + "x" * 300 + ".py"), "climbing-path"),
+        (new("tests/" + "x/" * 2000 + "test_x.py"), "climbing-path"),
+        (new("tests/a.py") + new("tests/a.py/test_b.py"), "already-exists"),
         (edit("src/x.py"), "nothing-left"),
         (edit("tests/models.py"), "no-test-file"),
         (new("tests/data.json", "{}"), "no-test-file"),
@@ -116,6 +120,16 @@ def test_not_well_formed(patch: str, reason: str) -> None:
         (new("setup.py"), "setup.py: packaging"),
         (new("tests/sitecustomize.py"), "tests/sitecustomize.py: packaging"),
         (new("tests/x.pth"), "tests/x.pth: packaging"),
+        (new("tests/CONFTEST.py"), "tests/CONFTEST.py: conftest"),
+        (new("tests/usercustomize.py"), "tests/usercustomize.py: packaging"),
+        (new("tests/larder.dist-info/METADATA"), "tests/larder.dist-info/METADATA: packaging"),
+        (new("tests/x.egg-link"), "tests/x.egg-link: packaging"),
+        (new("tests/__pycache__/test_new.py"), "tests/__pycache__/test_new.py: packaging"),
+        (new("tests/unittest.py"), "tests/unittest.py: takes-a-place"),
+        (new("tests/_pytest/nodes.py"), "tests/_pytest/nodes.py: takes-a-place"),
+        (new("tests/swt_report.py"), "tests/swt_report.py: takes-a-place"),
+        (new("tests/random.py"), "tests/random.py: takes-a-place"),
+        (MODE_OF_A_LINK, "tests/test_old.py: link"),
         (new("requirements/dev.in"), "requirements/dev.in: not-a-test-file"),
         (LINK, "tests/l: link"),
         (BINARY, "tests/x.png: binary"),
@@ -127,6 +141,13 @@ def test_what_tests_only_takes_out(extra: str, stripped: str) -> None:
     assert ruling.suite is not None
     assert ruling.suite.files == ("tests/test_new.py",)
     assert ruling.suite.suite_id == rule(TESTS).submission.suite_id
+
+
+def test_helpers_keep_the_names_that_they_had_at_the_base_commit() -> None:
+    ruling = rule(edit("tests/json.py") + TESTS)
+    assert ruling.submission.reason == "no-such-file"
+    assert rule(new("tests/test.py")).submission.stripped == ()
+    assert rule(new("tests/json_helper.py") + TESTS).submission.stripped == ()
 
 
 def test_a_move_out_of_the_source_is_taken_out() -> None:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import PurePosixPath
+
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
+
+NAME_BYTES = 255
+PATH_BYTES = 2000
+"""What file systems take, with room for the folders above a tree."""
+SHOWN = 200
 
 
 def refuse_paths(patch: Patch) -> Refused | None:
@@ -10,7 +18,14 @@ def refuse_paths(patch: Patch) -> Refused | None:
     for file in patch.files:
         for path in file.paths:
             if problem := path_problem(path):
-                return Refused(reason=Reason.CLIMBING_PATH, detail=f"{path!r} {problem}")
+                return Refused(reason=Reason.CLIMBING_PATH, detail=f"{path[:SHOWN]!r} {problem}")
+    left = {file.new_path for file in patch.files if file.new_path is not None}
+    for path in sorted(left):
+        above = next((str(folder) for folder in PurePosixPath(path).parents if str(folder) in left), None)
+        if above is not None:
+            return Refused(
+                reason=Reason.ALREADY_EXISTS, detail=f"{path} lies below {above}, which is a file of the patch"
+            )
     return None
 
 
@@ -38,6 +53,8 @@ def path_problem(path: str) -> str:
         return "climbs out of the tree"
     if any(part.lower() in (".git", "git~1") for part in parts):
         return "lies in .git"
+    if len(os.fsencode(path)) > PATH_BYTES or any(len(os.fsencode(part)) > NAME_BYTES for part in parts):
+        return "is too long"
     if any(part in ("", ".") for part in parts) or any(ord(char) < 0x20 for char in path):
         return "is not a plain path"
     return ""
