@@ -38,7 +38,7 @@ ROWS = """
 def judge(
     settings: Settings, *candidates: str, instances: tuple[str, ...] = INSTANCES, **more: Any
 ) -> EvaluationSummary:
-    settled = {"confirm": False, **more}
+    settled = {"confirm": False, "guards": False, **more}
     request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, trusted=True, **settled)
     return evaluate_here(request, settings)
 
@@ -68,8 +68,8 @@ def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings
 
 
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
-    first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True)
-    again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True)
+    first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
+    again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     assert first.ran.executed > 0
     assert (again.ran.executed, again.ran.infrastructure) == (0, 0)
     assert again.rows == first.rows
@@ -132,7 +132,7 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
         "import os, sys; from pathlib import Path; from flows.settings import settings_from; "
         "from flows.evaluation import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
-        f"instances={FEW!r}, trusted=True, confirm=False); "
+        f"instances={FEW!r}, trusted=True, confirm=False, guards=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "
         f"evaluate_here(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
     )

@@ -55,7 +55,7 @@ def prediction(instance: str, patch: str | None, method: str = "hostile") -> dic
 
 def judge(settings: Settings, file: Path, *instances: str) -> EvaluationSummary:
     request = EvaluationRequest(
-        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, trusted=True, coverage=False
+        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, trusted=True, coverage=False, guards=False
     )
     return evaluate_here(request, settings)
 
@@ -164,7 +164,7 @@ def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Set
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps(broken) + "\n" + json.dumps(second))
     import_rows(settings, rows, "half")
-    request = EvaluationRequest(candidates=("golden",), snapshot="half", trusted=True, confirm=False)
+    request = EvaluationRequest(candidates=("golden",), snapshot="half", trusted=True, confirm=False, guards=False)
     summary = evaluate_here(request, settings)
     assert any(first["instance_id"] in problem and "0" * 8 in problem for problem in summary.problems)
     assert summary.exit_code == 1

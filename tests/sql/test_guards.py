@@ -11,7 +11,7 @@ SOLVED = {"test_a.py::new": "- - failed passed"}
 FAILED = {"test_a.py::new": "- - failed failed"}
 CELLS = (("repeat", "before"), ("repeat", "after"), ("placebo", "before"), ("paraphrase", "after"))
 PLAIN = {"before": "failed", "after": "passed"}
-RESULTS = "SELECT guard, result, why FROM guard_outcome WHERE grader = 'paper' ORDER BY guard"
+RESULTS = "SELECT guard, result, why FROM guard_outcome WHERE grader = 'paper' AND guard <> 'lint' ORDER BY guard"
 GUARDED = "SELECT grader, solved, failed_guards, guarded FROM guarded ORDER BY grader"
 
 
@@ -193,3 +193,14 @@ def test_every_table_of_successes_has_a_guarded_side(store: SqlStore) -> None:
     assert store.rows(overlap) == [(["m"], 2, 1, 1, 1), (["m", "n"], 2, 0, 2, 0), (["n"], 1, 1, 1, 1)]
     assert store.rows(mcnemar) == [(1, 0, 1, 1, 1.0)]
     assert store.rows(passes) == [(1, 50.0, 25.0), (2, 100.0, 50.0)]
+
+
+def test_what_the_lint_rejects_does_not_hold(solved: SqlStore) -> None:
+    guard(solved)
+    finding = {"suite_id": "i-m", "instance_key": "i", "path": "test_a.py", "detail": "os._exit(0)"}
+    lint = "SELECT result, why FROM guard_outcome WHERE grader = 'paper' AND guard = 'lint'"
+    solved.add("lint_finding", **finding, line=3, rule="coin")
+    assert solved.rows(lint) == [("passed", "")]
+    solved.add("lint_finding", **finding, line=4, rule="process-exit")
+    assert solved.rows(lint) == [("failed", "process-exit in test_a.py:4: os._exit(0)")]
+    assert solved.rows("SELECT DISTINCT failed_guards, guarded FROM guarded") == [(["lint"], False)]

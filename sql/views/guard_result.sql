@@ -1,0 +1,68 @@
+-- What does each guard say of each well-formed submission, solved or not, as each grader counts outcomes?
+--
+-- One row per (candidate_id, policy, grader, guard); columns as in `guard_outcome`, which asks about successes only.
+-- needs: submission_run, guard_run, guard_case, guard_edit, outcome_class, submission_lint
+CREATE OR REPLACE VIEW guard_result AS
+WITH submitted AS MATERIALIZED (
+    SELECT s.candidate_id, s.policy, s.instance_key, e.grader
+    FROM submission_run AS s
+    CROSS JOIN (SELECT DISTINCT grader FROM outcome_class) AS e
+),
+needed AS (
+    SELECT s.*, g.guard, g.code_state
+    FROM submitted AS s
+    CROSS JOIN (
+        VALUES ('repeat', 'before'), ('repeat', 'after'), ('placebo', 'before'), ('paraphrase', 'after')
+    ) AS g (guard, code_state)
+),
+differing AS (
+    SELECT
+        c.candidate_id, c.policy, c.guard, c.code_state, e.grader,
+        min(c.case_id || ': ' || c.expected || ' in `' || c.code_state || '`, ' || c.observed || ' here') AS difference
+    FROM guard_case AS c
+    JOIN outcome_class AS e ON e.outcome = c.expected
+    JOIN outcome_class AS o ON o.outcome = c.observed AND o.grader = e.grader
+    WHERE e.class <> o.class AND CASE WHEN e.grader = 'paper' THEN c.in_t ELSE c.own END
+    GROUP BY c.candidate_id, c.policy, c.guard, c.code_state, e.grader
+),
+cell AS (
+    SELECT
+        n.candidate_id, n.policy, n.grader, n.guard, d.difference,
+        r.run_key IS NOT NULL AND r.status <> 'unapplied' AS ran,
+        e.patch = '' AS barren,
+        CASE
+            WHEN e.patch = '' THEN array_to_string(e.skipped, '; ')
+            WHEN r.status = 'unapplied' THEN 'the edit does not apply'
+            WHEN r.run_key IS NULL THEN 'there is no run on `' || n.code_state || '`'
+        END AS missing
+    FROM needed AS n
+    LEFT JOIN guard_run AS r
+        ON r.candidate_id = n.candidate_id AND r.policy = n.policy AND r.guard = n.guard
+        AND r.code_state = n.code_state
+    LEFT JOIN guard_edit AS e ON e.instance_key = n.instance_key AND e.variant = n.guard
+    LEFT JOIN differing AS d
+        ON d.candidate_id = n.candidate_id AND d.policy = n.policy AND d.guard = n.guard
+        AND d.code_state = n.code_state AND d.grader = n.grader
+)
+SELECT
+    candidate_id, policy, grader, guard,
+    CASE
+        WHEN bool_or(coalesce(barren, false)) THEN 'not_applicable'
+        WHEN bool_or(ran AND difference IS NOT NULL) THEN 'failed'
+        WHEN bool_and(ran) THEN 'passed'
+        ELSE 'not_measured'
+    END AS result,
+    CASE
+        WHEN result = 'passed' THEN ''
+        WHEN result = 'failed' THEN min(difference)
+        ELSE coalesce(min(missing), '')
+    END AS why
+FROM cell
+GROUP BY candidate_id, policy, grader, guard
+UNION ALL
+SELECT
+    s.candidate_id, s.policy, s.grader, 'lint',
+    CASE WHEN l.candidate_id IS NULL THEN 'passed' ELSE 'failed' END,
+    coalesce(array_to_string(l.rules, ', ') || ' in ' || l.why, '')
+FROM submitted AS s
+LEFT JOIN submission_lint AS l ON l.candidate_id = s.candidate_id AND l.policy = s.policy AND l.cost = 'reject';

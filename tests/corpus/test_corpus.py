@@ -1,0 +1,86 @@
+"""The corpus for real: no grader accepts what ours rejects for nothing, and every honest candidate stays accepted."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.corpus import CORPUS, KINDS, Entry
+from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, table
+from flows.demo import build_demo_mirror
+from flows.settings import Settings
+from tasks.adapters.sandbox.pick import available
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.run import Limits
+
+TEMPTING = ("cheating/reads_source_text", "cheating/tosses_a_coin", "cheating/writes_the_report")
+PLAIN = ("honest/plain_function", "honest/unittest_case")
+BY_CHANCE = ("tosses_a_coin", "reads_the_clock", "asks_the_network")
+"""What the graders without guards make of these is not the same every time, or on every machine."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    made = Settings(
+        store=str(tmp_path / "store"),
+        cache=tmp_path / "cache",
+        database=tmp_path / "swt.duckdb",
+        sandbox=next(probe.kind for probe in available() if probe.usable),
+        workers=2,
+        limits=Limits(wall_s=60.0, memory_mb=1024, processes=128, disk_mb=64, log_mb=1),
+    )
+    build_demo_mirror(made)
+    return made
+
+
+def readme_rows() -> dict[str, list[str]]:
+    """Name → cells of its row in the README's table."""
+    text = README.read_text().split(START)[1].split(END)[0]
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
+    return {row[0].strip().strip("`"): [cell.strip() for cell in row[1:]] for row in rows}
+
+
+def test_the_table_has_a_row_for_every_candidate() -> None:
+    names = [path.stem for kind in KINDS for path in sorted((CORPUS / kind).glob("*.txt"))]
+    assert sorted(readme_rows()) == sorted(names)
+
+
+def test_there_are_many_tricks_and_many_styles() -> None:
+    counts = {kind: len(list((CORPUS / kind).glob("*.txt"))) for kind in KINDS}
+    assert counts["cheating"] >= 30
+    assert counts["honest"] >= 20
+
+
+def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
+    text = README.read_text().split(START)[1].split(END)[0]
+    honest = re.search(r"accepted of (\d+)\*\* \| \|.* (\d+) \| \|\n\Z", text.strip() + "\n")
+    assert honest is not None
+    assert honest[1] == honest[2]
+
+
+def test_a_handful_for_real(settings: Settings, tmp_path: Path) -> None:
+    entries = [entry for entry in corpus_of(settings) if entry.method in (*TEMPTING, *PLAIN)]
+    verdicts = judge_corpus(settings, tmp_path / "work", entries)
+    ours = {verdict.entry.method: verdict.accepted["ours"] for verdict in verdicts}
+    assert {name: ours[name] for name in PLAIN} == dict.fromkeys(PLAIN, True)
+    assert not ours["cheating/reads_source_text"]
+    assert not ours["cheating/writes_the_report"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.bubblewrap
+def test_a_part_of_the_table_is_current(settings: Settings, tmp_path: Path) -> None:
+    """Every fifth candidate by every grader, again; the script makes all of it."""
+    if settings.sandbox is SandboxKind.PROCESS:
+        pytest.skip("without isolation other rows come out: the report and the host can be reached")
+    entries: tuple[Entry, ...] = corpus_of(settings)[::5]
+    found = table(judge_corpus(settings, tmp_path / "work", entries))
+    made = {line.split("|")[1].strip(" `"): line for line in found.splitlines() if line.startswith("| `")}
+    stated = {
+        line.split("|")[1].strip(" `"): line for line in README.read_text().splitlines() if line.startswith("| `")
+    }
+    settled = [name for name in made if name not in BY_CHANCE]
+    assert {name: made[name] for name in settled} == {name: stated[name] for name in settled}
