@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ import typer
 from flows.dev_commands import dev_app
 from flows.model_commands import dev_model
 from flows.settings import Settings, settings_from
+from flows.snapshot_commands import snapshot_app
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.outcome import Policy, SandboxKind
 
@@ -24,6 +26,7 @@ repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
 store_app = typer.Typer(no_args_is_help=True, help="The warehouse.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
+app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
 dev_app.command("model")(dev_model)
 
@@ -125,6 +128,64 @@ def evaluate(
         trusted=trusted,
     )
     summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
+    for problem in summary.problems:
+        typer.echo(problem, err=True)
+    typer.echo(summary.text)
+    raise typer.Exit(summary.exit_code)
+
+
+@app.command()
+def validate(
+    snapshot: SnapshotOption,
+    instances: Annotated[list[str] | None, typer.Option(help="Only these instance ids; may be repeated.")] = None,
+    sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Test processes at once.")] = None,
+    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+) -> None:
+    """Run golden tests again under other conditions and say which instances are to be trusted, and why not the others.
+
+    Example: swt validate --snapshot lite --instances pallets__flask-4045
+    """
+    from flows.validation import ValidationRequest, validate_here
+
+    request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
+    summary = validate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
+    for problem in summary.evaluation.problems:
+        typer.echo(problem, err=True)
+    typer.echo(summary.text)
+    raise typer.Exit(summary.exit_code)
+
+
+@app.command()
+def rebuild(
+    snapshot: Annotated[str, typer.Option("--snapshot", help="Name to publish under; default: the month.")] = "",
+    repos: Annotated[list[str] | None, typer.Option(help="OWNER/NAME; may be repeated; default: the list.")] = None,
+    repositories_file: Annotated[Path | None, typer.Option(help="Default: data/repositories.toml.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Go no further back than this day, UTC.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="New instances to validate for each repository.")] = None,
+    git: Annotated[str | None, typer.Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = None,
+    sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="Units of work at once.")] = None,
+    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+) -> None:
+    """Collect merged pull requests, validate those that can be instances, and publish a snapshot.
+
+    Example: swt rebuild --repos pallets/flask --since 2026-01-01 --limit 20
+    """
+    from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month, rebuild_here
+
+    chosen = settings().overridden(sandbox=sandbox, workers=workers)
+    request = RebuildRequest(
+        snapshot=snapshot or month(),
+        repositories=tuple(repos or ()),
+        repositories_file=repositories_file or REPOSITORIES,
+        since=since.replace(tzinfo=UTC) if since else None,
+        limit=limit,
+        github=chosen.github,
+        git=GIT if git is None else git,
+        trusted=trusted,
+    )
+    summary = rebuild_here(request, chosen)
     for problem in summary.problems:
         typer.echo(problem, err=True)
     typer.echo(summary.text)

@@ -96,9 +96,9 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     work = Tally(taken, torn)
     names = [name for name, suites in taken.suites.items() if suites]
     prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])
-    environments = work.environments(names, prepared)
+    work.environments(names, prepared)
     units: list[Unit] = [
-        (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in environments.items()
+        (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in work.ready.items()
     ]
     ran = fan_out("runs", run_suites, units)
     work.ran(units, ran)

@@ -38,6 +38,8 @@ class Settings:
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Test processes at once. `SWT_WORKERS`."""
     limits: Limits = field(default_factory=Limits)
+    github: str = "https://api.github.com/graphql"
+    """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
 
     def overridden(self, *, sandbox: SandboxKind | None = None, workers: int | None = None) -> Settings:
         """These settings with what a command line or a deployment says differently."""
@@ -63,6 +65,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
+        github=environ.get("SWT_GITHUB_URL", defaults.github),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
     )
 

@@ -36,6 +36,10 @@ class EvaluationSummary:
     problems: tuple[str, ...]
     """One line each: what could not be taken, prepared or run, and why."""
     ran: Ran
+    environments: Mapping[InstanceId, EnvId]
+    """Of the instances that have one."""
+    troubled: Mapping[InstanceId, str]
+    """Instances whose environment failed for reasons of ours, and why."""
     exit_code: int
     """0 done, 1 done with failures of ours left, 3 nothing could run."""
 
@@ -52,20 +56,21 @@ class Tally:
     """One line for each instance without an environment."""
     broken: list[str] = field(default_factory=list)
     """One line for each unit of runs that failed as a whole."""
+    ready: dict[InstanceId, EnvId] = field(default_factory=dict)
+    """The environments that are there."""
+    troubled: dict[InstanceId, str] = field(default_factory=dict)
+    """Instances whose environment failed for reasons of ours, and why."""
 
-    def environments(
-        self, names: Sequence[InstanceId], prepared: Sequence[EnvId | Failed | None]
-    ) -> dict[InstanceId, EnvId]:
-        """The environments that are there; the instances without one are remembered."""
-        ready: dict[InstanceId, EnvId] = {}
+    def environments(self, names: Sequence[InstanceId], prepared: Sequence[EnvId | Failed | None]) -> None:
+        """Remember the environments that are there, and the instances without one."""
         for name, result in zip(names, prepared, strict=True):
             if isinstance(result, Failed):
                 self.unprepared.append(f"{name}: {result.error}")
+                self.troubled[name] = str(result.error)
             elif result is None:
                 self.unprepared.append(f"{name}: no environment could be built, see environment_attempt")
             else:
-                ready[name] = result
-        return ready
+                self.ready[name] = result
 
     def ran(self, units: Sequence[Unit], results: Sequence[Ran | Failed]) -> None:
         """Add what units of runs did."""
@@ -135,5 +140,7 @@ def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSumma
         rows=table.to_pylist(),
         problems=(*map(str, work.torn), *work.taken.problems, *work.unprepared, *work.broken, *work.total.problems),
         ran=work.total,
+        environments=dict(work.ready),
+        troubled=dict(work.troubled),
         exit_code=work.exit_code,
     )

@@ -43,7 +43,7 @@ from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
 from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
-from tasks.evaluate.validation_plan import Repeats, online_specs, settling_specs, validation_specs
+from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
 
 
 class Purpose(StrEnum):
@@ -59,8 +59,10 @@ class Purpose(StrEnum):
     """Golden tests again, under other conditions."""
     SETTLE = "settle"
     """Golden tests that disagree with themselves, many times more."""
-    ONLINE = "online"
-    """Golden tests that fail on the fixed code, with a network."""
+    HEALTH = "health"
+    """Golden tests once more, a month later."""
+    DOUBT = "doubt"
+    """Golden tests that are not solved, with a network and twice more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +226,8 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
         Purpose.CONFIRM: confirmation_specs,
         Purpose.VALIDATE: partial(validation_specs, repeats=settings.repeats),
         Purpose.SETTLE: partial(settling_specs, repeats=settings.repeats),
-        Purpose.ONLINE: online_specs,
+        Purpose.HEALTH: partial(health_specs, repeats=settings.repeats),
+        Purpose.DOUBT: doubt_specs,
     }
     return plans[purpose]
 

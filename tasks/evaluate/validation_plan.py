@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tasks.adapters.runner.launch import other_seed
 from tasks.domain.candidate import Suite
@@ -28,8 +27,10 @@ class Repeats:
     """Runs on `after`, the one of the verdict included; at least 2."""
     more: int = 10
     """Further runs on each code state where the first ones disagree."""
-    faketime: Path | None = None
-    """libfaketime's library, for a run a year on; null leaves that run out."""
+    faketime: str = ""
+    """Path of libfaketime's library, for a run a year on; empty leaves that run out."""
+    epoch: int = 0
+    """Year and month of a look at old instances, `202611`: each month has runs of its own."""
 
 
 def validation_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
@@ -48,10 +49,15 @@ def settling_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpe
     )
 
 
-def online_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite after the fix with a network: whether that is what it lacks."""
+def health_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
+    """Each plain run once more, as a run of this month."""
+    return tuple(_again(plain, repeats.epoch) for plain in _plain(bench, suite))
+
+
+def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+    """The suite after the fix with a network, and twice more as it was: why does it fail?"""
     spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
-    return (replace(spec, variant=Variant.ONLINE, network=True),)
+    return replace(spec, variant=Variant.ONLINE, network=True), _again(spec, 1), _again(spec, 2)
 
 
 def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:
@@ -76,6 +82,6 @@ def _again(plain: RunSpec, number: int) -> RunSpec:
     return replace(plain, variant=Variant.RERUN, repeat=number)
 
 
-def _a_year_on(faketime: Path) -> tuple[str, ...]:
+def _a_year_on(faketime: str) -> tuple[str, ...]:
     """Wall clocks only: what waits for a monotonic clock goes on as before."""
     return f"LD_PRELOAD={faketime}", f"FAKETIME={YEAR}", "FAKETIME_DONT_FAKE_MONOTONIC=1"

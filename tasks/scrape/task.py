@@ -1,6 +1,7 @@
 """Scrape: what GitHub knows of a repository becomes raw pages in the store. Only what is new is asked for.
 
-Reads and writes `raw_page` and `sync_state`, writes `scrape_failure`, and asks GitHub.
+Reads and writes `raw_page` and `sync_state`, writes `scrape_failure`, `pull_request`, `issue` and `issue_link`, and
+asks GitHub.
 """
 
 from __future__ import annotations
@@ -16,13 +17,17 @@ from prefect import task
 from prefect.blocks.system import Secret
 from prefect.cache_policies import NO_CACHE
 
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub
 from tasks.adapters.github.clock import SystemClock
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.collect import IssueLink
 from tasks.domain.names import RepoName
+from tasks.domain.places import Places
 from tasks.domain.scraping import ScrapeFailure
 from tasks.scrape.fetching import Desk
+from tasks.scrape.record import Recorded, record
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import SyncReport, fetch_issues, sync_repository
 
@@ -53,6 +58,25 @@ def scrape_repository(request: ScrapeRequest) -> SyncReport:
 def scrape_issues(request: ScrapeRequest, numbers: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
     """Single issues that no page holds, because they are older than `since`; those that could not be had."""
     return fetch_issues(_desk(request), request.repo, numbers)
+
+
+@task(task_run_name="rows of {repo}", cache_policy=NO_CACHE)
+def record_pages(store: str, repo: RepoName) -> Recorded:
+    """All raw pages of one repository become rows and links, anew; asks GitHub nothing."""
+    held = Store(store)
+    return record(held, repo, Shelf(held).rows(repo))
+
+
+@task(task_run_name="mirror of {repo}", cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5)
+def update_mirror(places: Places, repo: RepoName, source: str) -> str:
+    """Clone the repository at `source`, a URL or a path, or fetch what is new in it; where the mirror is."""
+    return str(Mirrors(places.mirrors).add(repo, source))
+
+
+def unknown_issues(store: str, repo: RepoName) -> tuple[int, ...]:
+    """Numbers of the repository's own issues that a pull request closes and that no page holds yet."""
+    links = Store(store).read(IssueLink, repo=repo, known=False, other_repository=False)
+    return tuple(sorted({link.issue for link in links}))
 
 
 def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:

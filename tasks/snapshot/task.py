@@ -54,6 +54,12 @@ def count_facts(places: Places, snapshot: str) -> int:
     return len(fresh)
 
 
+def published_before(places: Places, name: str) -> str:
+    """The latest published snapshot of another name; empty where there is none."""
+    made = [row for row in Store(places.store).read(Snapshot) if row.manifest and row.snapshot != name]
+    return max(made, key=lambda row: row.created_at).snapshot if made else ""
+
+
 def to_publish(places: Places, order: Order) -> tuple[TaskInstance, ...]:
     """The rows that the snapshot would have: every valid instance of the pool."""
     store = Store(places.store)

@@ -10,7 +10,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, RunKey
-from tasks.domain.outcome import RunStatus, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, RunStatus, SuiteKind, Variant
 from tasks.domain.run import CaseOutcome, Run
 from tasks.validate.judge import Observed, SeenCase
 
@@ -28,6 +28,10 @@ class Seen:
     infrastructure: tuple[str, ...]
     runs: int
     cpu_s: float
+
+    def has_both(self, kind: SuiteKind) -> bool:
+        """Whether each code state has a run of this suite."""
+        return {run.code_state for run in self.observed[kind]} == set(CodeState)
 
 
 def golden_suite(store: Store, instance: TaskInstance) -> Suite | None:

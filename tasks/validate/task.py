@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from prefect import task
@@ -11,15 +12,13 @@ from prefect.cache_policies import NO_CACHE
 
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import CodeState, SuiteKind
+from tasks.domain.names import EnvId, InstanceId, RepoName, SuiteId
+from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.validation import CaseStability, Reason, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import Seen, golden_suite, look
 from tasks.validate.verdict import Evidence, Finding, finding, quarantined
-
-_FAILS_AFTER = (Stability.FAIL_TO_FAIL, Stability.PASS_TO_FAIL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,32 +47,48 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     return tuple(validation for validation, _ in judged)
 
 
-def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> dict[InstanceId, SuiteId]:
-    """The instances whose runs disagree so far, with their golden suites."""
-    return _wanting(places, snapshot, wanted, lambda rows: bool(quarantined(rows)))
-
-
-def needs_network(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> dict[InstanceId, SuiteId]:
-    """The instances with a case that fails on the fixed code, with their golden suites."""
-    return _wanting(places, snapshot, wanted, lambda rows: any(row.stability in _FAILS_AFTER for row in rows))
-
-
-def _wanting(
-    places: Places,
-    snapshot: str,
-    wanted: Mapping[InstanceId, EnvId],
-    needs: Callable[[tuple[CaseStability, ...]], bool],
-) -> dict[InstanceId, SuiteId]:
+def to_validate(
+    places: Places, snapshot: str, passed: Collection[InstanceId], limit: int | None
+) -> tuple[InstanceId, ...]:
+    """Instances that nothing is known of yet but failures of ours; of each repository the newest `limit`."""
     store = Store(places.store)
-    found: dict[InstanceId, SuiteId] = {}
-    for instance in store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)):
-        suite = golden_suite(store, instance)
-        if suite is None:
-            continue
-        env_id = wanted[instance.instance_id]
-        if needs(_rows(instance, env_id, look(store, instance, suite, env_id), SuiteKind.GOLDEN)):
-            found[instance.instance_id] = suite.suite_id
-    return found
+    known = {row.instance_key for row in store.read(Validation) if row.reason is not Reason.INFRASTRUCTURE}
+    fresh: dict[RepoName, list[TaskInstance]] = defaultdict(list)
+    for row in store.read(TaskInstance, snapshot=snapshot):
+        if row.instance_id in passed and row.instance_key not in known:
+            fresh[row.repo].append(row)
+    newest = [sorted(rows, key=lambda row: str(row.created_at), reverse=True)[:limit] for rows in fresh.values()]
+    return tuple(sorted(row.instance_id for rows in newest for row in rows))
+
+
+def old_instances(places: Places, pool: str, previous: str) -> tuple[InstanceId, ...]:
+    """Instances of the snapshot before, as far as the pool still has them just so."""
+    store = Store(places.store)
+    held = {row.instance_key for row in store.read(TaskInstance, snapshot=pool)}
+    before = store.read(TaskInstance, snapshot=previous) if previous else ()
+    return tuple(sorted(row.instance_id for row in before if row.instance_key in held))
+
+
+def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, SuiteId]:
+    """The golden suites of these instances; those whose golden tests made none are left out."""
+    store = Store(places.store)
+    instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
+    found = {instance.instance_id: golden_suite(store, instance) for instance in instances}
+    return {name: suite.suite_id for name, suite in sorted(found.items()) if suite}
+
+
+def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> tuple[InstanceId, ...]:
+    """The instances with a golden case whose runs disagree so far."""
+    store = Store(places.store)
+    instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
+    return tuple(row.instance_id for row in instances if _disagrees(store, row, wanted[row.instance_id]))
+
+
+def _disagrees(store: Store, instance: TaskInstance, env_id: EnvId) -> bool:
+    suite = golden_suite(store, instance)
+    if suite is None:
+        return False
+    return bool(quarantined(_rows(instance, env_id, look(store, instance, suite, env_id), SuiteKind.GOLDEN)))
 
 
 def _judge(store: Store, instance: TaskInstance, asked: ToJudge) -> tuple[Validation, tuple[CaseStability, ...]]:
@@ -82,6 +97,9 @@ def _judge(store: Store, instance: TaskInstance, asked: ToJudge) -> tuple[Valida
         return _unseen(instance, asked, has_suite=suite is not None), ()
     seen = look(store, instance, suite, asked.env_id)
     golden = _rows(instance, asked.env_id, seen, SuiteKind.GOLDEN)
+    if not seen.has_both(SuiteKind.GOLDEN):
+        trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")
+        return _unseen(instance, replace(asked, trouble=trouble), has_suite=True), ()
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
@@ -94,10 +112,9 @@ def _judge(store: Store, instance: TaskInstance, asked: ToJudge) -> tuple[Valida
 
 def _rows(instance: TaskInstance, env_id: EnvId, seen: Seen, kind: SuiteKind) -> tuple[CaseStability, ...]:
     """Stability of the cases of one suite; none where a code state has no run."""
-    runs = seen.observed[kind]
-    if {run.code_state for run in runs} != set(CodeState):
+    if not seen.has_both(kind):
         return ()
-    return case_rows(instance.instance_key, env_id, seen.cases[kind], runs)
+    return case_rows(instance.instance_key, env_id, seen.cases[kind], seen.observed[kind])
 
 
 def _unseen(instance: TaskInstance, asked: ToJudge, *, has_suite: bool) -> Validation:

@@ -1,0 +1,241 @@
+"""The rolling rebuild: from pull requests to an immutable, validated snapshot.
+
+    scrape ─► rows and links ─► mirror ─► filter ─► environments, golden and nop ─► validation ─► snapshot
+                                              └─ a rejection for every rule that a pull request fails
+
+Sharded by repository up to the filter; what a repository cannot give (it is gone, its mirror fails) stops that
+repository only. Everything is in the store: the same rebuild again asks GitHub for what is new and runs nothing twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.fan_out import Failed, FanOut, PrefectTasks, Threads, Unit
+from flows.settings import PROJECT, Settings, settings_from
+from flows.validation import ValidationRequest, ValidationSummary, run_validation
+from tasks.adapters.github.client import API
+from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.latest import literal
+from tasks.domain.collect import Repository
+from tasks.domain.names import InstanceId
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.validation import Reason
+from tasks.evaluate.validation_plan import Repeats
+from tasks.filter.rules import Limits
+from tasks.filter.task import filter_pull_requests
+from tasks.scrape.repositories import find_repository, read_repositories
+from tasks.scrape.task import (
+    ScrapeRequest,
+    record_pages,
+    scrape_issues,
+    scrape_repository,
+    unknown_issues,
+    update_mirror,
+)
+from tasks.snapshot.manifest import Gate
+from tasks.snapshot.task import Order, Published, count_facts, publish_snapshot, published_before, to_publish
+from tasks.validate.task import old_instances, to_validate
+
+POOL = "collected"
+"""The snapshot of everything that passed the filter. It grows; what is published from it does not."""
+
+REPOSITORIES = PROJECT / "data" / "repositories.toml"
+GIT = "https://github.com/{repo}.git"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRequest:
+    """What to collect, and what to call it."""
+
+    snapshot: str
+    """Name of the snapshot to publish, `2026-11`."""
+    repositories: tuple[str, ...] = ()
+    """OWNER/NAME of those to collect from; empty for the whole list."""
+    repositories_file: Path = REPOSITORIES
+    since: datetime | None = None
+    """Go no further back than pull requests updated at this moment."""
+    limit: int | None = None
+    """New instances to validate for each repository, the newest first; null for all of them."""
+    limits: Limits = field(default_factory=Limits)
+    repeats: Repeats = field(default_factory=Repeats)
+    github: str = API
+    git: str = GIT
+    """Where mirrors are fetched from; `{repo}` is put in. Empty uses the mirrors as they are."""
+    secret: str = ""
+    """Name of a Prefect Secret with GitHub tokens; empty reads the environment of the worker."""
+    trusted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildSummary:
+    """What a rebuild came to."""
+
+    published: Published
+    validated: tuple[ValidationSummary, ...]
+    """Of new instances, then of old ones; what there were none of is left out."""
+    funnel: Sequence[dict[str, object]]
+    """Rows of the view `funnel` over all repositories."""
+    problems: tuple[str, ...]
+    """One line for every repository that could not be collected whole, and for every infrastructure failure."""
+
+    @property
+    def text(self) -> str:
+        made, changed = self.published.snapshot, self.published.changes
+        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(Counter(row.change for row in changed).items()))
+        return "\n".join(
+            [
+                *(part.text for part in self.validated),
+                f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}",
+                f"since {made.previous or 'nothing'}: {kinds or 'no difference'}",
+            ]
+        )
+
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.problems else max((part.exit_code for part in self.validated), default=0)
+
+
+@flow(name="rebuild", task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1))  # type: ignore[arg-type]
+def rebuild(
+    snapshot: str | None = None,
+    repositories: list[str] | None = None,
+    repositories_file: Path = REPOSITORIES,
+    since: datetime | None = None,
+    limit: int | None = None,
+    github: str | None = None,
+    git: str = GIT,
+    secret: str = "",
+    sandbox: SandboxKind | None = None,
+    trusted: bool = False,
+) -> int:
+    """Collect, validate and publish a snapshot; without a name it is called after the month. Returns the exit code."""
+    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+    request = RebuildRequest(
+        snapshot=snapshot or month(),
+        repositories=tuple(repositories or ()),
+        repositories_file=repositories_file,
+        since=since,
+        limit=limit,
+        github=github or settings.github,
+        git=git,
+        secret=secret,
+        trusted=trusted,
+    )
+    summary = run_rebuild(request, settings, PrefectTasks())
+    create_table_artifact(key="funnel", table=list(summary.funnel), description=request.snapshot)
+    return summary.exit_code
+
+
+def month() -> str:
+    """What this month's snapshot is called."""
+    return f"{datetime.now(UTC):%Y-%m}"
+
+
+def rebuild_here(request: RebuildRequest, settings: Settings) -> RebuildSummary:
+    """Rebuild in this process, on threads, with no server."""
+    return run_rebuild(request, settings, Threads(settings.workers))
+
+
+def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) -> RebuildSummary:
+    """The story. `fan_out` says where units of work run; the result is the same."""
+    known = read_repositories(request.repositories_file)
+    chosen = tuple(find_repository(known, name) for name in request.repositories) or known
+    passed, problems = _collect(request, settings, fan_out, chosen)
+    previous = published_before(settings.places, request.snapshot)
+    build_views(settings.store, settings.database, settings.sql)
+    validated = _validate(request, settings, fan_out, passed, previous)
+    count_facts.fn(settings.places, POOL)
+    order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
+    published = publish_snapshot.fn(settings.places, order, gate_of(settings, order))
+    build_views(settings.store, settings.database, settings.sql)
+    return RebuildSummary(
+        published=published,
+        validated=validated,
+        funnel=query(settings.database, "FROM funnel WHERE repo IS NULL ORDER BY step").to_pylist(),
+        problems=(*problems, *(line for part in validated for line in _troubles(part))),
+    )
+
+
+def _collect(
+    request: RebuildRequest, settings: Settings, fan_out: FanOut, chosen: Sequence[Repository]
+) -> tuple[list[InstanceId], list[str]]:
+    """The instances that pass the filter, and one line for each repository that was not collected whole."""
+    asked = [_scrape_request(request, settings, repository) for repository in chosen]
+    synced = fan_out("scrape", scrape_repository, [(one,) for one in asked])
+    fan_out("rows", record_pages, [(settings.store, one.repo) for one in asked])
+    missing = {one.repo: unknown_issues(settings.store, one.repo) for one in asked}
+    older: list[Unit] = [(one, missing[one.repo]) for one in asked if missing[one.repo]]
+    fan_out("issues", scrape_issues, older)
+    fan_out("rows", record_pages, [(settings.store, one.repo) for one, _ in older])
+    if request.git:
+        sources = [(settings.places, one.repo, request.git.format(repo=one.repo)) for one in asked]
+        mirrored = fan_out("mirrors", update_mirror, sources)
+    else:
+        mirrored = []
+    filtered = fan_out("filter", filter_pull_requests, [(settings.places, one, request.limits, POOL) for one in chosen])
+    failed = [result for result in (*synced, *mirrored, *filtered) if isinstance(result, Failed)]
+    lost = [f"{report.repo}: {loss}" for report in synced if not isinstance(report, Failed) for loss in report.failures]
+    passed = [name for done in filtered if not isinstance(done, Failed) for name in done.instances]
+    return passed, [*lost, *(str(result.error) for result in failed)]
+
+
+def _troubles(part: ValidationSummary) -> Iterator[str]:
+    yield from part.evaluation.problems
+    for row in part.validations:
+        if row.reason is Reason.INFRASTRUCTURE:
+            yield f"{row.instance_id}: {row.detail}"
+
+
+def _scrape_request(request: RebuildRequest, settings: Settings, repository: Repository) -> ScrapeRequest:
+    return ScrapeRequest(
+        store=settings.store, repo=repository.repo, since=request.since, url=request.github, secret=request.secret
+    )
+
+
+def _validate(
+    request: RebuildRequest, settings: Settings, fan_out: FanOut, passed: Sequence[InstanceId], previous: str
+) -> tuple[ValidationSummary, ...]:
+    """New instances from the ground up; those of the snapshot before by one more look, unless they are gone."""
+    fresh = to_validate(settings.places, POOL, passed, request.limit)
+    old = old_instances(settings.places, POOL, previous)
+    repeats = replace(request.repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
+    return tuple(
+        run_validation(
+            ValidationRequest(snapshot=POOL, instances=names, repeats=repeats, health=health, trusted=request.trusted),
+            settings,
+            fan_out,
+        )
+        for names, health in ((fresh, False), (old, True))
+        if names
+    )
+
+
+def gate_of(settings: Settings, order: Order) -> Gate:
+    """What the controls did on the instances that would be published."""
+    names = [literal(row.instance_id) for row in to_publish(settings.places, order)]
+    answer = query(
+        settings.database,
+        f"""SELECT count(*) FILTER (method = 'golden' AND solved) AS golden,
+                   count(*) FILTER (method = 'nop' AND solved) AS nop
+            FROM paper WHERE snapshot = {literal(order.pool)} AND policy = 'tests-only'
+                 AND list_contains([{", ".join(names)}]::VARCHAR[], instance_id)""",
+    ).to_pylist()[0]
+    return Gate(instances=len(names), golden_solved=answer["golden"], nop_solved=answer["nop"])
+
+
+def _counts(settings: Settings) -> tuple[tuple[str, int], ...]:
+    """How many rows the stages before have."""
+    tables = ("pull_request", "issue", "issue_link", "pull_base", "rejection", "validation")
+    sums = ", ".join(f"(SELECT count(*) FROM {name}) AS {name}" for name in tables)
+    (row,) = query(settings.database, f"SELECT {sums}").to_pylist()
+    return tuple(row.items())
