@@ -15,6 +15,7 @@ class Places:
     ├── environments/<env_id>/          built environments
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
+    ├── agents/<name>-<key>/            programs of others that methods start
     └── trees/                          packed trees of commits
     """
 
@@ -38,3 +39,7 @@ class Places:
     @property
     def retrieval(self) -> Path:
         return self.cache / "retrieval"
+
+    @property
+    def agents(self) -> Path:
+        return self.cache / "agents"

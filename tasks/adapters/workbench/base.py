@@ -6,13 +6,14 @@ only the diff leaves, as the candidate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from tasks.adapters.sandbox.base import Mount
 from tasks.domain.outcome import RunStatus
-from tasks.domain.run import CaseOutcome
+from tasks.domain.run import CaseOutcome, Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +46,19 @@ class Tested:
     cases: tuple[CaseOutcome, ...]
     log: str
     """What the process printed, the middle left out where it is long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A program of somebody else, such as an agent, and what it needs besides the environment of the tests."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Outranks the variables of the environment."""
+    mounts: tuple[Mount, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path below its outbox → text, written before it starts."""
+    limits: Limits = field(default_factory=Limits)
 
 
 class Workbench(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.paths import path_problem
@@ -25,10 +25,10 @@ from tasks.adapters.runner.launch import (
 )
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
-from tasks.adapters.sandbox.base import Finished, Job, Sandbox
+from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import remove
 from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
+from tasks.adapters.workbench.base import Hit, Program, Ran, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoPath, RunKey
@@ -55,6 +55,8 @@ class Supplies:
     sandbox: Sandbox
     scratch: Path
     limits: Limits = field(default_factory=Limits)
+    agents: Path | None = None
+    """Where programs of others that methods may start are installed; null where there are none."""
 
 
 class LocalWorkbench:
@@ -108,21 +110,32 @@ class LocalWorkbench:
         return tuple(hits[:limit])
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+        limits = replace(self.supplies.limits, wall_s=timeout_s)
+        return self.run_program(lambda _: Program(argv=tuple(argv), limits=limits))
+
+    def run_program(self, program_for: Callable[[PurePosixPath], Program]) -> Ran:
+        """Runs a program as `run` does a command. `program_for` is told where its outbox is seen inside: a folder that
+        it may write to, which is no part of the checkout and goes with it."""
         checkout = self._checkout
         built, sandbox = self._built, self.supplies.sandbox
         with _folder(self.supplies.scratch) as folder:
             outbox = folder / "out"
             outbox.mkdir()
             testbed = sandbox.guest(checkout, checkout=checkout, outbox=outbox)
+            program = program_for(sandbox.guest(outbox, checkout=checkout, outbox=outbox))
+            for path, text in program.files.items():
+                _put(outbox, path, text)
             row = built.environment
+            env = process_env((*FIXED_ENV, *row.env, "PYTHONDONTWRITEBYTECODE=1"), built, testbed, row.source_roots)
             job = Job(
-                argv=tuple(argv),
+                argv=program.argv,
                 checkout=checkout,
                 outbox=outbox,
-                env=process_env((*FIXED_ENV, *row.env, "PYTHONDONTWRITEBYTECODE=1"), built, testbed, row.source_roots),
-                mounts=environment_mounts(built),
-                limits=replace(self.supplies.limits, wall_s=timeout_s),
+                env=env | dict(program.env),
+                mounts=_distinct((*environment_mounts(built), *program.mounts)),
+                limits=program.limits,
                 log=folder / "log",
+                python=row.python,
             )
             finished = sandbox.run(job)
             return _ran(finished, _log(job.log))
@@ -226,6 +239,11 @@ def _put(checkout: Path, path: str, text: str | None) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(to_bytes(text))
+
+
+def _distinct(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
+    """The first mount at each place: agents may share their CPython with the tests."""
+    return tuple({mount.guest: mount for mount in reversed(mounts)}.values())[::-1]
 
 
 def _status(finished: Finished, *, completed: bool) -> RunStatus:
