@@ -1,40 +1,38 @@
 """Tokens of a prompt, and what of a ranking fits into a number of them.
 
 The tokenizers of most models cannot be had without a download, and each model has its own; so tokens are estimated, in
-the measure of the papers (`cl100k_base`). The text is cut into the pieces that this tokenizer never joins, and each
-kind of piece has a mean price by its length. Against the real tokenizer, whole Python files come out within a few per
-cent (`benchmarks/README.md`), their sum within one.
+the measure of the papers (`cl100k_base`): a token for each piece that this tokenizer never joins with another, and more
+for long words and rows of signs. How far off that is stands in `benchmarks/README.md`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 
 from tasks.domain.localization import Localization
 from tasks.domain.names import RepoPath
 
 _PIECE = re.compile(
-    r"(?P<word>[^\r\n\w]?[^\W\d_]+)"
-    r"|(?P<digits>\d{1,3})"
-    r"|(?P<signs>\ ?(?:[^\s\w]|_)+[\r\n]*)"
-    r"|(?P<space>\s*[\r\n]+|\s+(?!\S)|\s+)"
+    r"[^\r\n\w]?[^\W\d_]+"  # a word, with the space or sign before it
+    r"|\d{1,3}"
+    r"|\ ?(?:[^\s\w]|_)+[\r\n]*"  # signs
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-_FREE = {"word": 6, "signs": 4}
-"""Characters that one token holds on average, the space before them included."""
-_MORE = {"word": 0.12, "signs": 0.3}
+_LONG_WORD = re.compile(r"[^\W\d_]{6,}")
+_LONG_SIGNS = re.compile(r"(?:[^\s\w]|_){4,}")
+_WORD, _SIGNS = 5, 4
+"""Characters that one token holds."""
+_WORD_MORE, _SIGNS_MORE = 0.12, 0.3
 """Tokens for each further character."""
 
 
 def estimated_tokens(text: str) -> int:
     """About how many tokens `text` is."""
-    pieces = Counter((match.lastgroup, len(match[0])) for match in _PIECE.finditer(text))
-    return round(sum(number * _price(str(kind), length) for (kind, length), number in pieces.items()))
-
-
-def _price(kind: str, length: int) -> float:
-    return 1 + _MORE.get(kind, 0.0) * max(0, length - _FREE.get(kind, 0))
+    words, signs = _LONG_WORD.findall(text), _LONG_SIGNS.findall(text)
+    more_words = sum(map(len, words)) - _WORD * len(words)
+    more_signs = sum(map(len, signs)) - _SIGNS * len(signs)
+    return round(len(_PIECE.findall(text)) + _WORD_MORE * more_words + _SIGNS_MORE * more_signs)
 
 
 def fitting(sizes: Iterable[int], budget: int, *, pass_over: bool = False) -> tuple[int, ...]:
