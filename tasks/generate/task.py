@@ -29,6 +29,7 @@ from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import pick
 from tasks.adapters.sandbox.scratch import remove
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.host import RECIPE
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv
 from tasks.adapters.uv.leaks import Surroundings
@@ -260,17 +261,24 @@ class _Hands:
             generated=frozenset(file.path for file in built.generated),
             fixed=fixed_blobs(instance, self.read),
         )
-        surroundings = Surroundings(
-            built.root, built.interpreter.base_prefix, folder, built.environment.source_roots, _project(instance)
-        )
+        surroundings = _surroundings(instance, built, folder)
         audited = audit(instance, self.environment.env_id, checkout, surroundings)
         store.write(audited.leaks)
         store.write([audited.audit])
         audited.refuse()
 
 
-def _project(instance: TaskInstance) -> str:
-    return instance.repo.rpartition("/")[2]
+def _surroundings(instance: TaskInstance, built: BuiltEnvironment, checkout: Path) -> Surroundings:
+    """What is installed. The host's own environment is the demo's: it holds this project, and is not looked through."""
+    nothing = checkout.parent / "nothing"
+    host = built.environment.recipe == RECIPE
+    return Surroundings(
+        root=nothing if host else built.root,
+        base_prefix=nothing if host else built.interpreter.base_prefix,
+        checkout=checkout,
+        source_roots=built.environment.source_roots,
+        project=instance.repo.rpartition("/")[2],
+    )
 
 
 @lru_cache(maxsize=1)

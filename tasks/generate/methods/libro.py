@@ -69,9 +69,7 @@ def choose(drawn: Sequence[Sample]) -> Sample:
     return min(drawn, key=lambda one: (GROUPS.index(one.group), one.added, one.sample))
 
 
-def _judged(
-    assignment: Assignment, bench: Workbench, talk: Talk, proposal: Proposal, groups: dict[str, str]
-) -> Sample:
+def _judged(assignment: Assignment, bench: Workbench, talk: Talk, proposal: Proposal, groups: dict[str, str]) -> Sample:
     """The sample with its group; `groups` has those of the patches that were drawn before."""
     if proposal.patch not in groups:
         failure = failure_of(bench, proposal.patch)

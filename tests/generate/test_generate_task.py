@@ -1,0 +1,134 @@
+"""The stage's task on the bundled project and a real store: candidates and generations out, nothing asked for twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.errors import ProviderFailed
+from tasks.adapters.llm.scripted import Scripted
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.host import host_environment
+from tasks.domain.candidate import Candidate
+from tasks.domain.generation import Generation, GenerationStatus, Mode
+from tasks.domain.guards import LeakAudit
+from tasks.domain.places import Places
+from tasks.generate.contract import HELPFUL
+from tasks.generate.method import CodePatch
+from tasks.generate.task import Generated, GenerationSettings, Request, generate
+from tasks.scrape.demo_history import build_mirror
+from tasks.scrape.swe_bench_rows import import_instances
+
+DEMO = Path(__file__).parents[2] / "data" / "demo"
+SNAPSHOT = "demo"
+SETTINGS = GenerationSettings(trusted=True)
+
+
+class Desk:
+    """A warehouse with the demo's first instance, and how a method is let loose on it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.places = Places(
+            store=str(folder / "store"), cache=folder / "cache", recipes=folder, scratch=folder / "scratch"
+        )
+        self.store = Store(self.places.store)
+        self.instance = import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances[0]
+        Mirrors(self.places.mirrors).add(self.instance.repo, build_mirror(DEMO, folder / "demo.git"))
+        self.environment = host_environment(self.instance.repo).environment
+        self.store.write([self.instance])
+        self.store.write([self.environment])
+        self.request = Request(
+            instance_id=self.instance.instance_id, env_id=self.environment.env_id, context=("larder/recipe.py",)
+        )
+
+    def generate(
+        self, method: str, model: Model, request: Request | None = None, settings: GenerationSettings = SETTINGS
+    ) -> Generated:
+        requests = (request or self.request,)
+        return generate.fn(self.places, settings, SNAPSHOT, method, "scripted", lambda _: model, requests)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_candidate_and_its_generation(desk: Desk) -> None:
+    done = desk.generate("zero_shot_plus", Scripted([HELPFUL]))
+    assert (done.proposed, done.infrastructure, done.problems) == (1, 0, ())
+    (candidate,) = desk.store.read(Candidate)
+    (row,) = desk.store.read(Generation)
+    assert (candidate.provenance, candidate.method, candidate.model) == ("verified", "zero_shot_plus", "scripted")
+    assert "+def test_issue():" in candidate.patch
+    assert (row.candidate_id, row.status, row.path) == (
+        candidate.candidate_id,
+        GenerationStatus.PROPOSED,
+        ("asked", "applied"),
+    )
+    assert done.generation_ids == (row.generation_id,)
+    assert not desk.store.read(LeakAudit)[0].blocked
+
+
+def test_the_same_is_not_asked_again_and_something_else_is(desk: Desk) -> None:
+    model = Scripted([HELPFUL, HELPFUL])
+    desk.generate("zero_shot_plus", model)
+    assert desk.generate("zero_shot_plus", model).reused == 1
+    assert len(model.asked) == 1
+    other = replace(desk.request, context=("larder/pantry.py",))
+    assert desk.generate("zero_shot_plus", model, other).reused == 0
+    assert len(desk.store.read(Generation)) == 2
+    assert len(desk.store.read(Candidate)) == 1
+    assert len(desk.store.read(LeakAudit)) == 1
+
+
+def test_a_failing_provider_leaves_no_candidate_and_is_tried_again(desk: Desk) -> None:
+    failing = Scripted([HELPFUL, HELPFUL, ProviderFailed("503 from the provider", kind="server")])
+    done = desk.generate("pass_at_5", failing)
+    assert (done.infrastructure, done.proposed) == (1, 0)
+    assert "503" in done.problems[0]
+    (row,) = desk.store.read(Generation)
+    assert (row.status, row.candidate_id, row.reasons) == (
+        GenerationStatus.INFRASTRUCTURE,
+        None,
+        ("provider: 503 from the provider",),
+    )
+    assert desk.store.read(Candidate) == ()
+    assert desk.generate("pass_at_5", Scripted([HELPFUL] * 5)).proposed == 5
+    assert {one.status for one in desk.store.read(Generation)} == {GenerationStatus.PROPOSED}
+
+
+def test_a_refusal_is_an_empty_candidate(desk: Desk) -> None:
+    assert desk.generate("zero_shot", Scripted(["No."])).nothing == 1
+    assert [one.patch for one in desk.store.read(Candidate)] == [""]
+
+
+def test_what_an_experiment_hands_out_is_flagged(desk: Desk) -> None:
+    golden = CodePatch(text=desk.instance.patch, correct=True)
+    request = replace(desk.request, code_patch=golden, test_file="tests/test_recipe.py")
+    model = Scripted([HELPFUL])
+    desk.generate("zero_shot_plus", model, request)
+    assert [one.provenance for one in desk.store.read(Candidate)] == ["oracle"]
+    assert [one.given for one in desk.store.read(Generation)] == [("test-file", "golden-patch")]
+    assert desk.instance.patch.strip() in model.asked[0].last
+    assert "def test_scaled(pancakes):" in model.asked[0].last
+
+
+def test_a_script_is_handed_in_as_a_test_module(desk: Desk) -> None:
+    settings = replace(SETTINGS, mode=Mode.REPRODUCTION_SCRIPT)
+    desk.generate("zero_shot", Scripted([HELPFUL]), settings=settings)
+    (candidate,) = desk.store.read(Candidate)
+    assert "+++ b/tests/test_reproduction_script.py" in candidate.patch
+    assert desk.store.read(Generation)[0].mode is Mode.REPRODUCTION_SCRIPT
+
+
+def test_an_unknown_commit_is_a_problem_and_no_candidate(desk: Desk) -> None:
+    gone = replace(desk.instance, base_commit="0" * 40, instance_id="rolling-swt-bench__larder-9")
+    desk.store.write([gone])
+    done = desk.generate("zero_shot", Scripted([]), replace(desk.request, instance_id=gone.instance_id))
+    assert done.infrastructure == 1
+    assert "no commit" in done.problems[0]
+    assert desk.store.read(Candidate) == ()
