@@ -54,7 +54,7 @@ def main(
     files: Annotated[int, typer.Option(help="Test files of each commit.")] = 2,
     show: Annotated[bool, typer.Option(help="Print the cases that either gets wrong.")] = False,
 ) -> None:
-    """Print the comparison as Markdown tables."""
+    """Measure both appliers and print the comparison as Markdown."""
     warnings.simplefilter("ignore")
     work.mkdir(parents=True, exist_ok=True)
     checkout = _checkout(harness, work)
