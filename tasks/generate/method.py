@@ -115,3 +115,10 @@ class Method:
     """Proposals that it yields."""
     calls: Callable[[Budget], int] = field(default=lambda budget: budget.calls)
     """Most replies that it asks for, for planning what a sweep costs."""
+    retrieval: bool = True
+    """Whether files that were retrieved for the issue go into its context. Agents look for themselves."""
+    version: str = ""
+    """What decides its work besides its own file and the prompts: the release of an agent."""
+    external: bool = False
+    """Whether a program of somebody else does the work. It needs a sandbox, an installation and a model behind a
+    switchboard, so it is not tried on the contract's toys."""

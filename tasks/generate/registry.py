@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 
+from tasks.adapters.agents.base import Agent
+from tasks.adapters.agents.catalogue import AGENTS
 from tasks.domain.errors import BadInput, NotFound
 from tasks.generate.method import Budget, Method
 from tasks.generate.methods.agent import CALLS, agent
 from tasks.generate.methods.auto_code_rover import ATTEMPTS, ROUNDS, auto_code_rover
+from tasks.generate.methods.external import External
 from tasks.generate.methods.libro import libro
 from tasks.generate.methods.pass_at_5 import SAMPLES, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
@@ -21,6 +25,10 @@ def _one(_: Budget) -> int:
     return 1
 
 
+def _agent_calls(agent: Agent, budget: Budget) -> int:
+    return min(agent.calls, budget.calls)
+
+
 OURS = (
     Method(name="zero_shot", run=zero_shot, summary="one unified diff", calls=_one),
     Method(name="zero_shot_plus", run=zero_shot_plus, summary="one answer in the edit format", calls=_one),
@@ -31,14 +39,34 @@ OURS = (
         run=auto_code_rover,
         summary="search, then write",
         calls=lambda budget: min(ROUNDS + ATTEMPTS, budget.calls),
+        retrieval=False,
     ),
-    Method(name="agent", run=agent, summary="a shell loop", calls=lambda budget: min(CALLS, budget.calls)),
+    Method(
+        name="agent",
+        run=agent,
+        summary="a shell loop",
+        calls=lambda budget: min(CALLS, budget.calls),
+        retrieval=False,
+    ),
+)
+
+EXTERNAL = tuple(
+    Method(
+        name=agent.name,
+        run=External(agent=agent),
+        summary=agent.summary,
+        calls=partial(_agent_calls, agent),
+        version=agent.key,
+        external=True,
+        retrieval=False,
+    )
+    for agent in AGENTS
 )
 
 
 def methods() -> dict[str, Method]:
     """Every method by its name. `BadInput` where a plug-in takes the name of another or is none."""
-    found = {method.name: method for method in OURS}
+    found = {method.name: method for method in (*OURS, *EXTERNAL)}
     for point in entry_points(group=GROUP):
         if point.name in found:
             raise BadInput(f"two methods are called {point.name}", hint=f"rename the entry point {point.value}")

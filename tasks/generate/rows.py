@@ -12,7 +12,7 @@ from pathlib import Path
 from tasks.adapters.store.provenance import provenance
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import SwtError
-from tasks.domain.generation import Generation, GenerationStatus
+from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CandidateId, content_key
 from tasks.generate.method import Assignment, Budget, Method, Proposal
@@ -40,6 +40,14 @@ class Unit:
             "generate", version_of(self.method), asdict(self.budget), task, asked.mode.value, asked.given, files, patch
         )
 
+    @property
+    def label(self) -> str:
+        """The method that its candidates are counted under: one that was told more, or asked for something else, is
+        another one, and never takes the place of the plain one."""
+        mode = self.assignment.mode
+        asked = () if mode is Mode.UNIT_TEST else (mode.value,)
+        return "+".join((self.method.name, *self.assignment.given, *asked))
+
     def generation_id(self, sample: int) -> str:
         instance = self.instance
         return Generation.id_of(
@@ -53,18 +61,18 @@ class Unit:
 
 def candidate_of(unit: Unit, proposal: Proposal, made_at: datetime) -> Candidate:
     """The candidate of a proposal: `oracle` where the method was told anything golden."""
-    instance, name = unit.instance, unit.method.name
+    instance = unit.instance
     return Candidate(
         candidate_id=_candidate_id(unit, proposal),
         snapshot=instance.snapshot,
         instance_id=instance.instance_id,
         instance_key=instance.instance_key,
-        method=name,
+        method=unit.label,
         model=unit.model,
         sample=proposal.sample,
         patch=proposal.patch,
         provenance="oracle" if unit.assignment.oracle else "verified",
-        source=name,
+        source=unit.method.name,
         problem="",
         created_at=made_at,
     )
@@ -91,12 +99,11 @@ def version_of(method: Method) -> str:
     texts = [file.read_text(encoding="utf-8")]
     if file.parent == TEMPLATES:
         texts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
-    return content_key("method", method.name, method.samples, texts)
+    return content_key("method", method.name, method.samples, texts, *filter(None, [method.version]))
 
 
 def _candidate_id(unit: Unit, proposal: Proposal) -> CandidateId:
-    name = unit.method.name
-    return Candidate.id_of(unit.instance.instance_key, name, unit.model, proposal.sample, proposal.patch)
+    return Candidate.id_of(unit.instance.instance_key, unit.label, unit.model, proposal.sample, proposal.patch)
 
 
 def _row(

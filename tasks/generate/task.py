@@ -236,6 +236,7 @@ class _Hands:
             sandbox=_sandbox(self.settings.sandbox, self.settings.trusted, self.places.scratch),
             scratch=self.places.scratch,
             limits=self.settings.limits,
+            agents=self.places.agents,
         )
 
     def pass_gate(self, store: Store) -> None:

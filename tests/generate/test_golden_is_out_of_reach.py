@@ -98,7 +98,7 @@ def test_the_trap_works() -> None:
 
 
 @pytest.mark.parametrize("persona", ["helpful", "tools", "refuses"])
-@pytest.mark.parametrize("name", sorted(methods()))
+@pytest.mark.parametrize("name", sorted(name for name, method in methods().items() if not method.external))
 def test_no_method_touches_or_sends_it(name: str, persona: str, tmp_path: Path) -> None:
     model = Scripted(PERSONAS[persona])
     with TOYS[0].bench(tmp_path) as bench:
@@ -109,7 +109,7 @@ def test_no_method_touches_or_sends_it(name: str, persona: str, tmp_path: Path) 
         assert secret not in everything
 
 
-@pytest.mark.parametrize("name", sorted(methods()))
+@pytest.mark.parametrize("name", sorted(name for name, method in methods().items() if not method.external))
 def test_whether_a_given_patch_is_the_golden_one_is_not_told(name: str, tmp_path: Path) -> None:
     """The paper's Table 5 hands out patches: the prompts for a right one and a wrong one are the same."""
     from tasks.generate.method import CodePatch

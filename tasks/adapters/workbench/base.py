@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Protocol
 
 from tasks.adapters.sandbox.base import Mount
@@ -46,6 +47,15 @@ class Tested:
     cases: tuple[CaseOutcome, ...]
     log: str
     """What the process printed, the middle left out where it is long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inside:
+    """Where a program sees its folders."""
+
+    checkout: PurePosixPath
+    outbox: PurePosixPath
+    """It may write there; it is no part of the checkout, and thrown away when the program has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

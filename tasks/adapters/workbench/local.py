@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.paths import path_problem
@@ -28,7 +28,7 @@ from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import remove
 from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.adapters.workbench.base import Hit, Program, Ran, Tested, Workbench
+from tasks.adapters.workbench.base import Hit, Inside, Program, Ran, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoPath, RunKey
@@ -113,16 +113,16 @@ class LocalWorkbench:
         limits = replace(self.supplies.limits, wall_s=timeout_s)
         return self.run_program(lambda _: Program(argv=tuple(argv), limits=limits))
 
-    def run_program(self, program_for: Callable[[PurePosixPath], Program]) -> Ran:
-        """Runs a program as `run` does a command. `program_for` is told where its outbox is seen inside: a folder that
-        it may write to, which is no part of the checkout and goes with it."""
+    def run_program(self, program_for: Callable[[Inside], Program]) -> Ran:
+        """Runs a program as `run` does a command; `program_for` is told what it will see."""
         checkout = self._checkout
         built, sandbox = self._built, self.supplies.sandbox
         with _folder(self.supplies.scratch) as folder:
             outbox = folder / "out"
             outbox.mkdir()
             testbed = sandbox.guest(checkout, checkout=checkout, outbox=outbox)
-            program = program_for(sandbox.guest(outbox, checkout=checkout, outbox=outbox))
+            seen = Inside(checkout=testbed, outbox=sandbox.guest(outbox, checkout=checkout, outbox=outbox))
+            program = program_for(seen)
             for path, text in program.files.items():
                 _put(outbox, path, text)
             row = built.environment
@@ -148,7 +148,7 @@ class LocalWorkbench:
             outbox.mkdir()
             self.supplies.fill(checkout)
             write_generated(checkout, built.generated)
-            for change in self._changes():
+            for change in self.changes():
                 _put(checkout, change.path, change.after)
             runner_job = RunnerJob(
                 kind=row.runner,
@@ -171,12 +171,23 @@ class LocalWorkbench:
                 report = report.with_timeout().with_uncollected(runner_job.files, report.complaint or log[-2000:])
             return Tested(status=status, cases=report.cases, log=log)
 
+    def changes(self) -> tuple[Change, ...]:
+        """What was changed so far, file by file."""
+        if self._folder is not None:
+            made = frozenset(file.path for file in self._built.generated)
+            return changes_in(self._folder / "checkout", self._known, self.supplies.read_base, made)
+        changes = []
+        for path, text in self._written.items():
+            data = self.base(path)
+            changes.append(Change(path=path, before=None if data is None else to_text(data), after=text))
+        return tuple(change for change in changes if change.before != change.after)
+
     def diff(self) -> str:
-        return render(self._changes())
+        return render(self.changes())
 
     @contextmanager
     def fork(self) -> Iterator[Workbench]:
-        changed = {change.path: change.after for change in self._changes()}
+        changed = {change.path: change.after for change in self.changes()}
         with LocalWorkbench(self.supplies, changed) as bench:
             yield bench
 
@@ -200,16 +211,6 @@ class LocalWorkbench:
             for path, text in self._written.items():
                 _put(checkout, path, text)
         return self._folder / "checkout"
-
-    def _changes(self) -> tuple[Change, ...]:
-        if self._folder is not None:
-            made = frozenset(file.path for file in self._built.generated)
-            return changes_in(self._folder / "checkout", self._known, self.supplies.read_base, made)
-        changes = []
-        for path, text in self._written.items():
-            data = self.base(path)
-            changes.append(Change(path=path, before=None if data is None else to_text(data), after=text))
-        return tuple(change for change in changes if change.before != change.after)
 
     def _unchecked(self, path: str) -> str | None:
         if path in self._written:

@@ -1,0 +1,22 @@
+"""The agents that are known by name, one line each."""
+
+from __future__ import annotations
+
+from tasks.adapters.agents.aider import AIDER
+from tasks.adapters.agents.base import Agent
+from tasks.adapters.agents.claude_code import CLAUDE_CODE
+from tasks.adapters.agents.codex import CODEX
+from tasks.adapters.agents.mini_swe_agent import MINI_SWE_AGENT
+from tasks.adapters.agents.openhands import OPENHANDS
+from tasks.domain.errors import NotFound
+
+AGENTS: tuple[Agent, ...] = (AIDER, MINI_SWE_AGENT, OPENHANDS, CODEX, CLAUDE_CODE)
+
+
+def agent_named(name: str) -> Agent:
+    """`NotFound` names those that there are."""
+    for agent in AGENTS:
+        if agent.name == name:
+            return agent
+    known = ", ".join(agent.name for agent in AGENTS)
+    raise NotFound(f"there is no agent {name!r}", hint=f"there are {known}")

@@ -1,0 +1,156 @@
+"""Puts an agent into a folder of its own: once per content, whole or not at all, safe between processes.
+
+agents/<name>-<key>/            finished; `installed.json` says what it holds
+agents/.<name>-<key>.lock       taken while it is made
+agents/.<name>-<key>.half       half made
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+
+from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
+from tasks.adapters.sandbox.base import Mount
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
+from tasks.adapters.uv.lock import cutoff
+from tasks.adapters.uv.process import Tool
+from tasks.domain.errors import NotFound
+
+ROW = "installed.json"
+KEY_DIGITS = 12
+MINUTES = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """An agent that can be started."""
+
+    name: str
+    root: Path
+    base_prefix: Path | None
+    """Folder of its CPython; null where it has none."""
+    lock: tuple[str, ...]
+    """What is installed, `name==version`."""
+    seconds: float
+    """That installing it took."""
+
+    @property
+    def mounts(self) -> tuple[Mount, ...]:
+        """What a sandbox has to show of the machine, read-only and at the same place."""
+        found = [Mount(self.root, PurePosixPath(self.root), content=f"agent-{self.root.name}")]
+        if self.base_prefix is not None:
+            found.append(Mount(self.base_prefix, PurePosixPath(self.base_prefix)))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installer:
+    """Installs below one folder."""
+
+    folder: Path
+    environ: Mapping[str, str]
+    """Variables that uv, npm and git are started with: certificates, proxies, addresses of registries."""
+    sources: Path | None = None
+    """Folder of bare mirrors `<owner>__<name>.git`, asked before GitHub is."""
+    timeout_s: float = MINUTES * 60.0
+
+    def install(self, agent: Agent) -> Installed:
+        """The agent, installed unless it is there. `BuildFailed` where it cannot be, `InfrastructureError` where the
+        registry or the machine failed, `NotFound` where its CPython, npm or git is missing."""
+        root = place(self.folder, agent)
+        with _alone(root.with_name(f".{root.name}.lock")):
+            if not (root / ROW).is_file():
+                self._make(agent, root)
+        return ready(self.folder, agent)
+
+    def _make(self, agent: Agent, root: Path) -> None:
+        half = root.with_name(f".{root.name}.half")
+        for stale in (half, root):
+            shutil.rmtree(stale, ignore_errors=True)
+        started = time.monotonic()
+        try:
+            lock = self._python(agent.kit, half) if isinstance(agent.kit, PythonKit) else self._npm(agent.kit, half)
+            row = {"name": agent.name, "lock": lock, "seconds": round(time.monotonic() - started, 1)}
+            row["at"] = datetime.now(UTC).isoformat()
+            (half / ROW).write_text(json.dumps(row, indent=1), encoding="utf-8")
+            half.rename(root)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+
+    def _python(self, kit: PythonKit, root: Path) -> list[str]:
+        """A virtual environment that can be renamed. Bytecode is written now: inside, the folder is read-only."""
+        uv = Tool(find_uv(), self.environ, self.timeout_s)
+        interpreter = pick(find_interpreters(self.environ, find_uv()), kit.python)
+        uv.run("venv", "--quiet", "--no-project", "--relocatable", "--python", str(interpreter.path), str(root))
+        python = ("--python", str(root / "bin" / "python"))
+        wanted = list(kit.requirements)
+        if kit.repository:
+            wanted.append(str(self._source(kit, root / "source")))
+        uv.run(
+            *("pip", "install", "--quiet", "--compile-bytecode", *python, *cutoff(kit.as_of), *wanted),
+            hint="the pinned release does not install here: see docs/agents.md",
+        )
+        return uv.run("pip", "freeze", "--quiet", *python).splitlines()
+
+    def _source(self, kit: PythonKit, into: Path) -> Path:
+        """The tree of a tag, without its history."""
+        git = shutil.which("git", path=self.environ.get("PATH"))
+        if git is None:
+            raise NotFound("git is not installed", hint="install git")
+        mirror = (self.sources or into) / f"{kit.repository.replace('/', '__', 1)}.git"
+        address = mirror.resolve().as_uri() if mirror.is_dir() else f"https://github.com/{kit.repository}.git"
+        quiet = ("-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", "--branch", kit.tag)
+        Tool(Path(git), self.environ, self.timeout_s).run(
+            *quiet, address, str(into), hint=f"`swt repo add {kit.repository}` where GitHub cannot be reached"
+        )
+        shutil.rmtree(into / ".git")
+        return into
+
+    def _npm(self, kit: NpmKit, root: Path) -> list[str]:
+        npm = shutil.which("npm", path=self.environ.get("PATH"))
+        if npm is None:
+            raise NotFound("npm is not installed", hint="install Node.js 20 or newer")
+        root.mkdir(parents=True)
+        quiet = ("--no-fund", "--no-audit", "--no-update-notifier", "--ignore-scripts", "--loglevel", "error")
+        Tool(Path(npm), self.environ, self.timeout_s).run("install", "--prefix", str(root), *quiet, *kit.packages)
+        return list(kit.packages)
+
+
+def place(folder: Path, agent: Agent) -> Path:
+    """Where an agent is or would be."""
+    return folder.absolute() / f"{agent.name}-{agent.kit_key[:KEY_DIGITS]}"
+
+
+def ready(folder: Path | None, agent: Agent) -> Installed:
+    """An agent that is there; `NotFound` where it is not."""
+    root = place(folder or Path("agents"), agent)
+    if folder is None or not (root / ROW).is_file():
+        hint = f"`python -m tasks.adapters.agents {agent.name}` installs it"
+        raise NotFound(f"the agent {agent.name} is not installed", hint=hint)
+    row = json.loads((root / ROW).read_text(encoding="utf-8"))
+    python = root / "bin" / "python"
+    prefix = python.resolve().parent.parent if isinstance(agent.kit, PythonKit) else None
+    return Installed(
+        name=agent.name, root=root, base_prefix=prefix, lock=tuple(row["lock"]), seconds=float(row["seconds"])
+    )
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold a lock file between processes; it is left behind, since removing it would let two in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

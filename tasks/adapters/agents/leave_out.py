@@ -1,0 +1,51 @@
+"""Which of an agent's changes are its work: not its own files, and not what the repository itself ignores."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tasks.adapters.git.command import Git
+from tasks.adapters.patch.apply import ReadBase
+from tasks.adapters.patch.render import Change
+
+
+def sorted_out(
+    changes: Sequence[Change], leftovers: Iterable[str], paths: Iterable[str], read: ReadBase
+) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The changes that count, and the paths of those that do not. `paths` and `read` are of the base commit."""
+    new = [change.path for change in changes if change.before is None]
+    patterns = tuple(leftovers)
+    out = {path for path in new if _matches(path, patterns)}
+    out |= ignored([path for path in new if path not in out], paths, read)
+    return tuple(change for change in changes if change.path not in out), tuple(sorted(out))
+
+
+def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> frozenset[str]:
+    """Those of new files that `git add` would pass over, by the ignore files of the base commit.
+
+    Asked of a repository of our own that holds nothing else: in the agent's, git would run what the agent wrote into
+    its configuration.
+    """
+    rules = {path: read(path) for path in paths if path.rpartition("/")[2] == ".gitignore"} if asked else {}
+    if not rules:
+        return frozenset()
+    with tempfile.TemporaryDirectory(prefix="swt-ignored-") as name:
+        folder = Path(name) / "tree"
+        git = Git(Path(name))
+        git.run("init", "--quiet", "--template=", str(folder))
+        for path, data in rules.items():
+            target = folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data or b"")
+        stdin = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in asked)
+        done = git.attempt("check-ignore", "-z", "--stdin", "--no-index", cwd=folder, stdin=stdin)
+    found = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    return frozenset(path for path in found if path)
+
+
+def _matches(path: str, patterns: tuple[str, ...]) -> bool:
+    """Whether a pattern fits the path's file or one of its folders."""
+    return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in patterns)

@@ -1,0 +1,193 @@
+"""Sends an agent out: a checkout without a future, a sandbox without a network, a run token instead of a key."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from tasks.adapters.agents.base import Agent, Errand
+from tasks.adapters.agents.errors import AgentFailed
+from tasks.adapters.agents.install import Installed, ready
+from tasks.adapters.agents.leave_out import sorted_out
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.gateway.core import Gateway, Issued
+from tasks.adapters.llm.gateway.grant import ANY, Grant
+from tasks.adapters.llm.gateway.reach import PORT, Reach, model_variables, reach
+from tasks.adapters.llm.gateway.server import listening
+from tasks.adapters.llm.switchboard import SwitchedModel
+from tasks.adapters.patch.render import Change
+from tasks.adapters.workbench.base import Inside, Program, Ran, Workbench
+from tasks.adapters.workbench.local import LocalWorkbench
+from tasks.domain.errors import UsageError
+from tasks.domain.llm import AgentRun
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.run import Limits
+
+GRACE_S = 30.0
+"""So long it may go on after its model answers no more."""
+LAST_WORDS = 600
+"""Characters of its output that an error quotes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """Ceilings of one run."""
+
+    calls: int
+    """Replies of the model."""
+    seconds: float
+    """Wall time; half a minute later it is ended with all that it started."""
+    memory_mb: int = 4096
+    disk_mb: int = 4096
+    processes: int = 512
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            wall_s=self.seconds + GRACE_S,
+            memory_mb=self.memory_mb,
+            disk_mb=self.disk_mb,
+            processes=self.processes,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """What an agent came back with."""
+
+    changes: tuple[Change, ...]
+    """Its work."""
+    left_out: tuple[str, ...]
+    """Paths of files that are not: its own, and those that the repository ignores."""
+    ran: Ran
+    account: AgentRun
+    """The row, which is in the store."""
+
+    @property
+    def ending(self) -> tuple[str, ...]:
+        """How it ended, as branches: `budget-calls`, `timed-out`, `exit-1`; nothing where it ended by itself."""
+        ran, words = self.ran, []
+        if self.account.stopped:
+            words.append(self.account.stopped.replace(": ", "-"))
+        if ran.timed_out:
+            words.append("timed-out")
+        elif ran.exit_code != 0:
+            words.append("limit" if ran.exit_code is None else f"exit-{ran.exit_code}")
+        return tuple(words)
+
+
+def send(agent: Agent, prompt: str, bench: Workbench, model: Model, allowance: Allowance) -> Returned:
+    """One run of an agent on a bench. Whatever it leaves there when it ends, or is ended, is its work.
+
+    `NotFound` where it is not installed; `UsageError` for a model that no switchboard stands behind; `AgentFailed`
+    where it did not come to work; `BudgetExhausted` where whoever else pays has nothing left.
+    """
+    allowance = replace(allowance, calls=min(allowance.calls, agent.calls))
+    outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance)
+    ran, account = outing.run()
+    _refuse(agent, account, ran, outing.model.caller.meters)
+    supplies = outing.bench.supplies
+    changes, out = sorted_out(outing.bench.changes(), agent.leftovers, supplies.paths, supplies.read_base)
+    return Returned(changes=changes, left_out=out, ran=ran, account=account)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outing:
+    """One run, from the token to the account."""
+
+    agent: Agent
+    prompt: str
+    bench: LocalWorkbench
+    model: SwitchedModel
+    allowance: Allowance
+
+    def run(self) -> tuple[Ran, AgentRun]:
+        installed = ready(self.bench.supplies.agents, self.agent)
+        with tempfile.TemporaryDirectory(prefix="swt-agent-") as name:
+            folder = Path(name)
+            gateway = Gateway(self.model.board, folder / "under-way")
+            with listening(gateway, folder) as where:
+                issued = gateway.issue(self._grant())
+                start = partial(self._program, installed, issued, self._way(where.socket))
+                try:
+                    ran = self.bench.run_program(start)
+                finally:
+                    account = gateway.finish(issued)
+        return ran, account
+
+    def _grant(self) -> Grant:
+        caller, name, allowance = self.model.caller, self.model.name, self.allowance
+        return Grant(
+            work=caller.work,
+            model=name,
+            aliases={ANY: name},
+            budget=Budget(calls=allowance.calls, seconds=allowance.seconds),
+            meters=caller.meters,
+            valid_s=allowance.seconds + GRACE_S,
+        )
+
+    def _way(self, place: Path) -> Reach:
+        """The way to the gateway. Only where nothing isolates do runs share the machine's ports."""
+        supplies = self.bench.supplies
+        port = _free_port() if supplies.sandbox.kind is SandboxKind.PROCESS else PORT
+        return reach(place, supplies.sandbox.kind, python=str(supplies.environment().python), port=port)
+
+    def _program(self, installed: Installed, issued: Issued, way: Reach, inside: Inside) -> Program:
+        errand = Errand(
+            root=installed.root,
+            url=way.url,
+            token=issued.token,
+            model=self.model.name,
+            prompt=self.prompt,
+            outbox=inside.outbox,
+            checkout=inside.checkout,
+            calls=self.allowance.calls,
+        )
+        launch = self.agent.launch(errand)
+        return Program(
+            argv=(*way.prefix, *launch.argv),
+            env=model_variables(way.url, issued) | dict(launch.env),
+            mounts=(*installed.mounts, *way.mounts),
+            files=launch.files,
+            limits=self.allowance.limits,
+        )
+
+
+def _switched(model: Model) -> SwitchedModel:
+    if not isinstance(model, SwitchedModel):
+        hint = "take it from `Switchboard.model`; scripts are served by `swt dev model`"
+        raise UsageError("an agent needs a model that a gateway can stand before", hint=hint)
+    return model
+
+
+def _local(bench: Workbench) -> LocalWorkbench:
+    if not isinstance(bench, LocalWorkbench):
+        raise UsageError("an agent needs a bench of this machine", hint="see tasks/adapters/workbench/local.py")
+    return bench
+
+
+def _refuse(agent: Agent, account: AgentRun, ran: Ran, payers: Sequence[Meter]) -> None:
+    """Raises where the run says nothing about the agent."""
+    if account.trouble:
+        raise AgentFailed(f"{agent.name}: {account.trouble}", hint="what was answered is kept; run it again")
+    if account.stopped.startswith("budget"):
+        with ExitStack() as stack:
+            for payer in payers:
+                stack.enter_context(payer.admitted(priced=True))
+    if not account.calls and not account.stopped:
+        ended = "was ended" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
+        words = ran.output.strip()[-LAST_WORDS:]
+        hint = "docs/agents.md has the traps of each agent"
+        raise AgentFailed(f"{agent.name} {ended} before its model answered anything: {words}", hint=hint)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,63 @@
+"""Agents of other people: their real programs, on our errand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tasks.adapters.agents.base import Agent
+from tasks.adapters.agents.running import Allowance, Returned, send
+from tasks.adapters.llm.base import Model
+from tasks.adapters.patch.render import render
+from tasks.adapters.workbench.base import Workbench
+from tasks.domain.generation import Mode
+from tasks.generate.answers import from_script
+from tasks.generate.method import Assignment, Budget, Proposal
+from tasks.generate.prompts import briefing, fit, prompt
+from tasks.generate.talk import Talk
+
+SCRIPT = "reproduction_script.py"
+SAID = 300
+"""Characters of its last words that the row of a run with a bad end keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External:
+    """The function of a method: one sample, what the agent left in the checkout."""
+
+    agent: Agent
+
+    def __call__(self, assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+        calls = min(self.agent.calls, budget.calls)
+        allowance = Allowance(calls=calls, seconds=budget.seconds)
+        back = send(self.agent, errand_for(self.agent, assignment, budget), bench, model, allowance)
+        talk = Talk(model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls)
+        yield _handed_in(assignment, bench, back, talk)
+
+
+def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:
+    """What the agent is told. It looks for itself: files are shown only where the experiment is about them."""
+    shown = fit(assignment.context, budget.context_tokens) if assignment.modified_files else ()
+    target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
+    calls = min(agent.calls, budget.calls)
+    return prompt("external.j2", calls=calls, target=target, advice=agent.advice, **briefing(assignment, shown))
+
+
+def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, talk: Talk) -> Proposal:
+    """What was changed; in the mode for scripts the script."""
+    if assignment.mode is Mode.REPRODUCTION_SCRIPT:
+        script = bench.read(SCRIPT) or ""
+        answer = from_script(f"```\n{script.rstrip()}\n```" if script else "", assignment, bench, talk)
+        return talk.proposal(answer.patch, rung=answer.rung)
+    patch = render(back.changes)
+    if not patch:
+        talk.wrong("nothing-changed: the checkout is as it was")
+    return talk.proposal(patch, rung="exact" if patch else "")
+
+
+def _reasons(back: Returned) -> list[str]:
+    """Files that were left out, and the last words where it did not end by itself."""
+    reasons = [f"left-out: {', '.join(back.left_out)}"] if back.left_out else []
+    if back.ending:
+        reasons.append(f"ended: {' '.join(back.ending)}: {back.ran.output.strip()[-SAID:]}")
+    return reasons
