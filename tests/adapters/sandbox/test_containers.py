@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 import pytest
+from docker.types import Ulimit
 
 from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.sandbox.docker.budget import drop, images, to_remove
@@ -60,9 +61,9 @@ def client(docker_bench):
 
 @pytest.fixture
 def folder(client):
-    """Makes folders that never change, and forgets their layers afterwards. Not below /tmp: that is the job's own."""
+    """Makes folders that never change, and forgets their layers afterwards. Not below /tmp: that is the run's own."""
     made: list[str] = []
-    root = Path(tempfile.mkdtemp(dir="/var/tmp"))
+    root = Path(tempfile.mkdtemp(prefix="swt-test-", dir=Path.home()))
     root.chmod(0o755)
 
     def make(name: str, size: int) -> Mount:
@@ -118,6 +119,8 @@ def test_the_budget_removes_bytes_from_the_engine(docker_bench, client, folder):
     for mount in (*mounts, mounts[0]):  # the first is used again: the second is now the oldest
         _size(docker_bench, (mount,))
         time.sleep(0.02)
+    if client.inspect_image(_tags(client, [mounts[0].content])[0])["Metadata"]["LastTagTime"].startswith("0001"):
+        pytest.skip("this engine does not say when an image was last used: the oldest go first")
     ids = [client.inspect_image(tag)["Id"] for mount in mounts for tag in _tags(client, [mount.content])]
     ours = [image for image in images(client) if image.id in ids]
     taken = sum(image.own_bytes for image in ours)
@@ -178,7 +181,8 @@ def test_a_container_that_never_got_its_lifeline_is_swept(docker_bench, client):
     dead = subprocess.run([sys.executable, "-c", f"{LABELS}; print(json.dumps(run_labels(str(Label.new()))))"],
                           cwd=ROOT, capture_output=True, text=True, check=True)  # fmt: skip
     image = docker_bench.sandbox.run(docker_bench.job("true")).image
-    left = client.create_container(image, ["sleep", "60"], labels=json.loads(dead.stdout))["Id"]
+    modest = client.create_host_config(ulimits=[Ulimit(name=name, soft=99, hard=99) for name in ("nofile", "nproc")])
+    left = client.create_container(image, ["sleep", "60"], labels=json.loads(dead.stdout), host_config=modest)["Id"]
     client.start(left)
     assert left in orphans(client)
     assert docker_bench.sandbox.sweep() >= 1

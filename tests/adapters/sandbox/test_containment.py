@@ -109,8 +109,8 @@ ENDED = {
         "import threading\nwhile True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     ),
     "memory": ("memory", "kept = []\nwhile True: kept.append(bytearray(32 << 20))"),
-    "memory: of /dev/shm and hidden files": (
-        "disk",
+    "memory: of files without a name": (
+        "disk or memory",
         "kept = []\nwhile True: kept.append(os.memfd_create('x')); os.write(kept[-1], b'x' * (4 << 20))",
     ),
     "disk": ("disk", "with open('big', 'wb') as f:\n    while True: f.write(b'x' * (1 << 20)); f.flush()"),
@@ -149,5 +149,5 @@ def test_an_attempt_is_contained(isolating, name, tmp_path):
 def test_an_attempt_is_ended_by_its_limit(isolating, name):
     limit, body = ENDED[name]
     finished = isolating.python(f"import os, time\n{body}", processes=100, memory_mb=200, disk_mb=64, wall_s=60)
-    assert finished.limit == limit
+    assert finished.limit in limit.split(" or "), finished
     assert isolating.python("print('the machine goes on')").exit_code == 0

@@ -24,6 +24,7 @@ from tasks.adapters.sandbox.guest_system import HOSTNAME, write_etc
 from tasks.adapters.sandbox.owner import give_to_stranger
 from tasks.adapters.sandbox.scratch import Scratch
 from tasks.adapters.sandbox.supervisor.start import DISK_SLACK, OPEN_FILES
+from tasks.domain.errors import SandboxError
 
 RUN = "swt.run"
 """Label of everything that is started: the run and its owner, see `label.py`."""
@@ -39,11 +40,17 @@ HIDDEN = ("/sys", "/dev/mqueue")
 CLOSED = PurePosixPath("/root")
 """Images let nobody enter it, so what is mounted below needs another folder in its place."""
 
-COVERED = (TMP, HOME, TESTBED, OUTBOX)
-"""Where a container shows folders of the run: what an image holds below cannot be seen."""
+OPEN = PurePosixPath("/var/tmp")  # noqa: S108 - inside
+"""Podman makes it writable, in memory; an empty read-only folder takes its place."""
+
+COVERED = (TMP, HOME, TESTBED, OUTBOX, OPEN, *map(PurePosixPath, ("/dev", "/proc", "/sys")))
+"""Where a container shows something of its own: what an image holds below cannot be seen."""
 
 FORK_SLACK = 16
 """So far above the limit the kernel refuses to fork; it counts what it refuses, so the limit is named all the same."""
+
+USER_TASKS = 16_384
+"""Far above the container's own limit: Podman's default is more than it may set everywhere."""
 
 OOM_SCORE = 500
 MIB = 1 << 20
@@ -144,7 +151,7 @@ def _limits(job: Job, cpus: float) -> dict[str, Any]:
 
     limits = job.limits
     memory = (limits.memory_mb + limits.disk_mb) * MIB + SHM_BYTES
-    ceilings = {"core": 0, "nofile": OPEN_FILES, "fsize": limits.disk_mb * MIB + DISK_SLACK}
+    ceilings = {"core": 0, "nofile": OPEN_FILES, "fsize": limits.disk_mb * MIB + DISK_SLACK, "nproc": USER_TASKS}
     return {
         "network_mode": "host" if job.network else "none",
         "cap_drop": ["ALL"],
@@ -176,28 +183,32 @@ def _mounts(job: Job, made: Scratch, etc: Iterable[Path]) -> list[Any]:
     writable = ((made.home, HOME), (made.tmp, TMP), (job.checkout, TESTBED), (job.outbox, OUTBOX))
     shown = [(host, guest, False) for host, guest in writable]
     shown += [(path, PurePosixPath("/etc", path.name), True) for path in etc]
-    shown += [(folder, CLOSED, True) for folder in _opened(job, made)]
+    shown += [(_stand_in(place, job, made), place, True) for place in _replaced(job)]
     shown += [(one.host, one.guest, not one.writable) for one in job.mounts if not kept(one)]
+    for host, _, _ in shown:
+        if not host.exists():  # Podman would make it
+            raise SandboxError(f"docker: {host} cannot be mounted: it is not there", hint="see `swt doctor`")
     return [Bind(str(guest), str(host), type="bind", read_only=fixed) for host, guest, fixed in shown]
 
 
-def _opened(job: Job, made: Scratch) -> tuple[Path, ...]:
-    """A folder in place of `CLOSED`, with the points where the job's folders go, if any do.
-
-    Where the image has a layer of ours below, that has opened it already.
-    """
+def _replaced(job: Job) -> tuple[PurePosixPath, ...]:
+    """Folders of the image in whose place ours are shown. A layer of ours below `CLOSED` has opened that already."""
     below = [mount for mount in job.mounts if mount.guest.is_relative_to(CLOSED)]
-    if not below or any(map(kept, below)):
-        return ()
-    folder = made.root / "opened"
-    for mount in below:
-        point = folder / mount.guest.relative_to(CLOSED)
+    return (OPEN, CLOSED) if below and not any(map(kept, below)) else (OPEN,)
+
+
+def _stand_in(place: PurePosixPath, job: Job, made: Scratch) -> Path:
+    """A folder that holds nothing but the points where the job's own folders go."""
+    folder = made.root / f"in-place-of-{place.name}"
+    folder.mkdir()
+    for mount in (mount for mount in job.mounts if mount.guest.is_relative_to(place) and not kept(mount)):
+        point = folder / mount.guest.relative_to(place)
         if mount.host.is_dir():
             point.mkdir(parents=True, exist_ok=True)
         else:
             point.parent.mkdir(parents=True, exist_ok=True)
             point.touch()
-    return (folder,)
+    return folder
 
 
 @contextmanager

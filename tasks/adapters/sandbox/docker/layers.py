@@ -109,7 +109,8 @@ def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
         with _archive(mount) as archive:
             client.put_archive(made, "/", archive)
         own = {LAYER: name.content, PARENT: parent, **dict.fromkeys(labels, "")}
-        client.commit(made, REPOSITORY, tag=_after_colon(name), conf={"Labels": own})
+        changes = [f'LABEL {label}="{value}"' for label, value in own.items()]
+        client.commit(made, REPOSITORY, tag=_after_colon(name), changes=changes)
     finally:
         remove(client, made)
     return str(client.inspect_image(image_tag(name))["Id"])

@@ -23,7 +23,10 @@ from tasks.adapters.sandbox.supervisor.start import adopt_orphans, die_with_pare
 
 TICK_S = 0.05
 SHARE = 20
-"""At most one part in so many of the time is spent on reading /proc."""
+"""At most one part in so many of the time is spent on reading /proc, but:"""
+
+LONGEST_S = 1.0
+"""between two looks there is never more, however slow the machine: a fork bomb makes it slow."""
 
 GIVE_UP_S = 20.0
 """How long killed processes may take to go away."""
@@ -117,7 +120,7 @@ class Watch:
             return ""
         limit = self._look()
         after = time.monotonic()
-        self.due = after + max(TICK_S, SHARE * (after - now))
+        self.due = after + min(max(TICK_S, SHARE * (after - now)), LONGEST_S)
         return limit
 
     def _look(self) -> str:
