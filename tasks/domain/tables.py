@@ -14,6 +14,7 @@ from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, Traject
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
+from tasks.domain.model_fact import ModelFact
 from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
@@ -42,6 +43,7 @@ TABLES: tuple[type[Any], ...] = (
     TrajectoryAudit,
     LlmCall,
     AgentRun,
+    ModelFact,
     RawPage,
     SyncState,
     ScrapeFailure,

@@ -27,6 +27,7 @@ from tasks.domain.guards import Leak, LeakAudit, LintFinding, Redaction, Traject
 from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
+from tasks.domain.model_fact import ModelFact
 from tasks.domain.names import content_key
 from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
@@ -89,6 +90,7 @@ LAYOUTS: dict[type[Any], Layout] = {
     TrajectoryAudit: Layout(("candidate_id",)),
     LlmCall: Layout(("call_id",), "model"),
     AgentRun: Layout(("run_token",), "method"),
+    ModelFact: Layout(("model",)),
     PullRequest: Layout(("repo", "number"), "repo"),
     Issue: Layout(("repo", "number"), "repo"),
     IssueLink: Layout(("repo",), "repo"),
