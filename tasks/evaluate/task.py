@@ -43,6 +43,7 @@ from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
 from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
+from tasks.evaluate.stored import is_stored, stored_candidates
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
 
 
@@ -127,13 +128,13 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
 def take_candidates(
     places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy, references: bool
 ) -> Taken:
-    """Read candidates from predictions files and controls, and store them with what becomes of them.
+    """Take candidates from predictions files, controls and the store; store them with what becomes of them.
 
     With `references` the golden suite of every instance is run as well.
     """
     now = datetime.now(UTC)
-    read = first_of_each([_read_source(source, instances, now) for source in sources])
     store = Store(places.store)
+    read = first_of_each([_read_source(store, source, instances, now) for source in sources])
     by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
     for candidate in (candidate for predictions in read for candidate in predictions.candidates):
         by_instance[candidate.instance_id].append(candidate)
@@ -146,7 +147,8 @@ def take_candidates(
             intakes[instance.instance_id] = take_in(instance, by_instance[instance.instance_id], policy, read_base)
         except NotFound as error:
             problems.append(f"{instance.instance_id}: {error}")
-    _store_intake(store, read, intakes.values())
+    fresh = [predictions for source, predictions in zip(sources, read, strict=True) if not is_stored(source)]
+    _store_intake(store, fresh, intakes.values())
     submissions = [row for intake in intakes.values() for row in intake.submissions]
     problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
     return Taken(
@@ -158,12 +160,14 @@ def take_candidates(
     )
 
 
-def _read_source(source: str, instances: tuple[TaskInstance, ...], now: datetime) -> Predictions:
-    """Candidates of one source: a control by its name, anything else a predictions file."""
+def _read_source(store: Store, source: str, instances: tuple[TaskInstance, ...], now: datetime) -> Predictions:
+    """Candidates of one source: a control by its name, `stored:METHOD`, anything else a predictions file."""
     if source == GOLDEN:
         return Predictions(tuple(golden_candidate(instance, created_at=now) for instance in instances), ())
     if source == NOP:
         return Predictions(tuple(nop_candidate(instance, created_at=now) for instance in instances), ())
+    if is_stored(source):
+        return stored_candidates(store, source, instances)
     return read_predictions(Path(source), instances, created_at=now)
 
 

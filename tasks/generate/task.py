@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache, partial
@@ -48,6 +48,7 @@ from tasks.domain.run import Limits
 from tasks.generate.briefing import brief
 from tasks.generate.gate import audit, fixed_blobs
 from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile, Proposal
+from tasks.generate.outlook import Ahead, PaperBench, foresee
 from tasks.generate.redaction import find_pointers, redaction_rows
 from tasks.generate.registry import method_named
 from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
@@ -147,7 +148,8 @@ def _generate_one(
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=request.instance_id)
     (environment,) = store.read(Environment, env_id=request.env_id)
     hands = _Hands(places, settings, instance, environment)
-    assignment = _assignment(store, settings, request, hands)
+    store.write(redaction_rows(instance, find_pointers(instance, hands.history)))
+    assignment = _assignment(settings, request, hands)
     unit = Unit(
         instance=instance,
         assignment=assignment,
@@ -155,11 +157,39 @@ def _generate_one(
         model=model,
         budget=settings.budget,
     )
-    known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
-    if known and {row.sample for row in known} >= set(range(unit.method.samples)):
+    if known := _finished(store, unit):
         return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
     hands.pass_gate(store)
     return _ask(store, unit, hands, model_for)
+
+
+def look_ahead(
+    places: Places,
+    settings: GenerationSettings,
+    instance: TaskInstance,
+    environment: Environment,
+    method: str,
+    models: Sequence[str],
+    request: Request,
+) -> Ahead:
+    """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
+    hands = _Hands(places, settings, instance, environment)
+    store, known = Store(places.store), method_named(method)
+    assignment = _assignment(settings, request, hands)
+    units = [
+        Unit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
+        for model in models
+    ]
+    return Ahead(
+        outlook=foresee(known, assignment, PaperBench(hands.paths, hands.read), settings.budget),
+        finished=frozenset(unit.model for unit in units if _finished(store, unit)),
+    )
+
+
+def _finished(store: Store, unit: Unit) -> tuple[Generation, ...]:
+    """The rows of a unit that need not be made again: all samples, or none."""
+    known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
+    return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()
 
 
 def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Generated:
@@ -181,14 +211,11 @@ def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Genera
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
 
 
-def _assignment(store: Store, settings: GenerationSettings, request: Request, hands: _Hands) -> Assignment:
-    """What the method is told; pointers to the fix are taken out of the issue, and recorded."""
-    instance, history = hands.instance, hands.history
-    rows = redaction_rows(instance, find_pointers(instance, history))
-    store.write(rows)
+def _assignment(settings: GenerationSettings, request: Request, hands: _Hands) -> Assignment:
+    """What the method is told; pointers to the fix are taken out of the issue."""
     test_file = [request.test_file] if request.test_file else []
     return Assignment(
-        task=brief(instance, hands.environment, hands.paths, hands.read, history),
+        task=brief(hands.instance, hands.environment, hands.paths, hands.read, hands.history),
         context=hands.files(request.context),
         mode=settings.mode,
         test_file=next(iter(hands.files(test_file)), None),

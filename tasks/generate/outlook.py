@@ -1,0 +1,121 @@
+"""What a method would ask for, without a model: the sizes of its prompts, counted by rendering them.
+
+The method talks to a model that says nothing, on a bench that only shows files. So the prompts of methods that ask once
+for each sample are exact up to the tokenizer; of others it is the least that they send.
+"""
+
+# ruff: noqa: ARG002 - arguments are named by the protocols
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from tasks.adapters.llm.base import Message, Reply, ToolSpec
+from tasks.adapters.patch.apply import ReadBase
+from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
+from tasks.generate.method import Assignment, Budget, Method
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """One method on one instance."""
+
+    calls: int
+    """Most replies that it asks for."""
+    tokens_in: int | None
+    """Of all its prompts together, estimated; null where they cannot be rendered beforehand."""
+    tokens_out: int
+    """Most that the replies can have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ahead:
+    """A method on an instance, for several models."""
+
+    outlook: Outlook
+    finished: frozenset[str]
+    """Models with which it is in the store."""
+
+
+class NotForeseen(Exception):
+    """The method does something that cannot be done beforehand."""
+
+
+def foresee(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> Outlook:
+    """The outlook of `method`. Prompts that a silent model does not get to see count as much as the longest it saw."""
+    calls = method.calls(budget)
+    sizes = () if method.external else _prompts(method, assignment, bench, budget)
+    unseen = max(0, calls - len(sizes))
+    tokens = sum(sizes) + unseen * max(sizes) if sizes else None
+    return Outlook(calls=calls, tokens_in=tokens, tokens_out=calls * budget.reply_tokens)
+
+
+def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> tuple[int, ...]:
+    """Tokens of each prompt; none where the method does more than ask."""
+    model = Silent()
+    try:
+        for _ in method.run(assignment, bench, model, budget):
+            pass
+    except NotForeseen:
+        return ()
+    return tuple(model.sizes)
+
+
+@dataclass(slots=True)
+class Silent:
+    """A model that says nothing and counts what it is told."""
+
+    sizes: list[int] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return "silent"
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float | None = 0.0,
+        seed: int | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        self.sizes.append(sum(estimated_tokens(message.text) for message in messages))
+        return Reply(text="")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperBench:
+    """A workbench that shows the base commit and does nothing."""
+
+    paths: tuple[str, ...]
+    read_base: ReadBase
+
+    def base(self, path: str) -> bytes | None:
+        return self.read_base(path)
+
+    def read(self, path: str) -> str | None:
+        data = self.read_base(path)
+        return None if data is None else data.decode("utf-8", "replace")
+
+    def write(self, path: str, text: str | None) -> None:
+        raise NotForeseen
+
+    def search(self, text: str, *, under: str = "", limit: int = 50) -> tuple[Hit, ...]:
+        raise NotForeseen
+
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+        raise NotForeseen
+
+    def run_tests(self, files: Sequence[str]) -> Tested:
+        raise NotForeseen
+
+    def diff(self) -> str:
+        return ""
+
+    def fork(self) -> AbstractContextManager[Workbench]:
+        raise NotForeseen
