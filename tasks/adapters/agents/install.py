@@ -67,7 +67,7 @@ class Installer:
         """The agent, installed unless it is there. `BuildFailed` where it cannot be, `InfrastructureError` where the
         registry or the machine failed, `NotFound` where its CPython, npm or git is missing."""
         root = place(self.folder, agent)
-        with _alone(root.with_name(f".{root.name}.lock")):
+        with alone(root.with_name(f".{root.name}.lock")):
             if not (root / ROW).is_file():
                 self._make(agent, root)
         return ready(self.folder, agent)
@@ -145,7 +145,7 @@ def ready(folder: Path | None, agent: Agent) -> Installed:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def alone(path: Path) -> Iterator[None]:
     """Hold a lock file between processes; it is left behind, since removing it would let two in."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

@@ -7,9 +7,12 @@ from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from tasks.adapters.git.command import Git
+from tasks.adapters.git.command import Git, GitFailed
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.render import Change
+
+PLAIN = b"./"
+"""Before a path, so that one which begins with a colon is no magic to git."""
 
 
 def sorted_out(
@@ -40,10 +43,13 @@ def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> froze
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data or b"")
-        stdin = b"".join(path.encode("utf-8", "surrogateescape") + b"\0" for path in asked)
-        done = git.attempt("check-ignore", "-z", "--stdin", "--no-index", cwd=folder, stdin=stdin)
-    found = done.stdout.decode("utf-8", "surrogateescape").split("\0")
-    return frozenset(path for path in found if path)
+        stdin = b"".join(PLAIN + path.encode("utf-8", "surrogateescape") + b"\0" for path in asked)
+        words = ("--no-literal-pathspecs", "check-ignore", "-z", "--stdin", "--no-index")
+        done = git.attempt(*words, cwd=folder, stdin=stdin)
+    if done.returncode > 1:
+        raise GitFailed(f"git check-ignore failed: {done.stderr.decode('utf-8', 'replace').strip()}")
+    found = (path.removeprefix(PLAIN) for path in done.stdout.split(b"\0") if path)
+    return frozenset(path.decode("utf-8", "surrogateescape") for path in found)
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:

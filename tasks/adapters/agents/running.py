@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tasks.adapters.agents.base import Agent, Errand
 from tasks.adapters.agents.errors import AgentFailed
+from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
 from tasks.adapters.agents.leave_out import sorted_out
 from tasks.adapters.llm.base import Model
@@ -30,7 +31,6 @@ from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 
 GRACE_S = 30.0
-"""So long it may go on after its model answers no more."""
 LAST_WORDS = 600
 """Characters of its output that an error quotes."""
 
@@ -42,7 +42,9 @@ class Allowance:
     calls: int
     """Replies of the model."""
     seconds: float
-    """Wall time; half a minute later it is ended with all that it started."""
+    """Wall time in which its model answers."""
+    grace_s: float = GRACE_S
+    """So long it may go on afterwards; then it is ended with all that it started."""
     memory_mb: int = 4096
     disk_mb: int = 4096
     processes: int = 512
@@ -50,7 +52,7 @@ class Allowance:
     @property
     def limits(self) -> Limits:
         return Limits(
-            wall_s=self.seconds + GRACE_S,
+            wall_s=self.seconds + self.grace_s,
             memory_mb=self.memory_mb,
             disk_mb=self.disk_mb,
             processes=self.processes,
@@ -129,7 +131,7 @@ class _Outing:
             aliases={ANY: name},
             budget=Budget(calls=allowance.calls, seconds=allowance.seconds),
             meters=caller.meters,
-            valid_s=allowance.seconds + GRACE_S,
+            valid_s=allowance.seconds + allowance.grace_s,
         )
 
     def _way(self, place: Path) -> Reach:
@@ -150,10 +152,12 @@ class _Outing:
             calls=self.allowance.calls,
         )
         launch = self.agent.launch(errand)
+        isolates = self.bench.supplies.sandbox.isolates
+        covers = hidden(installed, self.bench.paths) if isolates else ()
         return Program(
             argv=(*way.prefix, *launch.argv),
             env=model_variables(way.url, issued) | dict(launch.env),
-            mounts=(*installed.mounts, *way.mounts),
+            mounts=(*installed.mounts, *covers, *way.mounts),
             files=launch.files,
             limits=self.allowance.limits,
         )

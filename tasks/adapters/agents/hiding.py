@@ -1,0 +1,63 @@
+"""Keeps the project under test out of sight in an agent's own environment.
+
+Agents depend on packages that are themselves under test here, in later releases: requests for one, and its source
+would be the fix. Inside, such a package is shown as bytecode only, so the agent runs and there is nothing to read; a
+look at it all the same is found by the audit of trajectories. The CPython's own site-packages are shown empty.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from tasks.adapters.agents.install import Installed, alone
+from tasks.adapters.sandbox.base import Mount
+from tasks.adapters.uv.process import Tool
+
+DEEPEST = 2
+"""Folders below the root in which importable packages of a repository lie, `src/flask`."""
+NOT_THE_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "benchmarks"})
+SOURCE = (".py", ".pyi", ".pyx", ".c")
+COMPILE_SECONDS = 600.0
+
+
+def hidden(installed: Installed, paths: Iterable[str]) -> tuple[Mount, ...]:
+    """Mounts that go over those of `installed`; `paths` are all files of the base commit."""
+    if installed.base_prefix is None:
+        return ()
+    empty = _folder(installed, "empty")
+    empty.mkdir(parents=True, exist_ok=True)
+    bare = [
+        Mount(empty, PurePosixPath(site)) for site in sorted(installed.base_prefix.glob("lib/python*/site-packages"))
+    ]
+    (site,) = installed.root.glob("lib/python*/site-packages")
+    there = [site / name for name in sorted(packages_of(paths)) if (site / name).is_dir()]
+    return (*bare, *(Mount(_without_source(installed, package), PurePosixPath(package)) for package in there))
+
+
+def packages_of(paths: Iterable[str]) -> frozenset[str]:
+    """Names under which the packages of a repository are imported."""
+    folders = {path.rpartition("/")[0] for path in paths if path.endswith("/__init__.py")}
+    tops = {folder for folder in folders if folder.rpartition("/")[0] not in folders and folder.count("/") < DEEPEST}
+    return frozenset(folder.rpartition("/")[2] for folder in tops) - NOT_THE_PROJECT
+
+
+def _without_source(installed: Installed, package: Path) -> Path:
+    """A copy of a package that holds bytecode where the source was; made once."""
+    made = _folder(installed, package.name)
+    with alone(made.with_name(f".{made.name}.lock")):
+        if not made.is_dir():
+            half = made.with_name(f".{made.name}.half")
+            shutil.rmtree(half, ignore_errors=True)
+            shutil.copytree(package, half, ignore=shutil.ignore_patterns("__pycache__"))
+            python = Tool(installed.root / "bin" / "python", {}, COMPILE_SECONDS)
+            python.run("-I", "-m", "compileall", "-q", "-b", "-s", str(half), str(half), tolerate=(1,))
+            for file in [path for path in half.rglob("*") if path.suffix in SOURCE]:
+                file.unlink()
+            half.rename(made)
+    return made
+
+
+def _folder(installed: Installed, name: str) -> Path:
+    return installed.root.parent / "hidden" / f"{installed.root.name}-{name}"

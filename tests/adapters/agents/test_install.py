@@ -1,0 +1,114 @@
+"""An agent is installed once per content, whole or not at all, and hides what is under test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.agents.__main__ import main
+from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.catalogue import AGENTS, agent_named
+from tasks.adapters.agents.hiding import hidden, packages_of
+from tasks.adapters.agents.install import Installer, place, ready
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.domain.errors import BuildFailed, NotFound
+
+MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+def launch(errand: Errand) -> Launch:
+    return Launch(argv=(*errand.python, "-m", "walker"))
+
+
+def agent(wheel: Path) -> Agent:
+    kit = PythonKit(requirements=(f"walker @ {wheel.as_uri()}",), python=MINOR)
+    return Agent(name="walker", summary="x", kit=kit, dialect="chat", launch=launch)
+
+
+@pytest.fixture
+def wheel(tmp_path: Path) -> Path:
+    """A package with one module and one data file, as small as a wheel can be."""
+    path = tmp_path / "walker-1.0-py3-none-any.whl"
+    info = "walker-1.0.dist-info"
+    files = {
+        "walker/__init__.py": "SECRET = 'as it was fixed'\n",
+        "walker/__main__.py": "import walker\nprint(walker.SECRET, walker.__file__)\n",
+        "walker/data.txt": "data",
+        f"{info}/METADATA": "Metadata-Version: 2.1\nName: walker\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in {**files, f"{info}/RECORD": "".join(f"{name},,\n" for name in files)}.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.fixture
+def installer(tmp_path: Path) -> Installer:
+    if not any(one.minor == MINOR for one in find_interpreters(os.environ, find_uv())):
+        pytest.skip(f"neither pyenv nor uv has a CPython {MINOR}")
+    return Installer(folder=tmp_path / "agents", environ=os.environ)
+
+
+def test_once_and_into_a_folder_of_its_own(installer: Installer, wheel: Path) -> None:
+    made = installer.install(agent(wheel))
+    assert made.root == place(installer.folder, agent(wheel))
+    assert made.lock[0].startswith("walker")
+    stamp = (made.root / "installed.json").stat().st_mtime_ns
+    assert installer.install(agent(wheel)) == made == ready(installer.folder, agent(wheel))
+    assert (made.root / "installed.json").stat().st_mtime_ns == stamp
+    assert list(made.root.glob("lib/python*/site-packages/walker/__pycache__/*.pyc"))
+    other = replace(agent(wheel), kit=PythonKit(requirements=("walker==2",), python=MINOR))
+    assert place(installer.folder, other) != made.root
+
+
+def test_what_cannot_be_installed_leaves_nothing(installer: Installer, tmp_path: Path) -> None:
+    broken = tmp_path / "walker-1.0-py3-none-any.whl"
+    broken.write_bytes(b"no wheel")
+    with pytest.raises(BuildFailed):
+        installer.install(agent(broken))
+    assert [path.name for path in installer.folder.iterdir() if path.is_dir()] == []
+    with pytest.raises(NotFound, match="not installed"):
+        ready(installer.folder, agent(broken))
+
+
+def test_the_project_under_test_is_shown_without_its_source(installer: Installer, wheel: Path) -> None:
+    made = installer.install(agent(wheel))
+    assert hidden(made, ["src/other/__init__.py"])[1:] == ()
+    bare, cover = hidden(made, ["walker/__init__.py", "tests/__init__.py"])
+    assert list(bare.host.iterdir()) == []
+    assert str(bare.guest).startswith(str(made.base_prefix))
+    assert str(cover.guest).endswith("site-packages/walker")
+    assert sorted(path.name for path in cover.host.iterdir()) == ["__init__.pyc", "__main__.pyc", "data.txt"]
+    path = cover.host.parent / "walker"
+    path.symlink_to(cover.host)
+    argv = [str(made.root / "bin" / "python"), "-c", "import sys; sys.path.insert(0, '.'); import walker.__main__"]
+    done = subprocess.run(argv, cwd=cover.host.parent, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("as it was fixed")
+
+
+def test_packages_of_a_repository() -> None:
+    paths = ["src/flask/__init__.py", "src/flask/json/__init__.py", "tests/__init__.py", "a/b/c/__init__.py", "x.py"]
+    assert packages_of(paths) == {"flask"}
+
+
+def test_every_agent_is_pinned_and_described() -> None:
+    for known in AGENTS:
+        assert known.summary
+        assert known.advice
+        pins = known.kit.requirements or (known.kit.tag,) if isinstance(known.kit, PythonKit) else known.kit.packages
+        assert any(char.isdigit() for char in pins[0])
+        assert agent_named(known.name) is known
+
+
+def test_the_command_line_names_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["no-such", "--cache", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "there is no agent 'no-such'" in said
+    assert "mini_swe_agent" in said
