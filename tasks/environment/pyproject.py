@@ -15,18 +15,19 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 
 def read_pyproject(read: Read) -> Project:
     """What pyproject.toml says; nothing where it is missing or cannot be parsed."""
-    table = _load(read("pyproject.toml"))
-    return _standard(table, read) | _poetry(_dig(table, "tool", "poetry"))
+    table = load_pyproject(read)
+    return _standard(table, read) | _poetry(dig(table, "tool", "poetry"))
 
 
-def _load(text: str | None) -> dict[str, Any]:
+def load_pyproject(read: Read) -> dict[str, Any]:
+    """The whole file; empty where it is missing or cannot be parsed."""
     try:
-        return tomllib.loads(text or "")
+        return tomllib.loads(read("pyproject.toml") or "")
     except tomllib.TOMLDecodeError:
         return {}
 
 
-def _dig(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+def dig(table: Mapping[str, Any], *keys: str) -> dict[str, Any]:
     """The table at the end of `keys`; empty where there is none."""
     found: Any = table
     for key in keys:
@@ -39,17 +40,17 @@ def _strings(value: Any) -> tuple[str, ...]:
 
 
 def _standard(table: Mapping[str, Any], read: Read) -> Project:
-    project, dynamic = _dig(table, "project"), _dig(table, "tool", "setuptools", "dynamic")
-    extras = {name: _strings(lines) for name, lines in _dig(project, "optional-dependencies").items()}
-    later = {name: _from_files(entry, read) for name, entry in _dig(dynamic, "optional-dependencies").items()}
+    project, dynamic = dig(table, "project"), dig(table, "tool", "setuptools", "dynamic")
+    extras = {name: _strings(lines) for name, lines in dig(project, "optional-dependencies").items()}
+    later = {name: _from_files(entry, read) for name, entry in dig(dynamic, "optional-dependencies").items()}
     return Project(
         name=str(project.get("name", "")),
         requires_python=str(project.get("requires-python", "")),
         classifiers=_strings(project.get("classifiers")),
         dependencies=_strings(project.get("dependencies")) or _from_files(dynamic.get("dependencies"), read),
         extras={**later, **extras},
-        groups=_groups(_dig(table, "dependency-groups")),
-        package_root=_package_root(_dig(table, "tool", "setuptools")),
+        groups=_groups(dig(table, "dependency-groups")),
+        package_root=_package_root(dig(table, "tool", "setuptools")),
     )
 
 
@@ -80,24 +81,24 @@ def _group(table: Mapping[str, Any], name: str, seen: frozenset[str]) -> tuple[s
 
 
 def _package_root(setuptools: Mapping[str, Any]) -> str | None:
-    where = _strings(_dig(setuptools, "packages", "find").get("where"))
-    mapped = _dig(setuptools, "package-dir").get("")
+    where = _strings(dig(setuptools, "packages", "find").get("where"))
+    mapped = dig(setuptools, "package-dir").get("")
     return where[0] if where else mapped if isinstance(mapped, str) else None
 
 
 def _poetry(table: Mapping[str, Any]) -> Project:
     if not table:
         return Project()
-    groups = {"dev": _poetry_lines(_dig(table, "dev-dependencies"))}
-    groups |= {name: _poetry_lines(_dig(entry, "dependencies")) for name, entry in _dig(table, "group").items()}
-    needs = _dig(table, "dependencies")
+    groups = {"dev": _poetry_lines(dig(table, "dev-dependencies"))}
+    groups |= {name: _poetry_lines(dig(entry, "dependencies")) for name, entry in dig(table, "group").items()}
+    needs = dig(table, "dependencies")
     roots = [entry.get("from") for entry in table.get("packages", []) if isinstance(entry, dict)]
     return Project(
         name=str(table.get("name", "")),
         requires_python=caret(needs["python"]) if isinstance(needs.get("python"), str) else "",
         classifiers=_strings(table.get("classifiers")),
         dependencies=_poetry_lines(needs),
-        extras={name: _strings(lines) for name, lines in _dig(table, "extras").items()},
+        extras={name: _strings(lines) for name, lines in dig(table, "extras").items()},
         groups={name: lines for name, lines in groups.items() if lines},
         package_root=next((root for root in roots if isinstance(root, str)), None),
     )

@@ -19,9 +19,13 @@ from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
 from tasks.environment.recipes import Picked, Recipe, RecipeBook
 from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
+from tasks.environment.version_files import NO_VERSION, latest_version, version_files
 from tasks.environment.versions import derive_version
 
 Books = Mapping[RepoName, RecipeBook]
+
+PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DYNAMIC_VERSIONING_BYPASS")
+"""What tells a build its version where there are no tags."""
 
 
 def plan_environment(
@@ -113,6 +117,7 @@ def _inferred(
         message = f"{repo}: no CPython here was out on {committed_at:%Y-%m-%d} and fits {project.requires_python!r}"
         raise NotFound(message, hint="install an older CPython with pyenv or uv, or write a recipe")
     files = project_files(read)
+    told = version or latest_version(read) or NO_VERSION
     plan = EnvironmentPlan(
         repo=repo,
         project=project.name,
@@ -124,7 +129,8 @@ def _inferred(
         exclude_newer=committed_at.astimezone(UTC),
         editable=bool(files),
         project_files=files,
-        build_env=(f"SETUPTOOLS_SCM_PRETEND_VERSION={version or '0.0.0'}",) if files else (),
+        build_env=tuple(f"{name}={told}" for name in PRETEND) if files else (),
+        generated=tuple(TextFile(path=RepoPath(path), text=text) for path, text in version_files(read, told)),
         source_roots=source_roots(project, read),
         runner=RunnerKind.PYTEST,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tasks.domain.outcome import CodeState, RunStatus, SuiteKind
+from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind
 from tasks.domain.validation import CaseStability, Reason, Stability
 from tasks.validate.judge import TODAY, Observed
 
@@ -78,11 +78,19 @@ def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
 
 
 def _ended(runs: Iterable[Observed]) -> Finding | None:
-    for run in runs:
-        golden_after = run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER
-        if golden_after and run.variant in TODAY and run.status in OF_STATUS:
+    fixed = [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER]
+    today = [run for run in fixed if run.variant in TODAY]
+    for run in today:
+        if run.status in OF_STATUS:
             return Finding(OF_STATUS[run.status], f"golden tests on the fixed code: {run.status}")
+    if today and not any(_says_something(run) for run in fixed):
+        return Finding(Reason.RUNTIME_ERROR, "golden tests on the fixed code: nothing but errors")
     return None
+
+
+def _says_something(run: Observed) -> bool:
+    """Whether any case came to a result: where nothing can be imported, the environment is at fault."""
+    return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
 
 
 def _without_f2p(cases: Sequence[CaseStability]) -> Finding:

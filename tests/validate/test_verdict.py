@@ -26,6 +26,7 @@ CASES = {
     "another golden case fails after": ("before plain F F\nafter plain P F", "fails-after", Reason.GOLDEN_FAILS),
     "another golden case is skipped": ("before plain F S\nafter plain P S", "not-passed-after", Reason.GOLDEN_FAILS),
     "only with a network": ("before plain F\nafter plain F\nafter online P", "fails-after", Reason.NEEDS_NETWORK),
+    "nothing can be imported": ("before plain E\nafter plain E", "no-fail-to-pass", Reason.RUNTIME_ERROR),
     "only today": ("before plain F\nafter plain P\nafter later F", "", Reason.TIME_BOMB),
 }
 
