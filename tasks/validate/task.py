@@ -21,6 +21,9 @@ from tasks.validate.observe import Seen, golden_suite, look
 from tasks.validate.verdict import Evidence, Finding, finding, quarantined
 
 
+NOT_ITS_FAULT = (Reason.INFRASTRUCTURE, Reason.INSTALL_ERROR, Reason.RUNTIME_ERROR)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToJudge:
     """One instance, and what other stages know of it."""
@@ -50,9 +53,12 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
 def to_validate(
     places: Places, snapshot: str, passed: Collection[InstanceId], limit: int | None
 ) -> tuple[InstanceId, ...]:
-    """Instances that nothing is known of yet but failures of ours; of each repository the newest `limit`."""
+    """Instances that nothing is known of yet; of each repository the newest `limit`.
+
+    What may have been the environment's fault, or ours, says nothing about an instance.
+    """
     store = Store(places.store)
-    known = {row.instance_key for row in store.read(Validation) if row.reason is not Reason.INFRASTRUCTURE}
+    known = {row.instance_key for row in store.read(Validation) if row.reason not in NOT_ITS_FAULT}
     fresh: dict[RepoName, list[TaskInstance]] = defaultdict(list)
     for row in store.read(TaskInstance, snapshot=snapshot):
         if row.instance_id in passed and row.instance_key not in known:
