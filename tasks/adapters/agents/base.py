@@ -24,6 +24,8 @@ class PythonKit:
     repository: str = ""
     """`owner/name` on GitHub, for agents that need their whole source tree; it lies in `source/` of the folder."""
     tag: str = ""
+    parts: tuple[str, ...] = ()
+    """Files and folders of the repository that it needs."""
     as_of: datetime = RESOLVED
 
 
@@ -71,6 +73,8 @@ class Launch:
     """Besides the usual variables for the model's place and token."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Path below the outbox → text: prompt, configuration."""
+    writable: Mapping[str, str] = field(default_factory=dict)
+    """Place inside that it insists on writing to → folder below the outbox. Only where a sandbox isolates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,8 @@ class Agent:
     """What its prompt says at the end: what it has for tools, and when it is done."""
     calls: int = 20
     """Replies that it gets at most, whatever the budget."""
+    program: str = ""
+    """Name of its folder, where several methods run one program; else the method's."""
 
     @property
     def kit_key(self) -> str:

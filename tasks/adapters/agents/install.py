@@ -11,6 +11,8 @@ import fcntl
 import json
 import os
 import shutil
+import tarfile
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -102,32 +104,41 @@ class Installer:
         return uv.run("pip", "freeze", "--quiet", *python).splitlines()
 
     def _source(self, kit: PythonKit, into: Path) -> Path:
-        """The tree of a tag, without its history."""
-        git = shutil.which("git", path=self.environ.get("PATH"))
-        if git is None:
-            raise NotFound("git is not installed", hint="install git")
+        """The parts of a tag's tree that are needed, without history; from a mirror where there is one."""
         mirror = (self.sources or into) / f"{kit.repository.replace('/', '__', 1)}.git"
-        address = mirror.resolve().as_uri() if mirror.is_dir() else f"https://github.com/{kit.repository}.git"
-        quiet = ("-c", "advice.detachedHead=false", "clone", "--quiet", "--depth", "1", "--branch", kit.tag)
-        Tool(Path(git), self.environ, self.timeout_s).run(
-            *quiet, address, str(into), hint=f"`swt repo add {kit.repository}` where GitHub cannot be reached"
-        )
-        shutil.rmtree(into / ".git")
+        with tempfile.TemporaryDirectory(prefix="swt-source-") as name:
+            clone = mirror.resolve() if mirror.is_dir() else self._clone(kit, Path(name) / "clone")
+            archive = Path(name) / "source.tar"
+            place = ("--git-dir", str(clone), "archive", "--output", str(archive), kit.tag, *kit.parts)
+            self._program("git").run(*place, hint=f"is {kit.tag} a tag of {kit.repository}?")
+            with tarfile.open(archive) as tar:
+                tar.extractall(into, filter="data")
         return into
 
+    def _clone(self, kit: PythonKit, into: Path) -> Path:
+        address = f"https://github.com/{kit.repository}.git"
+        hint = f"where GitHub cannot be reached, `swt repo add {kit.repository} --from <clone>` does as well"
+        self._program("git").run(
+            "clone", "--quiet", "--bare", "--depth", "1", "--branch", kit.tag, address, str(into), hint=hint
+        )
+        return into
+
+    def _program(self, name: str) -> Tool:
+        found = shutil.which(name, path=self.environ.get("PATH"))
+        if found is None:
+            raise NotFound(f"{name} is not installed", hint=f"agents of this kind are installed with {name}")
+        return Tool(Path(found), self.environ, self.timeout_s)
+
     def _npm(self, kit: NpmKit, root: Path) -> list[str]:
-        npm = shutil.which("npm", path=self.environ.get("PATH"))
-        if npm is None:
-            raise NotFound("npm is not installed", hint="install Node.js 20 or newer")
         root.mkdir(parents=True)
         quiet = ("--no-fund", "--no-audit", "--no-update-notifier", "--ignore-scripts", "--loglevel", "error")
-        Tool(Path(npm), self.environ, self.timeout_s).run("install", "--prefix", str(root), *quiet, *kit.packages)
+        self._program("npm").run("install", "--prefix", str(root), *quiet, *kit.packages)
         return list(kit.packages)
 
 
 def place(folder: Path, agent: Agent) -> Path:
     """Where an agent is or would be."""
-    return folder.absolute() / f"{agent.name}-{agent.kit_key[:KEY_DIGITS]}"
+    return folder.absolute() / f"{agent.program or agent.name}-{agent.kit_key[:KEY_DIGITS]}"
 
 
 def ready(folder: Path | None, agent: Agent) -> Installed:

@@ -159,6 +159,7 @@ class _Outing:
             env=model_variables(way.url, issued) | dict(launch.env),
             mounts=(*installed.mounts, *covers, *way.mounts),
             files=launch.files,
+            writable=launch.writable,
             limits=self.allowance.limits,
         )
 

@@ -68,6 +68,8 @@ class Program:
     mounts: tuple[Mount, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     """Path below its outbox → text, written before it starts."""
+    writable: Mapping[str, str] = field(default_factory=dict)
+    """Place inside → folder below its outbox that is seen there as well: for programs that insist on a place."""
     limits: Limits = field(default_factory=Limits)
 
 

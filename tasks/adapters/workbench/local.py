@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.paths import path_problem
@@ -125,6 +125,7 @@ class LocalWorkbench:
             program = program_for(seen)
             for path, text in program.files.items():
                 _put(outbox, path, text)
+            own = tuple(_own_place(outbox, *pair) for pair in program.writable.items())
             row = built.environment
             env = process_env((*FIXED_ENV, *row.env, "PYTHONDONTWRITEBYTECODE=1"), built, testbed, row.source_roots)
             job = Job(
@@ -132,7 +133,7 @@ class LocalWorkbench:
                 checkout=checkout,
                 outbox=outbox,
                 env=env | dict(program.env),
-                mounts=_distinct((*environment_mounts(built), *program.mounts)),
+                mounts=_distinct((*own, *environment_mounts(built), *program.mounts)),
                 limits=program.limits,
                 log=folder / "log",
                 python=row.python,
@@ -240,6 +241,12 @@ def _put(checkout: Path, path: str, text: str | None) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(to_bytes(text))
+
+
+def _own_place(outbox: Path, guest: str, name: str) -> Mount:
+    folder = outbox / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return Mount(folder, PurePosixPath(guest), writable=True)
 
 
 def _distinct(mounts: tuple[Mount, ...]) -> tuple[Mount, ...]:
