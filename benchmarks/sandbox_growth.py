@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from benchmarks.measured import machine, text_table
 from tasks.adapters.sandbox.base import Job, Sandbox
+from tasks.adapters.sandbox.docker.container import RUN
 from tasks.adapters.sandbox.docker.engine import connected, docker_settings
 from tasks.adapters.sandbox.label import MARKER
 from tasks.adapters.sandbox.pick import pick
@@ -40,7 +41,7 @@ class Counted:
     """What a machine has at one moment. The engine's own figures are null where none answers."""
 
     processes: int
-    """Of ours: marked with a run, or below a container of ours."""
+    """Of this process's runs, by their mark or by what they start."""
     mounts: int
     open_files: int
     """Of this process."""
@@ -110,7 +111,7 @@ def _once(sandbox: Sandbox, base: Path) -> None:
 
 def _ours(pid: int) -> bool:
     try:
-        return f"{MARKER}=".encode() in Path(f"/proc/{pid}/environ").read_bytes() or _sleeper(pid)
+        return f"{MARKER}=swt-run-{os.getpid()}-".encode() in Path(f"/proc/{pid}/environ").read_bytes() or _sleeper(pid)
     except OSError:
         return False
 
@@ -123,9 +124,13 @@ def _engine() -> tuple[int | None, int | None, int | None]:
     try:
         with connected(docker_settings(os.environ)) as client:
             volumes = client.volumes()["Volumes"] or []
-            return len(client.containers(all=True)), len(client.images(all=True)), len(volumes)
+            return sum(map(_started_here, client.containers(all=True))), len(client.images(all=True)), len(volumes)
     except SandboxError:
         return None, None, None
+
+
+def _started_here(container: dict[str, Any]) -> bool:
+    return str(container["Labels"].get(RUN, "")).startswith(f"swt-run-{os.getpid()}-")
 
 
 def _engine_memory() -> int:
