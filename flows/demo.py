@@ -9,7 +9,13 @@ from pathlib import Path
 from flows.asking import text_table
 from flows.evaluation import EvaluationRequest, evaluate_here
 from flows.importing import import_rows
+from flows.rebuild import RebuildSummary
 from flows.settings import PROJECT, Settings
+from flows.sweep import sweep_here
+from flows.sweep_request import SweepRequest
+from flows.sweep_summary import SweepSummary
+from tasks.adapters.llm.provider.script import read_script
+from tasks.adapters.llm.provider.server import ScriptedProvider
 from tasks.adapters.store.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.scrape.demo_history import build_mirror
@@ -17,6 +23,11 @@ from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = PROJECT / "data" / "demo"
 SNAPSHOT = "demo"
+
+SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12))
+METHODS = ("zero_shot", "zero_shot_plus", "auto_code_rover", "agent")
+MODEL = "scripted-demo"
+"""No model: it says what stands in `replies.scripted-demo.json`."""
 
 QUESTIONS = (
     ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
@@ -34,9 +45,25 @@ def run_demo(settings: Settings) -> str:
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
     summary = evaluate_here(request, settings)
-    for problem in summary.problems:
+    swept = sweep_demo(settings)
+    for problem in (*summary.problems, *swept.problems):
         print(problem, file=sys.stderr)
-    return "\n".join([*_answers(settings.database), summary.facts, "", *_next_steps(settings)])
+    lines = [*_answers(settings.database), summary.facts, *swept.text.splitlines()[-1:], "", *_next_steps(settings)]
+    return "\n".join(lines)
+
+
+def sweep_demo(settings: Settings) -> SweepSummary:
+    """Four methods on four instances, with replies that were recorded beforehand in the place of a model."""
+    request = SweepRequest(
+        snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo", trusted=True
+    )
+    with ScriptedProvider(read_script(DEMO / f"replies.{MODEL}.json")).serve() as url:
+        return sweep_here(request, settings, {"SWT_SCRIPTED_BASE_URL": url})
+
+
+def _rebuilt(summary: RebuildSummary) -> Iterator[str]:
+    yield "What would a rolling rebuild publish of the same history? (swt rebuild)"
+    yield from summary.text.splitlines()
 
 
 def build_demo_mirror(settings: Settings) -> Path:

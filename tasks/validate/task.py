@@ -58,7 +58,8 @@ def to_validate(
     What may have been the environment's fault, or ours, says nothing about an instance.
     """
     store = Store(places.store)
-    known = {row.instance_key for row in store.read(Validation) if row.reason not in NOT_ITS_FAULT}
+    judged = store.read(Validation, snapshot=snapshot)
+    known = {row.instance_key for row in judged if row.reason not in NOT_ITS_FAULT}
     fresh: dict[RepoName, list[TaskInstance]] = defaultdict(list)
     for row in store.read(TaskInstance, snapshot=snapshot):
         if row.instance_id in passed and row.instance_key not in known:

@@ -65,12 +65,14 @@ class Issue:
     comments: tuple[Comment, ...] = ()
     edits: tuple[Edit, ...] = ()
     renames: tuple[Rename, ...] = ()
+    closed_by: int | None = None
+    """Number of the pull request that a file names as what closed it."""
     closings: list[Closing] = field(default_factory=list)
 
 
 def read_issues(path: Path) -> dict[int, Issue]:
-    """A JSONL file, one issue a line: `number`, `title`, `body`, `created_at`, and where known `closed_at`, `author`,
-    `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`), `edits` (`at`, `body`), `renames` (`at`,
+    """A JSONL file, one issue a line: `number`, `title`, `body`, `created_at`, and where known `closed_at`, `closed_by`
+    (a pull request), `author`, `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`), `edits` (`at`, `body`), `renames` (`at`,
     `before`, `after`). `BadInput` names a line that is none."""
     found: dict[int, Issue] = {}
     for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
@@ -90,7 +92,10 @@ def with_links(issues: dict[int, Issue], pulls: tuple[Pull, ...]) -> dict[int, I
     taken = [pull.number for pull in pulls]
     numbers = frozenset(taken)
     made = dict(issues)
+    named = {issue.closed_by: issue for issue in issues.values() if issue.closed_by}
     for pull in pulls:
+        if pull.number in named:
+            _close(named[pull.number], pull)
         for number, commit in mentioned(pull):
             if number in numbers or number > taken[-1]:
                 continue
@@ -99,6 +104,11 @@ def with_links(issues: dict[int, Issue], pulls: tuple[Pull, ...]) -> dict[int, I
             issue.closings.append(closing)
             issue.closed = issue.closed or pull.merged
     return made
+
+
+def _close(issue: Issue, pull: Pull) -> None:
+    issue.closings.append(Closing(at=pull.merged, pull=pull.number))
+    issue.closed = issue.closed or pull.merged
 
 
 def closed_by(pull: Pull) -> tuple[int, ...]:
@@ -141,6 +151,7 @@ def _issue(row: Mapping[str, Any]) -> Issue:
         author=row.get("author"),
         created=_moment(row["created_at"]),
         closed=_moment(row["closed_at"]) if row.get("closed_at") else None,
+        closed_by=int(row["closed_by"]) if row.get("closed_by") else None,
         labels=tuple(map(str, row.get("labels") or ())),
         comments=tuple(map(_comment, row.get("comments") or ())),
         edits=tuple(Edit(at=_moment(edit["at"]), body=str(edit["body"])) for edit in row.get("edits") or ()),

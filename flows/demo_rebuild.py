@@ -1,0 +1,48 @@
+"""The demo's rolling rebuild: the bundled project's history served as GitHub would, collected, validated, published."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flows.rebuild import RebuildRequest, RebuildSummary, rebuild_here
+from flows.settings import Settings
+from tasks.adapters.github.faithful.hub import Hub
+from tasks.adapters.github.faithful.serve import server
+from tasks.adapters.github.faithful.world import World, open_repository
+from tasks.scrape.repositories import read_repositories
+from tasks.scrape.task import TOKEN_VARIABLES
+
+SNAPSHOT = "demo-rebuilt"
+NEWEST = 4
+"""Instances that the demo validates: two that are fit, the flaky one and the broken one."""
+
+
+def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary:
+    """Rebuild from `mirror` through a GitHub on this machine, whose issues are those of the demo."""
+    repositories = demo / "repositories.toml"
+    (repository,) = read_repositories(repositories)
+    scratch = settings.scratch / "demo-github"
+    served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
+    os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
+    with _listening(Hub(World({repository.repo: served}))) as url:
+        request = RebuildRequest(
+            snapshot=SNAPSHOT, repositories_file=repositories, limit=NEWEST, github=url, git="", trusted=True
+        )
+        return rebuild_here(request, settings)
+
+
+@contextmanager
+def _listening(hub: Hub) -> Iterator[str]:
+    """The address of a GitHub that answers as long as the context lasts."""
+    with server(hub) as listening:
+        thread = threading.Thread(target=listening.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}/graphql"
+        finally:
+            listening.shutdown()
+            thread.join()
