@@ -1,0 +1,122 @@
+"""A real agent, installed by its adapter and sent out: the whole way but for the model, which is scripted.
+
+Installs about 400 MB from the package registry; a cache of uv makes that a matter of seconds. With
+SWT_TEST_AGENTS=<folder> what is installed there is used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from agent_bench import KEY, Office, office
+
+from tasks.adapters.agents.catalogue import agent_named
+from tasks.adapters.agents.install import Installer
+from tasks.adapters.agents.running import Allowance, send
+from tasks.adapters.git.histories import Histories
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.llm.base import Finish, Reply, Role, ToolCall
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.gateway.recorder import steps_in
+from tasks.adapters.llm.provider.script import Step
+from tasks.adapters.sandbox.bubblewrap import Bubblewrap
+from tasks.adapters.uv.host import host_environment
+from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
+from tasks.domain.llm import AgentRun, LlmCall, Work
+from tasks.scrape.demo_history import build_mirror
+from tasks.scrape.swe_bench_rows import import_instances
+
+DEMO = Path(__file__).parents[2] / "data" / "demo"
+TEST = "def test_issue():\n    assert False\n"
+COMMANDS = (
+    "env; cat /proc/*/environ | tr '\\0' '\\n'",
+    "git log --all --oneline | wc -l; git remote; python -c 'import larder; print(larder.__file__)'",
+    f"printf '{TEST}' > tests/test_issue.py; python -m pytest -q tests/test_issue.py",
+    "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT",
+)
+pytestmark = [pytest.mark.slow, pytest.mark.network, pytest.mark.bubblewrap]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[LocalWorkbench]:
+    """The demo's first instance."""
+    if reason := Bubblewrap().why_not():
+        pytest.skip(reason)
+    instance = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances[0]
+    mirrors = Mirrors(tmp_path / "mirrors")
+    mirrors.add(instance.repo, build_mirror(DEMO, tmp_path / "demo.git"))
+    trees = Trees(mirrors, tmp_path / "trees")
+    repo, sha = instance.repo, instance.base_commit
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(mode=0o711)
+    supplies = Supplies(
+        paths=mirrors.list_paths(repo, sha),
+        read_base=lambda path: mirrors.read_file(repo, sha, path),
+        fill=lambda folder: trees.checkout(repo, sha, folder),
+        fill_for_shell=lambda folder: Histories(trees).checkout(repo, sha, folder),
+        environment=lambda: host_environment(repo),
+        sandbox=Bubblewrap(scratch),
+        scratch=scratch,
+    )
+    with LocalWorkbench(supplies) as made:
+        yield made
+
+
+def installed(bench: LocalWorkbench, name: str) -> LocalWorkbench:
+    """The bench with the agent; skips where a registry or an interpreter is missing."""
+    folder = Path(os.environ.get("SWT_TEST_AGENTS", Path(tempfile.gettempdir()) / "swt-test-agents"))
+    try:
+        Installer(folder=folder, environ=os.environ).install(agent_named(name))
+    except (BuildFailed, InfrastructureError, NotFound) as error:
+        pytest.skip(f"{name} cannot be installed here: {error}")
+    return LocalWorkbench(replace(bench.supplies, agents=folder))
+
+
+def shell(call: Spoken) -> Step:
+    """The next command, by how many were answered."""
+    done = sum(message.role is Role.TOOL for message in call.messages)
+    command = ToolCall(call_id=f"c{done}", name="bash", arguments=json.dumps({"command": COMMANDS[done]}))
+    return Step(reply=Reply(text="", tool_calls=(command,), finish_reason=Finish.TOOL_CALLS))
+
+
+def edit(_: Spoken) -> Step:
+    text = f"tests/test_issue.py\n```python\n<<<<<<< SEARCH\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
+    return Step(reply=Reply(text=text))
+
+
+def rows(made: Office, name: str) -> AgentRun:
+    (row,) = made.store.read(AgentRun)
+    assert (row.method, row.trouble, row.stopped) == (name, "", "")
+    assert row.calls == len(made.provider.books) == len(made.store.read(LlmCall)) > 0
+    assert row.tokens_in > 0
+    assert row.cost_usd is not None
+    everything = b"".join(path.read_bytes() for path in made.folder.rglob("store/**/*") if path.is_file())
+    assert KEY.encode() not in everything
+    return row
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(("name", "script"), [("mini_swe_agent", shell), ("aider", edit)])
+def test_an_agent_from_its_registry(name: str, script: object, bench: LocalWorkbench, tmp_path: Path) -> None:
+    with office(tmp_path, script) as made, installed(bench, name) as ready:  # type: ignore[arg-type]
+        work = Work(method=name, instance_id="a__b-1", instance_key="k")
+        back = send(agent_named(name), "Write a test.", ready, made.model(work), Allowance(calls=8, seconds=600.0))
+        row = rows(made, name)
+        with made.store.open_file(row.trajectory) as file:
+            steps = steps_in(file.read())
+    assert back.ending == ()
+    assert [(change.path, change.after) for change in back.changes] == [("tests/test_issue.py", TEST)]
+    outputs = [step.text for step in steps if step.role == "tool"]
+    if outputs:
+        assert all(KEY not in text for text in outputs)
+        assert "OPENAI_API_KEY=\n" in outputs[0]
+        assert "\n1\n" in outputs[1]
+        assert "1 failed" in outputs[2]
