@@ -70,8 +70,12 @@ def _cell(value: object) -> str:
 
 
 def rebuild_views(settings: Settings) -> str:
-    """Make `swt.duckdb` anew from the store and `sql/`."""
+    """Make `swt.duckdb` anew from the store and `sql/`, with the models that are known."""
+    from tasks.adapters.llm.model_facts import record_models
+    from tasks.adapters.llm.models import read_models
+
     store = Store(settings.store)
+    record_models(store, read_models(settings.models / "models.toml"))
     questions = build_views(store.url, settings.database, settings.sql)
     return f"{settings.database}: {len(questions)} questions"
 

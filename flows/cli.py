@@ -18,6 +18,7 @@ from flows.dev_commands import dev_app
 from flows.model_commands import dev_model
 from flows.settings import Settings, settings_from
 from flows.snapshot_commands import snapshot_app
+from flows.sweep_commands import generate, sweep
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.outcome import Policy, SandboxKind
 
@@ -29,6 +30,8 @@ app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
 dev_app.command("model")(dev_model)
+app.command("generate")(generate)
+app.command("sweep")(sweep)
 
 SnapshotOption = Annotated[str, typer.Option("--snapshot", help="Name of the snapshot.")]
 

@@ -59,13 +59,31 @@ class Threads:
         return [future.result() for future in futures]
 
 
+Watch = Callable[[str, int, int], None]
+"""Told the label, how many units are done, and how many there are."""
+
+
 class PrefectTasks:
-    """One task run per unit, under the flow's own task runner, with the task's own retries."""
+    """One task run per unit, under the flow's own task runner, with the task's own retries.
+
+    At most `at_once` of them are under way; without, as many as the task runner takes.
+    """
+
+    def __init__(self, at_once: int | None = None, watch: Watch | None = None) -> None:
+        self.at_once = at_once
+        self.watch = watch
 
     def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
         named = task.with_options(task_run_name=label)
-        futures = [named.submit(*unit) for unit in units]
-        return [_settled(future.result(raise_on_failure=False)) for future in futures]
+        room = self.at_once or max(1, len(units))
+        futures = [named.submit(*unit) for unit in units[:room]]
+        results: list[Result | Failed] = []
+        for number in range(len(units)):
+            results.append(_settled(futures[number].result(raise_on_failure=False)))
+            if self.watch:
+                self.watch(label, number + 1, len(units))
+            futures += [named.submit(*unit) for unit in units[len(futures) : number + 1 + room]]
+        return results
 
 
 def _attempted(function: Callable[..., Result], unit: Unit) -> Result | Failed:

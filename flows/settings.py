@@ -37,6 +37,10 @@ class Settings:
     """Null picks the first that is available. `SWT_SANDBOX`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Test processes at once. `SWT_WORKERS`."""
+    callers: int = 8
+    """Methods at work with a model at once; the model's provider has a limit of its own. `SWT_CALLERS`."""
+    models: Path = PROJECT / "data"
+    """Folder of models.toml and prices.toml. `SWT_MODELS`."""
     limits: Limits = field(default_factory=Limits)
     github: str = "https://api.github.com/graphql"
     """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
@@ -67,6 +71,8 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
         github=environ.get("SWT_GITHUB_URL", defaults.github),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
+        callers=_positive("SWT_CALLERS", environ.get("SWT_CALLERS", str(defaults.callers))),
+        models=Path(environ.get("SWT_MODELS", defaults.models)).absolute(),
     )
 
 

@@ -47,7 +47,7 @@ class Patience:
         if asked is not None:
             return asked
         first, longest = self.first_wait_s, self.longest_wait_s
-        return tenacity.wait_exponential_jitter(initial=first, max=longest, jitter=first)(state)
+        return tenacity.wait_exponential_jitter(multiplier=first, max=longest, jitter=first)(state)
 
 
 def _retry_after(state: tenacity.RetryCallState) -> float | None:

@@ -1,0 +1,193 @@
+"""The sweep: methods × models × instances, from nothing to verdicts.
+
+    instances ─► environments ─► retrieved files ─► generation ─► evaluation, with `golden` and `nop`
+
+Only what is missing is done: a model call, a candidate, a run that is in the store is not paid for or run again, so a
+sweep that was killed, or ended at its budget, goes on where it was. What provider, budget or machine leave undone is
+counted apart and is nobody's failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import date
+
+from prefect import flow
+from prefect.artifacts import create_table_artifact
+from prefect.task_runners import ThreadPoolTaskRunner
+
+from flows.evaluation import EvaluationRequest, run_evaluation
+from flows.fan_out import FanOut, PrefectTasks, Threads
+from flows.settings import Settings, settings_from
+from flows.summary import EvaluationSummary
+from flows.sweep_given import Give
+from flows.sweep_progress import ProgressArtifacts
+from flows.sweep_request import SweepRequest, Window, chosen_instances
+from flows.sweep_summary import SweepSummary
+from flows.sweep_work import SweepWork
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.model_facts import record_models
+from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.wiring import open_switchboard, spent_by
+from tasks.adapters.retrieval.variants import Variant
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import UsageError
+from tasks.domain.llm import Work
+from tasks.domain.names import InstanceKey
+from tasks.domain.outcome import SandboxKind
+from tasks.evaluate.controls import GOLDEN, NOP
+from tasks.evaluate.stored import source_of
+from tasks.evaluate.task import check_sandbox
+from tasks.generate.registry import method_named
+from tasks.generate.task import ModelFor
+
+
+def sweep_here(request: SweepRequest, settings: Settings, environ: Mapping[str, str]) -> SweepSummary:
+    """Sweep in this process, on threads, with no server."""
+    return run_sweep(request, settings, Threads(settings.workers), environ, callers=Threads(settings.callers))
+
+
+@flow(name="sweep", task_runner=ThreadPoolTaskRunner(max_workers=64))  # type: ignore[arg-type]
+def sweep(
+    model: str,
+    methods: list[str],
+    snapshot: str,
+    models: list[str] | None = None,
+    instances: list[str] | None = None,
+    months: int | None = None,
+    until: date | None = None,
+    limit: int | None = None,
+    budget_calls: int | None = None,
+    budget_usd: float | None = None,
+    name: str = "",
+    context: Variant = Variant.CODE,
+    give: list[Give] | None = None,
+    incorrect: dict[str, str] | None = None,
+    shard: int = 1,
+    shards: int = 1,
+    evaluate: bool = True,
+    sandbox: SandboxKind | None = None,
+    trusted: bool = False,
+) -> int:
+    """Sweep a model (and others) over methods × instances; returns the exit code of `swt sweep`.
+
+    `months` with `until` is a window of the snapshot; `shard` of `shards` is one worker's share of it.
+    """
+    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+    request = SweepRequest(
+        snapshot=snapshot,
+        methods=tuple(methods),
+        models=tuple(dict.fromkeys([model, *(models or ())])),
+        instances=tuple(instances or ()),
+        window=window_of(months, until),
+        limit=limit,
+        budget=Budget(calls=budget_calls, usd=budget_usd),
+        name=name,
+        context=context,
+        give=frozenset(give or ()),
+        incorrect=incorrect or {},
+        shard=shard,
+        shards=shards,
+        evaluate=evaluate,
+        trusted=trusted,
+    )
+    watch = ProgressArtifacts("sweep")
+    workers, callers = PrefectTasks(settings.workers, watch), PrefectTasks(settings.callers, watch)
+    summary = run_sweep(request, settings, workers, os.environ, callers=callers)
+    create_table_artifact(key="sweep", table=[asdict(cell) for cell in summary.cells], description=summary.text)
+    for problem in summary.problems:
+        print(problem)
+    return summary.exit_code
+
+
+def window_of(months: int | None, until: date | None) -> Window | None:
+    """The window that a caller asks for; `UsageError` for half of one."""
+    if months is None and until is None:
+        return None
+    if months is None or until is None:
+        raise UsageError("a window is so many months before a day", hint="give both, months and until")
+    return Window(months=months, until=until)
+
+
+def run_sweep(
+    request: SweepRequest,
+    settings: Settings,
+    fan_out: FanOut,
+    environ: Mapping[str, str],
+    *,
+    callers: FanOut | None = None,
+) -> SweepSummary:
+    """The story. `callers` says where methods talk to models, `fan_out` where everything else is done."""
+    methods = [method_named(name) for name in request.methods]
+    judged = EvaluationRequest(
+        candidates=(), snapshot=request.snapshot, instances=request.instances, trusted=request.trusted
+    )
+    check_sandbox(settings.places, judged.run_settings(settings))
+    store = Store(settings.store)
+    board = replace(
+        open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=environ),
+        patience=request.patience,
+    )
+    _check_models(request, board)
+    record_models(store, board.models)
+    instances = chosen_instances(request, settings)
+    work = SweepWork(request, settings, methods, instances)
+    work.prepare(fan_out)
+    meter = Meter(f"sweep {request.payer}", request.share, already=spent_by(store, request.payer))
+    try:
+        board.recover()
+        work.generate(callers or fan_out, lambda method, model: _models(work, board, meter, method, model))
+    finally:
+        board.close()
+    evaluation = _evaluated(request, settings, work, fan_out) if request.evaluate else None
+    return SweepSummary(
+        payer=request.payer,
+        cells=work.cells(),
+        calls=meter.spent.calls,
+        usd=meter.spent.usd,
+        unpriced=meter.spent.unpriced,
+        problems=(*work.problems, *(evaluation.problems if evaluation else ())),
+        evaluation=evaluation,
+    )
+
+
+def _models(work: SweepWork, board: Switchboard, meter: Meter, method: str, model: str) -> ModelFor:
+    """Who answers a method, instance by instance; `BudgetExhausted` instead of a model where nothing is left."""
+
+    def model_for(key: InstanceKey) -> Model:
+        with meter.admitted(priced=True):
+            pass
+        owner = Work(
+            method=method,
+            snapshot=work.request.snapshot,
+            instance_id=work.names[key],
+            instance_key=key,
+            sweep=work.request.payer,
+        )
+        return board.model(model, owner, meters=(meter,))
+
+    return model_for
+
+
+def _check_models(request: SweepRequest, board: Switchboard) -> None:
+    """Fail at once for a model that nobody knows, or one whose price a ceiling in dollars would need."""
+    for name in request.models:
+        card = board.models.card(name)
+        if request.budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
+            hint = "add the price to data/prices.toml, or set a ceiling on calls instead"
+            raise UsageError(f"the sweep has a ceiling in dollars, and {name} has no price", hint=hint)
+
+
+def _evaluated(request: SweepRequest, settings: Settings, work: SweepWork, fan_out: FanOut) -> EvaluationSummary:
+    """Judge the candidates of the sweep, and the controls."""
+    sources = [source_of(request.label(method), model) for method in request.methods for model in request.models]
+    judged = EvaluationRequest(
+        candidates=(GOLDEN, NOP, *sources),
+        snapshot=request.snapshot,
+        instances=tuple(instance.instance_id for instance in work.instances),
+        trusted=request.trusted,
+    )
+    return run_evaluation(judged, settings, fan_out)

@@ -1,0 +1,291 @@
+"""Sweeps over the demo with a scripted provider, whose own books say what was asked and paid for."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli import app
+from flows.fan_out import Threads
+from flows.settings import PROJECT, Settings
+from flows.sweep import sweep_here
+from flows.sweep_given import Give, changed_files, most_changed
+from flows.sweep_plan import plan_sweep
+from flows.sweep_request import SweepRequest, Window, chosen_instances
+from flows.sweep_summary import SweepSummary
+from tasks.adapters.llm.budget import Budget
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.provider.script import Fault, Step
+from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
+from tasks.adapters.llm.retries import Patience
+from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Candidate
+from tasks.domain.errors import BadInput, NotFound, UsageError
+from tasks.domain.generation import Generation, GenerationStatus
+from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.model_fact import ModelFact
+from tasks.generate.contract import HELPFUL
+
+INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
+REQUEST = SweepRequest(
+    snapshot="demo",
+    methods=("zero_shot", "zero_shot_plus"),
+    models=("scripted",),
+    instances=INSTANCES,
+    name="test",
+    patience=Patience(attempts=2, first_wait_s=0.01, longest_wait_s=0.02),
+    evaluate=False,
+    trusted=True,
+)
+
+
+def helpful(call: Spoken) -> Step:
+    return text_step(HELPFUL)
+
+
+class Desk:
+    """A warehouse, a provider, and sweeps between the two."""
+
+    def __init__(self, settings: Settings, provider: ScriptedProvider, url: str) -> None:
+        self.settings = settings
+        self.provider = provider
+        self.environ = {"SWT_SCRIPTED_BASE_URL": url}
+        self.store = Store(settings.store)
+
+    def sweep(self, request: SweepRequest = REQUEST) -> SweepSummary:
+        return sweep_here(request, self.settings, self.environ)
+
+    @property
+    def paid(self) -> Counter[str]:
+        """Whole replies handed out, by what was asked."""
+        return Counter(repr(served.spoken.messages) for served in self.provider.books if served.delivered)
+
+
+@contextmanager
+def desk_over(settings: Settings, script: Callable[[Spoken], Step]) -> Iterator[Desk]:
+    provider = ScriptedProvider(script)
+    with provider.serve() as url:
+        yield Desk(settings, provider, url)
+
+
+@pytest.fixture
+def desk(settings: Settings) -> Iterator[Desk]:
+    with desk_over(settings, helpful) as made:
+        yield made
+
+
+def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
+    before = plan_sweep(REQUEST, desk.settings, Threads(2))
+    assert [(row.method, row.in_store, row.calls, row.usd) for row in before.rows] == [
+        ("zero_shot", 0, 2, None),
+        ("zero_shot_plus", 0, 2, None),
+    ]
+    assert all(row.tokens_in and row.tokens_in > 1000 for row in before.rows)
+    assert "at most 4 calls" in before.text
+    assert "an unknown number of dollars" in before.text
+    assert not desk.provider.books
+    assert desk.store.read(Candidate) == desk.store.read(Generation) == ()
+
+    first = desk.sweep()
+    assert (first.exit_code, first.calls, first.left, len(desk.provider.books)) == (0, 4, 0, 4)
+    # What the plan counted by rendering is what was sent, as the provider counts four characters for a token.
+    sent = sum(served.usage.prompt or 0 for served in desk.provider.books)
+    assert sum(row.tokens_in or 0 for row in before.rows) == pytest.approx(sent, rel=0.25)
+
+    more = replace(REQUEST, methods=(*REQUEST.methods, "pass_at_5"))
+    plan = plan_sweep(more, desk.settings, Threads(2))
+    assert [(row.method, row.in_store, row.calls) for row in plan.rows] == [
+        ("zero_shot", 2, 0),
+        ("zero_shot_plus", 2, 0),
+        ("pass_at_5", 0, 10),
+    ]
+    second = desk.sweep(more)
+    assert [(cell.reused, cell.proposed) for cell in second.cells] == [(2, 0), (2, 0), (0, 10)]
+    assert len(desk.provider.books) == 14
+    assert desk.sweep(more).calls == 14
+    assert len(desk.provider.books) == 14
+    cutoffs = {row.model: row.cutoff for row in desk.store.read(ModelFact)}
+    assert cutoffs["gpt-4-1106-preview"] == datetime(2023, 5, 1, tzinfo=UTC)
+    assert cutoffs["scripted"] is None
+
+
+def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
+    small = replace(REQUEST, budget=Budget(calls=3))
+    stopped = desk.sweep(small)
+    assert (stopped.exit_code, stopped.calls, stopped.left) == (1, 3, 1)
+    (line,) = stopped.problems
+    assert line.startswith("left: zero_shot")
+    assert any(name in line for name in INSTANCES)
+    assert "has used 3 of 3 calls" in line
+    assert "1 left to do" in stopped.text
+    assert len(desk.store.read(Candidate)) == 3
+    again = desk.sweep(small)
+    assert (again.exit_code, again.left, sum(cell.reused for cell in again.cells)) == (1, 1, 3)
+    assert len(desk.provider.books) == 3
+    done = desk.sweep(replace(REQUEST, budget=Budget(calls=5)))
+    assert (done.exit_code, done.calls, done.left) == (0, 4, 0)
+    assert set(desk.paid.values()) == {1}
+    assert len(desk.store.read(Candidate)) == 4
+
+
+def faulty(*faults: Fault) -> Callable[[Spoken], Step]:
+    """One fault for each of the first calls, then all is well."""
+    left = list(faults)
+
+    def answer(call: Spoken) -> Step:
+        return replace(helpful(call), fault=left.pop(0)) if left else helpful(call)
+
+    return answer
+
+
+def test_a_provider_in_trouble_is_nobodys_failure(settings: Settings) -> None:
+    """Two attempts at each call, so the first sweep gives up on some work; the last finds nothing to do."""
+    kinds = [Fault.RATE_LIMIT, Fault.SERVER, Fault.CUT, Fault.GARBAGE, Fault.HANG_UP, Fault.OVERLOADED]
+    with desk_over(settings, faulty(*kinds * 2)) as desk:
+        first = desk.sweep()
+        assert (first.exit_code, first.left) == (3, 4)
+        assert all("provider" in line for line in first.problems)
+        assert desk.store.read(Candidate) == ()
+        assert {row.status for row in desk.store.read(Generation)} == {GenerationStatus.INFRASTRUCTURE}
+        codes = [desk.sweep().exit_code for _ in range(3)]
+        assert codes[-1] == 0
+        assert set(desk.paid.values()) == {1}
+        assert sum(desk.paid.values()) == 4
+        assert {row.status for row in desk.store.read(Generation)} == {GenerationStatus.PROPOSED}
+        assert len(desk.store.read(Candidate)) == len(desk.store.read(Generation)) == 4
+        statuses = Counter(row.status for row in desk.store.read(LlmCall))
+        assert (statuses[CallStatus.ANSWERED], statuses[CallStatus.FAILED] + statuses[CallStatus.CUT]) == (4, 12)
+
+
+@pytest.mark.slow
+def test_killed_sweeps_finish_later(settings: Settings) -> None:
+    """Two processes are killed with calls under way; the third, here, goes on to verdicts."""
+    request = replace(REQUEST, methods=("zero_shot_plus", "pass_at_5"), instances=INSTANCES[:1], evaluate=True)
+    with desk_over(settings, lambda call: replace(helpful(call), wait_s=0.2)) as desk:
+        for books in (2, 4):
+            _kill_when(desk, lambda books=books: len(desk.provider.books) >= books)  # type: ignore[misc]
+        done = desk.sweep(request)
+        assert (done.exit_code, done.left) == (0, 0), done.problems
+        unknown = desk.store.read(LlmCall, status=CallStatus.UNKNOWN)
+        # What was under way at a kill may have been paid for: then a row says that nobody knows.
+        assert sum(desk.paid.values()) - len(desk.paid) <= len(unknown)
+        answered = desk.store.read(LlmCall, status=CallStatus.ANSWERED)
+        assert len(answered) == len({row.call_key for row in answered}) == 6
+        assert len(desk.store.read(Candidate, method=("zero_shot_plus", "pass_at_5"))) == 6
+        assert len(desk.store.read(Generation)) == 6
+    scores = query(settings.database, "SELECT method, solved FROM table2 WHERE snapshot = 'demo' ORDER BY ALL")
+    assert [tuple(row.values()) for row in scores.to_pylist()] == [
+        ("golden", 1),
+        ("nop", 0),
+        ("pass_at_5", 0),
+        ("zero_shot_plus", 0),
+    ]
+    assert Store(settings.store).check() == ()
+
+
+def _kill_when(desk: Desk, ready: Callable[[], bool]) -> None:
+    """A process of its own sweeps until `ready`, and is killed."""
+    settings = desk.settings
+    environ = dict(os.environ) | desk.environ
+    environ |= {"SWT_STORE": settings.store, "SWT_CACHE": str(settings.cache), "SWT_DATABASE": str(settings.database)}
+    argv = [
+        sys.executable,
+        "-c",
+        "from flows.cli import main; main()",
+        "sweep",
+        "--snapshot",
+        "demo",
+        "--trusted",
+        "--name",
+        "test",
+    ]
+    argv += ["--method", "zero_shot_plus", "--method", "pass_at_5", "--model", "scripted", "--instances", INSTANCES[0]]
+    process = subprocess.Popen(argv, env=environ, cwd=PROJECT, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not ready():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+def test_experiments_hand_out_more_under_a_name_of_their_own(desk: Desk) -> None:
+    give = frozenset({Give.GOLDEN_PATCH, Give.MODIFIED_FILES})
+    request = replace(REQUEST, methods=("zero_shot_plus",), instances=INSTANCES[:1], give=give)
+    assert desk.sweep(request).exit_code == 0
+    (candidate,) = desk.store.read(Candidate)
+    assert (candidate.method, candidate.provenance) == ("zero_shot_plus+golden-patch+modified-files", "oracle")
+    assert request.label("zero_shot_plus") == candidate.method
+    asked = desk.provider.books[0].spoken.messages[-1].text
+    assert "replace(self, servings=servings" in asked
+    assert asked.count("<code path=") == 1
+
+
+def test_what_changes_most() -> None:
+    patch = (
+        "--- a/one.py\n+++ b/one.py\n@@ -1 +1 @@\n-a\n+b\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,3 @@\n+a\n+b\n+c\n"
+    )
+    assert changed_files(patch) == ("one.py",)
+    assert most_changed(patch) == "one.py"
+    assert most_changed("") == ""
+
+
+def test_shards_windows_and_limits_choose(settings: Settings) -> None:
+    whole = replace(REQUEST, instances=())
+    shards = [chosen_instances(replace(whole, shard=n, shards=3), settings) for n in (1, 2, 3)]
+    names = [row.instance_id for shard in shards for row in shard]
+    assert (len(names), len(set(names)), [len(shard) for shard in shards]) == (10, 10, [4, 3, 3])
+    few, more = (chosen_instances(replace(whole, limit=limit), settings) for limit in (2, 4))
+    assert more[:2] == few
+    spring = chosen_instances(replace(whole, window=Window(months=2, until=date(2025, 5, 13))), settings)
+    assert sorted(row.created_at.month for row in spring if row.created_at) == [4, 4, 5]
+    with pytest.raises(BadInput, match="no instance"):
+        chosen_instances(replace(whole, window=Window(months=1, until=date(2020, 1, 1))), settings)
+    budgets = [replace(whole, budget=Budget(calls=8, usd=3.0), shard=n, shards=3).share for n in (1, 2, 3)]
+    assert [(share.calls, share.usd) for share in budgets] == [(3, 1.0), (3, 1.0), (2, 1.0)]
+
+
+def test_requests_that_make_no_sense(desk: Desk) -> None:
+    with pytest.raises(NotFound, match="no method"):
+        desk.sweep(replace(REQUEST, methods=("telepathy",)))
+    with pytest.raises(NotFound, match="no model"):
+        desk.sweep(replace(REQUEST, models=("gpt-99",)))
+    with pytest.raises(UsageError, match="has no price"):
+        desk.sweep(replace(REQUEST, budget=Budget(usd=1.0)))
+    for changes in ({"methods": ()}, {"shard": 2}, {"give": frozenset({Give.MODIFIED_FILES})}):
+        with pytest.raises(UsageError):
+            replace(REQUEST, **changes)  # type: ignore[arg-type]
+
+
+def test_the_commands(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("STORE", settings.store), ("CACHE", settings.cache), ("DATABASE", settings.database)):
+        monkeypatch.setenv(f"SWT_{name}", str(value))
+    common = ["--model", "gpt-4-1106-preview", "--snapshot", "demo", "--instances", INSTANCES[0], "--dry-run"]
+    said = CliRunner().invoke(app, ["sweep", "--method", "zero_shot", *common])
+    assert said.exit_code == 0, said.output
+    assert "at most 1 calls" in said.stdout
+    assert "at most 0.1" in said.stdout
+    wrong = CliRunner().invoke(app, ["generate", "--method", "zero_shot", "--give", "hints", *common])
+    assert isinstance(wrong.exception, UsageError)
+
+
+def test_models_are_a_table_after_rebuilding_views(settings: Settings) -> None:
+    from flows.asking import rebuild_views
+
+    rebuild_views(settings)
+    build_views(settings.store, settings.database, settings.sql)
+    found = query(settings.database, "SELECT cutoff FROM model_fact WHERE model = 'claude-3-haiku-20240307'")
+    assert found["cutoff"].to_pylist() == [datetime(2023, 9, 1, tzinfo=UTC)]
