@@ -68,8 +68,15 @@ class Surroundings:
 
     @cached_property
     def files(self) -> dict[Path, tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Folder → its folders and files, walked once."""
-        return {Path(at): (tuple(dirs), tuple(files)) for top in self.folders for at, dirs, files in os.walk(top)}
+        """Folder → its folders and files, walked once; without the interpreter's own packages, which no sandbox that
+        isolates shows."""
+        hidden = () if self.base_prefix == self.root else tuple(self.base_prefix.glob("lib/python*/site-packages"))
+        walked = ((Path(at), dirs, files) for top in self.folders for at, dirs, files in os.walk(top))
+        return {
+            at: (tuple(dirs), tuple(files))
+            for at, dirs, files in walked
+            if not any(at.is_relative_to(folder) for folder in hidden)
+        }
 
     def _info(self, name: str) -> Path:
         (path,) = self.root.glob(f"lib/python*/site-packages/{name}")

@@ -64,11 +64,11 @@ def copy_without_metadata(site: Path, _base: Path) -> None:
 
 
 def release_in_the_interpreter(_site: Path, base: Path) -> None:
-    fill(base / "lib" / "python3.9" / "site-packages" / "larder")
+    fill(base / "lib" / "python3.9" / "larder")
 
 
-def vendored_copy(_site: Path, base: Path) -> None:
-    fill(base / "lib" / "python3.9" / "site-packages" / "pip" / "_vendor" / "larder")
+def vendored_copy(site: Path, _base: Path) -> None:
+    fill(site / "pip" / "_vendor" / "larder")
 
 
 def bundled_copy(_site: Path, base: Path) -> None:
@@ -122,6 +122,12 @@ def test_planted(plant: Callable[[Path, Path], None], rules: set[str], blocking:
     found = find_environment_leaks(here)
     assert {leak.rule for leak in found} == rules
     assert {leak.blocking for leak in found} == {blocking}
+
+
+def test_what_is_installed_into_the_interpreter_itself_is_not_seen_and_not_looked_through(here: Surroundings) -> None:
+    fill(here.base_prefix / "lib" / "python3.9" / "site-packages" / "larder")
+
+    assert find_environment_leaks(here) == ()
 
 
 def test_a_module_is_a_package_of_one_file(tmp_path: Path) -> None:
