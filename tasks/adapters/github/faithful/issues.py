@@ -71,9 +71,9 @@ class Issue:
 
 
 def read_issues(path: Path) -> dict[int, Issue]:
-    """A JSONL file, one issue a line: `number`, `title`, `body`, `created_at`, and where known `closed_at`, `closed_by`
-    (a pull request), `author`, `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`), `edits` (`at`, `body`), `renames` (`at`,
-    `before`, `after`). `BadInput` names a line that is none."""
+    """A JSONL file, one issue a line: `number`, `title`, `body`, `created_at`, and where known `closed_at`,
+    `closed_by` (a pull request), `author`, `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`),
+    `edits` (`at`, `body`), `renames` (`at`, `before`, `after`). `BadInput` names a line that is none."""
     found: dict[int, Issue] = {}
     for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
