@@ -120,3 +120,17 @@ def test_an_agent_from_its_registry(name: str, script: object, bench: LocalWorkb
         assert "OPENAI_API_KEY=\n" in outputs[0]
         assert "\n1\n" in outputs[1]
         assert "1 failed" in outputs[2]
+
+
+@pytest.mark.timeout(1500)
+def test_aider_mends_what_does_not_fit_and_what_does_not_parse(bench: LocalWorkbench, tmp_path: Path) -> None:
+    """Its reflection works in the sandbox: an edit of text that is not there, then a file that is no Python."""
+    name = "tests/test_issue.py"
+    bad = "larder/recipe.py\n```python\n<<<<<<< SEARCH\nno such line\n=======\nx = 1\n>>>>>>> REPLACE\n```\n"
+    broken = f"{name}\n```python\n<<<<<<< SEARCH\n=======\ndef test_issue(:\n>>>>>>> REPLACE\n```\n"
+    mended = f"{name}\n```python\n<<<<<<< SEARCH\ndef test_issue(:\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
+    with office(tmp_path, [bad, broken, mended]) as made, installed(bench, "aider") as ready:
+        work = Work(method="aider", instance_id="a__b-1", instance_key="k")
+        back = send(agent_named("aider"), "Write a test.", ready, made.model(work), Allowance(calls=8, seconds=600.0))
+    assert (back.ending, back.account.calls) == ((), 3)
+    assert [(change.path, change.after) for change in back.changes] == [(name, TEST)]

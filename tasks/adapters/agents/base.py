@@ -99,8 +99,9 @@ class Agent:
 
     @property
     def kit_key(self) -> str:
-        """Content key of what is installed."""
-        return content_key("agent-kit", type(self.kit).__name__, jsonable(asdict(self.kit)))
+        """Content key of what is installed. What a kit does not say does not count, so a new field changes no key."""
+        said = {name: value for name, value in asdict(self.kit).items() if value}
+        return content_key("agent-kit", type(self.kit).__name__, jsonable(said))
 
     @property
     def key(self) -> str:

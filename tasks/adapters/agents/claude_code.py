@@ -6,12 +6,13 @@ from tasks.adapters.agents.base import Agent, Errand, Launch, NpmKit
 
 VERSION = "2.1.330"
 _START = 'exec "$0" "$@" < "$SWT_PROMPT"'
+_PROGRAM = "node_modules/@anthropic-ai/claude-code-linux-*[0-9]/claude"
 _WEB = "WebFetch,WebSearch"
 
 
 def launch(errand: Errand) -> Launch:
     """Whatever model it asks for, the run's is what answers. It writes its settings to a folder that goes."""
-    program = errand.root / "node_modules" / ".bin" / "claude"
+    (program,) = errand.root.glob(_PROGRAM)
     how = ("-p", "--bare", "--verbose", "--output-format", "stream-json", "--max-turns", str(errand.calls))
     rules = ("--model", errand.model, "--disallowedTools", _WEB, "--permission-mode", "bypassPermissions")
     return Launch(
