@@ -161,7 +161,7 @@ def _models(work: SweepWork, board: Switchboard, meter: Meter, method: str, mode
         with meter.admitted(priced=True):
             pass
         owner = Work(
-            method=method,
+            method=work.request.label(method),
             snapshot=work.request.snapshot,
             instance_id=work.names[key],
             instance_key=key,

@@ -20,7 +20,7 @@ cell AS (
     SELECT
         m.snapshot, m.method, m.model, m.provenance, x.definition, m.solved, m.guarded,
         CASE
-            WHEN m.candidate_id IS NULL THEN r.denominator IS NOT NULL
+            WHEN m.candidate_id IS NULL THEN m.measured AND r.denominator IS NOT NULL
             ELSE m.measured AND coalesce(d.measured, false)
         END AS measured,
         CASE

@@ -4,7 +4,7 @@
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
 -- pass_at_k_guarded: the same for successes that hold against the guards; null where a success was not guarded.
--- needs: counted_candidate, guarded, task_instance, unbiased_pass
+-- needs: counted_candidate, guarded, task_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (
     SELECT
@@ -29,8 +29,10 @@ submitted AS (
 cell AS (
     SELECT
         a.snapshot, a.method, a.model, a.grader, a.policy, a.k,
-        CASE WHEN b.instance_id IS NULL THEN 0.0 ELSE unbiased_pass(s.samples, s.hits, a.k) END AS share,
-        CASE WHEN b.instance_id IS NULL THEN 0.0 ELSE unbiased_pass(s.samples, s.kept, a.k) END AS kept_share,
+        CASE WHEN b.instance_id IS NULL AND u.instance_id IS NULL THEN 0.0
+            ELSE unbiased_pass(s.samples, s.hits, a.k) END AS share,
+        CASE WHEN b.instance_id IS NULL AND u.instance_id IS NULL THEN 0.0
+            ELSE unbiased_pass(s.samples, s.kept, a.k) END AS kept_share,
         coalesce(s.unguarded, 0) AS unguarded,
         coalesce(s.hits, 0) > 0 AS hit
     FROM asked AS a
@@ -41,6 +43,8 @@ cell AS (
     LEFT JOIN submitted AS b
         ON b.snapshot = a.snapshot AND b.instance_id = i.instance_id AND b.method = a.method
         AND b.model IS NOT DISTINCT FROM a.model
+    LEFT JOIN left_undone AS u
+        ON u.snapshot = a.snapshot AND u.instance_id = i.instance_id AND u.method = a.method AND u.model = a.model
 )
 SELECT
     snapshot, method, model, grader, policy, k,

@@ -1,8 +1,8 @@
--- What are the instances of a snapshot like? (paper, Table 1)
+-- What are the instances of a snapshot like?
 --
--- One row per snapshot and fact, in the order of the paper: instances (those that have it), mean, max. Existing cases
--- are those of suite `none` in the golden files, golden cases those of the golden suite, both before and after the
--- fix in the latest environment; golden_f2p counts cases that turn, missing before included.
+-- The paper's Table 1. One row per snapshot and fact, in the order of the paper: instances (those that have it), mean,
+-- max. Existing cases are those of suite `none` in the golden files, golden cases those of the golden suite, both
+-- before and after the fix in the latest environment; golden_f2p counts cases that turn, missing before included.
 -- needs: task_instance, instance_fact, golden_suite, golden_case, settled_run, case_outcome
 CREATE OR REPLACE VIEW table1 AS
 WITH existing AS (

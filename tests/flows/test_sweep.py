@@ -180,7 +180,7 @@ def test_killed_sweeps_finish_later(settings: Settings) -> None:
         assert (done.exit_code, done.left) == (0, 0), done.problems
         unknown = desk.store.read(LlmCall, status=CallStatus.UNKNOWN)
         # What was under way at a kill may have been paid for: then a row says that nobody knows.
-        assert sum(desk.paid.values()) - len(desk.paid) <= len(unknown)
+        assert sum(desk.paid.values()) - 6 <= len(unknown)
         answered = desk.store.read(LlmCall, status=CallStatus.ANSWERED)
         assert len(answered) == len({row.call_key for row in answered}) == 6
         assert len(desk.store.read(Candidate, method=("zero_shot_plus", "pass_at_5"))) == 6

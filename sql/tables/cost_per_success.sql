@@ -1,0 +1,29 @@
+-- What does a success cost?
+--
+-- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
+-- and guarded: instances that any of its samples solves, and solves against the guards (null where a success was not
+-- guarded); usd_per_success, usd_per_guarded, tokens_per_success: null where there is none, or the cost is unknown.
+-- needs: method_cost, counted_candidate, guarded
+CREATE OR REPLACE VIEW cost_per_success AS
+WITH hit AS (
+    SELECT
+        c.snapshot, c.method, c.model, v.grader,
+        count(DISTINCT c.instance_id) FILTER (v.solved) AS solved,
+        CASE
+            WHEN count(*) FILTER (v.solved AND v.guarded IS NULL) = 0
+                THEN count(DISTINCT c.instance_id) FILTER (v.guarded)
+        END AS guarded
+    FROM counted_candidate AS c
+    JOIN guarded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
+    WHERE v.policy = 'tests-only'
+    GROUP BY c.snapshot, c.method, c.model, v.grader
+)
+SELECT
+    m.snapshot, m.method, m.model, h.grader, m.instances, m.calls,
+    round(m.cost_usd, 4) AS cost_usd, m.unpriced, h.solved, h.guarded,
+    round(m.cost_usd / nullif(h.solved, 0), 4) AS usd_per_success,
+    round(m.cost_usd / nullif(h.guarded, 0), 4) AS usd_per_guarded,
+    round((m.tokens_in + m.tokens_out) / nullif(h.solved, 0)) AS tokens_per_success
+FROM method_cost AS m
+JOIN hit AS h ON h.snapshot = m.snapshot AND h.method = m.method AND h.model = m.model
+ORDER BY m.snapshot, h.grader, usd_per_success NULLS LAST, m.method, m.model;

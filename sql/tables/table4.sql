@@ -1,0 +1,12 @@
+-- How do models differ behind the same method?
+--
+-- The paper's Table 4. Per snapshot, method and model, best first: columns of `table2`, and dc_all of `table3`
+-- (definition `paper`), in %.
+-- needs: table2, table3
+CREATE OR REPLACE VIEW table4 AS
+SELECT t.snapshot, t.method, t.model, t.n, t.unmeasured, t.W, t.S, t.S_guarded, t.F_X, d.dc_all
+FROM table2 AS t
+LEFT JOIN table3 AS d
+    ON d.snapshot = t.snapshot AND d.method = t.method AND d.model = t.model AND d.definition = 'paper'
+WHERE t.model IS NOT NULL
+ORDER BY t.snapshot, t.method, t.S DESC, t.model;

@@ -1,0 +1,11 @@
+-- What each method asked its models, once for each place in its work: the calls that make up what a method costs.
+--
+-- Columns of `llm_call`. A call that was paid for and one that was replayed count alike, since a method costs what it
+-- costs whoever paid first; attempts that failed do not count. Of a work that was done again with other prompts, the
+-- latest reply at each position counts.
+-- needs: llm_call
+CREATE OR REPLACE VIEW method_call AS
+SELECT *
+FROM llm_call
+WHERE status IN ('answered', 'replayed') AND instance_id <> ''
+QUALIFY row_number() OVER (PARTITION BY work_id, position ORDER BY started_at DESC, call_id) = 1;
