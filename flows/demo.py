@@ -32,7 +32,8 @@ MODEL = "scripted-demo"
 QUESTIONS = (
     ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
     ("How much of the changed code do its tests reach? (table3)", "table3", "snapshot = 'demo'"),
-    ("Who solves what together? (method_overlap)", "method_overlap", "snapshot = 'demo'"),
+    ("Who solves what together? Pairs (method_overlap)", "method_overlap", "snapshot = 'demo' AND size <= 2"),
+    ("What did the sweep of recorded replies cost? (table10)", "table10", "snapshot = 'demo'"),
     ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", "snapshot = 'demo'"),
 )
 """Title, view and condition."""

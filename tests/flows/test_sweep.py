@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import app
+from flows.demo import sweep_demo
 from flows.fan_out import Threads
 from flows.settings import PROJECT, Settings
 from flows.sweep import sweep_here
@@ -280,6 +281,19 @@ def test_the_commands(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> No
     assert "at most 0.1" in said.stdout
     wrong = CliRunner().invoke(app, ["generate", "--method", "zero_shot", "--give", "hints", *common])
     assert isinstance(wrong.exception, UsageError)
+
+
+@pytest.mark.slow
+def test_the_recorded_replies_of_the_demo_make_methods_differ(settings: Settings) -> None:
+    done = sweep_demo(settings)
+    assert (done.exit_code, done.left, done.unpriced) == (0, 0, done.calls)
+    scores = query(settings.database, "SELECT method, solved FROM table2 WHERE model = 'scripted-demo'")
+    assert {row["method"]: row["solved"] for row in scores.to_pylist()} == {
+        "zero_shot": 0,
+        "zero_shot_plus": 2,
+        "auto_code_rover": 3,
+        "agent": 3,
+    }
 
 
 def test_models_are_a_table_after_rebuilding_views(settings: Settings) -> None:

@@ -1,0 +1,238 @@
+"""What orchestration costs: twelve methods × twenty instances in one sweep, on a Prefect server with two workers.
+
+    python -m benchmarks.sweep_orchestration --work FOLDER --real rows.jsonl --git '../mirrors/{repo}.git'
+
+Ten instances are the demo's, the others the first of `--real` (without it, the demo's ten alone). The methods are our
+six, four plug-ins that the benchmark brings along as anybody would, by entry point, and the controls `golden`, `nop`.
+A scripted provider answers after `--think` seconds. Each worker does one of two shards. Orchestration's share is the
+part of the wall time, from asking for the runs to the end of the last, in which nothing that leaves a row was under way
+for a worker's shard: no retrieval, method, or test process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from flows.demo import DEMO, build_demo_mirror
+from flows.importing import add_mirror
+from flows.settings import PROJECT, Settings, settings_from
+from flows.sweep_request import SweepRequest, chosen_instances
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.provider.script import Step
+from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
+from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
+from tasks.generate.contract import HELPFUL
+from tasks.scrape.swe_bench_rows import import_instances
+
+SNAPSHOT = "orchestration"
+OURS = ("zero_shot", "zero_shot_plus", "pass_at_5", "libro", "auto_code_rover", "agent")
+PLUG_INS = ("plug_a", "plug_b", "plug_c", "plug_d")
+SHARDS = 2
+PREFECT = Path(sys.executable).with_name("prefect")
+PLUG_IN = '''"""Methods of somebody else: edits at four temperatures."""
+from tasks.generate.methods.zero_shot_plus import sample_of
+from tasks.generate.talk import Talk
+
+
+def plug_a(assignment, bench, model, budget):
+    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.1)
+
+
+def plug_b(assignment, bench, model, budget):
+    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.2)
+
+
+def plug_c(assignment, bench, model, budget):
+    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.3)
+
+
+def plug_d(assignment, bench, model, budget):
+    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.4)
+'''
+INTERVALS = """
+    SELECT instance_id, started_at, finished_at FROM generation
+    UNION ALL SELECT instance_id, started_at, finished_at FROM run
+    UNION ALL SELECT i.instance_id, l.started_at, l.finished_at
+    FROM localization_run AS l JOIN task_instance AS i USING (instance_key)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shard:
+    """One worker's share of the sweep."""
+
+    wall_s: float
+    busy_s: float
+    """In which at least one unit of it was under way."""
+    instances: int
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="a folder for the store, the cache and Prefect")
+    parser.add_argument("--real", type=Path, help="SWE-bench rows of the real instances")
+    parser.add_argument("--git", default="", help="where their repositories are, with {repo} for owner__name")
+    parser.add_argument("--instances", type=int, default=20)
+    parser.add_argument("--methods", type=int, default=len(OURS + PLUG_INS), help="of the ten that ask a model")
+    parser.add_argument("--think", type=float, default=2.0, help="seconds that the scripted provider takes")
+    asked = parser.parse_args(argv)
+    settings = _settings(asked.work)
+    _import(settings, asked.real, asked.git, asked.instances)
+    methods = (OURS + PLUG_INS)[: asked.methods]
+    shards = _measure(settings, asked.work, methods, asked.think)
+    wall, busy = sum(shard.wall_s for shard in shards), sum(shard.busy_s for shard in shards)
+    for number, shard in enumerate(shards, 1):
+        print(f"shard {number}: {shard.instances} instances, {shard.wall_s:.0f} s wall, {shard.busy_s:.0f} s at work")
+    print(f"{len(methods)} methods and 2 controls; orchestration's share of the wall time: {1 - busy / wall:.1%}")
+
+
+def _settings(work: Path) -> Settings:
+    work.mkdir(parents=True, exist_ok=True)
+    store, cache, database = work / "store", work / "cache", work / "swt.duckdb"
+    here = {"SWT_STORE": str(store), "SWT_CACHE": str(cache), "SWT_DATABASE": str(database)}
+    return settings_from(dict(os.environ) | here)
+
+
+def _import(settings: Settings, real: Path | None, git: str, instances: int) -> None:
+    """One snapshot of the demo's and the real instances."""
+    build_demo_mirror(settings)
+    rows = list(import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances)
+    if real:
+        rows += import_instances(real, snapshot=SNAPSHOT).instances
+    rows = rows[:instances]
+    for repo in {row.repo for row in rows if git and not row.repo.startswith("rolling-swt-bench/")}:
+        add_mirror(settings, repo, git.format(repo=repo.replace("/", "__")))
+    Store(settings.store).write([replace(row, snapshot=SNAPSHOT) for row in rows])
+
+
+def _measure(settings: Settings, work: Path, methods: Sequence[str], think: float) -> list[Shard]:
+    def answer(call: Spoken) -> Step:  # noqa: ARG001 - a script
+        return replace(text_step(HELPFUL), wait_s=think)
+
+    with ExitStack() as stack:
+        url = stack.enter_context(ScriptedProvider(answer).serve())
+        environ = _environ(settings, work, url)
+        port = environ["PREFECT_API_URL"].rsplit(":", 1)[1].removesuffix("/api")
+        stack.enter_context(_running(environ, work / "server.log", "server", "start", "--port", port))
+        _wait_for(environ["PREFECT_API_URL"])
+        _prefect(environ, "work-pool", "create", "swt", "--type", "process")
+        _prefect(environ, "--no-prompt", "deploy", "--all")
+        for number in range(SHARDS):
+            worker = ("worker", "start", "--pool", "swt", "--type", "process", "--limit", "1", "--name", f"w{number}")
+            stack.enter_context(_running(environ, work / f"worker{number}.log", *worker))
+        begun = datetime.now(UTC)
+        runs = [stack.enter_context(_shard(environ, work, methods, number)) for number in range(1, SHARDS + 1)]
+        ended: dict[int, datetime] = {}
+        while len(ended) < SHARDS:
+            for number, run in enumerate(runs, 1):
+                if run.poll() is not None:
+                    ended.setdefault(number, datetime.now(UTC))
+            time.sleep(0.5)
+        if any(run.returncode for run in runs):
+            sys.exit(f"a shard failed, see {work}")
+    return [_shard_facts(settings, methods, number, begun, ended[number]) for number in range(1, SHARDS + 1)]
+
+
+def _shard_facts(settings: Settings, methods: Sequence[str], number: int, begun: datetime, ended: datetime) -> Shard:
+    request = SweepRequest(snapshot=SNAPSHOT, methods=tuple(methods), models=("scripted",), shard=number, shards=SHARDS)
+    names = [instance.instance_id for instance in chosen_instances(request, settings)]
+    listed = ", ".join(f"'{name}'" for name in names)
+    rows = query(settings.database, f"SELECT * FROM ({INTERVALS}) WHERE instance_id IN ({listed})").to_pylist()
+    spans = sorted((max(begun, row["started_at"]), min(ended, row["finished_at"])) for row in rows)
+    busy, until = 0.0, begun
+    for start, end in spans:
+        busy += max(0.0, (end - max(start, until)).total_seconds())
+        until = max(until, end)
+    return Shard(wall_s=(ended - begun).total_seconds(), busy_s=busy, instances=len(names))
+
+
+def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
+    """For server, workers and client; the plug-ins are on the path as an installed distribution would be."""
+    plugins = work / "plugins"
+    facts = plugins / "bench_plugins-1.0.dist-info"
+    facts.mkdir(parents=True, exist_ok=True)
+    (plugins / "bench_plugins.py").write_text(PLUG_IN)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-plugins\nVersion: 1.0\n")
+    points = "".join(f"{name} = bench_plugins:{name}\n" for name in PLUG_INS)
+    (facts / "entry_points.txt").write_text(f"[rolling_swt_bench.methods]\n{points}")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    return dict(os.environ) | {
+        "PREFECT_HOME": str(work / "prefect"),
+        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_CLI_PROMPT": "false",
+        "PYTHONPATH": str(plugins),
+        "SWT_STORE": settings.store,
+        "SWT_CACHE": str(settings.cache),
+        "SWT_DATABASE": str(settings.database),
+        "SWT_SCRIPTED_BASE_URL": url,
+        "SWT_WORKERS": "1",
+    }
+
+
+@contextmanager
+def _shard(
+    environ: dict[str, str], work: Path, methods: Sequence[str], number: int
+) -> Iterator[subprocess.Popen[bytes]]:
+    parameters = {
+        "model": "scripted",
+        "methods": list(methods),
+        "snapshot": SNAPSHOT,
+        "shard": number,
+        "shards": SHARDS,
+        "trusted": True,
+    }
+    argv = [str(PREFECT), "deployment", "run", "sweep/new-model", "--watch", "--params", json.dumps(parameters)]
+    with (work / f"shard{number}.log").open("wb") as out:
+        process = subprocess.Popen(argv, env=environ, cwd=PROJECT, stdout=out, stderr=out)
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@contextmanager
+def _running(environ: dict[str, str], log: Path, *argv: str) -> Iterator[None]:
+    with log.open("wb") as out:
+        process = subprocess.Popen([str(PREFECT), *argv], env=environ, cwd=PROJECT, stdout=out, stderr=out)
+        try:
+            yield
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _prefect(environ: dict[str, str], *argv: str) -> None:
+    subprocess.run([str(PREFECT), *argv], env=environ, cwd=PROJECT, check=True, capture_output=True, timeout=240)
+
+
+def _wait_for(url: str, patience_s: float = 240.0) -> None:
+    deadline = time.monotonic() + patience_s
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=5):  # noqa: S310 - our own server
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+    sys.exit(f"the server at {url} did not come up")
+
+
+if __name__ == "__main__":
+    main()
