@@ -103,7 +103,7 @@ def repo_add(
 
 @app.command()
 def evaluate(
-    candidates: Annotated[list[str], typer.Argument(help="Predictions files, `golden`, `nop`.")],
+    candidates: Annotated[list[str], typer.Argument(help="Predictions files, `golden`, `nop`, `stored:METHOD`.")],
     snapshot: SnapshotOption,
     instances: Annotated[list[str] | None, typer.Option(help="Only these instance ids; may be repeated.")] = None,
     policy: Annotated[Policy, typer.Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY,

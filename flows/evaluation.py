@@ -32,7 +32,7 @@ class EvaluationRequest:
     """What to judge, and how."""
 
     candidates: tuple[str, ...]
-    """Paths of predictions files, `golden`, `nop`."""
+    """Paths of predictions files, `golden`, `nop`, `stored:METHOD` and `stored:METHOD@MODEL` (what is in the store)."""
     snapshot: str
     instances: tuple[str, ...] = ()
     """Instance ids; empty for the whole snapshot."""

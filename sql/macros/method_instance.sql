@@ -2,7 +2,7 @@
 --
 -- Columns: snapshot, method, model, provenance (of the method's candidates: `verified`, `self_reported`, `oracle`, or
 -- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
--- which counts as measured and as not solved), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
+-- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
 -- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
 -- (solved, and no guard failed; null as well where a solved one was not guarded).
 -- needs: task_instance, counted_candidate, counted_policy, guarded, left_undone
