@@ -28,7 +28,7 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary
     scratch = settings.scratch / "demo-github"
     served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
     os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
-    with _listening(Hub(World({repository.repo: served}))) as url:
+    with listening(Hub(World({repository.repo: served}))) as url:
         request = RebuildRequest(
             snapshot=SNAPSHOT, repositories_file=repositories, limit=NEWEST, github=url, git="", trusted=True
         )
@@ -36,7 +36,7 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary
 
 
 @contextmanager
-def _listening(hub: Hub) -> Iterator[str]:
+def listening(hub: Hub) -> Iterator[str]:
     """The address of a GitHub that answers as long as the context lasts."""
     with server(hub) as listening:
         thread = threading.Thread(target=listening.serve_forever, daemon=True)

@@ -43,7 +43,15 @@ from tasks.scrape.task import (
     update_mirror,
 )
 from tasks.snapshot.manifest import Gate
-from tasks.snapshot.task import Order, Published, count_facts, publish_snapshot, published_before, to_publish
+from tasks.snapshot.task import (
+    Order,
+    Published,
+    already_published,
+    count_facts,
+    publish_snapshot,
+    published_before,
+    to_publish,
+)
 from tasks.validate.task import old_instances, to_validate
 
 POOL = "collected"
@@ -147,17 +155,23 @@ def rebuild_here(request: RebuildRequest, settings: Settings) -> RebuildSummary:
 
 
 def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) -> RebuildSummary:
-    """The story. `fan_out` says where units of work run; the result is the same."""
+    """The story. `fan_out` says where units of work run; the result is the same.
+
+    Under the name of a snapshot that is published, it collects and leaves the snapshot alone.
+    """
     known = read_repositories(request.repositories_file)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
     passed, problems = _collect(request, settings, fan_out, chosen)
-    previous = published_before(settings.places, request.snapshot)
     build_views(settings.store, settings.database, settings.sql)
-    validated = _validate(request, settings, fan_out, passed, previous)
-    count_facts.fn(settings.places, POOL)
-    order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
-    published = publish_snapshot.fn(settings.places, order, gate_of(settings, order))
-    build_views(settings.store, settings.database, settings.sql)
+    validated: tuple[ValidationSummary, ...] = ()
+    published = already_published(settings.places, request.snapshot)
+    if published is None:
+        previous = published_before(settings.places, request.snapshot)
+        validated = _validate(request, settings, fan_out, passed, previous)
+        count_facts.fn(settings.places, POOL)
+        order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
+        published = publish_snapshot.fn(settings.places, order, gate_of(settings, order))
+        build_views(settings.store, settings.database, settings.sql)
     return RebuildSummary(
         published=published,
         validated=validated,

@@ -54,6 +54,13 @@ def count_facts(places: Places, snapshot: str) -> int:
     return len(fresh)
 
 
+def already_published(places: Places, name: str) -> Published | None:
+    """The snapshot with this name, as it was published; null where there is none."""
+    store = Store(places.store)
+    made = [row for row in store.read(Snapshot, snapshot=name) if row.manifest]
+    return Published(snapshot=made[0], changes=store.read(SnapshotChange, snapshot=name)) if made else None
+
+
 def published_before(places: Places, name: str) -> str:
     """The latest published snapshot of another name; empty where there is none."""
     made = [row for row in Store(places.store).read(Snapshot) if row.manifest and row.snapshot != name]

@@ -20,7 +20,6 @@ from tasks.validate.judge import case_rows
 from tasks.validate.observe import Seen, golden_suite, look
 from tasks.validate.verdict import Evidence, Finding, finding, quarantined
 
-
 NOT_ITS_FAULT = (Reason.INFRASTRUCTURE, Reason.INSTALL_ERROR, Reason.RUNTIME_ERROR)
 
 

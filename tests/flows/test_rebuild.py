@@ -1,0 +1,108 @@
+"""Two months of the demo's history through the whole rebuild, from a GitHub on this machine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from flows.demo import DEMO, build_demo_mirror
+from flows.demo_rebuild import listening
+from flows.rebuild import POOL, RebuildRequest, RebuildSummary, rebuild_here
+from flows.settings import Settings
+from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
+from tasks.adapters.github.faithful.hub import Hub
+from tasks.adapters.github.faithful.world import World, open_repository
+from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.names import CaseId, RunKey
+from tasks.domain.outcome import CodeState, Outcome, SuiteKind, Variant
+from tasks.domain.run import CaseOutcome, Run
+from tasks.scrape.task import TOKEN_VARIABLES
+
+LARDER = "rolling-swt-bench/larder"
+AUGUST, SEPTEMBER = datetime(2025, 8, 15, tzinfo=UTC), datetime(2025, 10, 1, tzinfo=UTC)
+TOKEN = "token-that-nobody-may-see"
+
+
+@pytest.fixture
+def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    monkeypatch.setenv(TOKEN_VARIABLES[0], TOKEN)
+    mirror = build_demo_mirror(settings)
+    served = open_repository(LARDER, mirror, issues=DEMO / "issues.jsonl", scratch=tmp_path / "github", license="MIT")
+    return Hub(World({LARDER: served}, until=AUGUST))
+
+
+def rebuild(settings: Settings, hub: Hub, name: str) -> RebuildSummary:
+    with listening(hub) as url:
+        request = RebuildRequest(
+            snapshot=name,
+            repositories_file=DEMO / "repositories.toml",
+            limit=1,
+            github=url,
+            git="",
+            trusted=True,
+        )
+        return rebuild_here(request, settings)
+
+
+def fail_once(store: Store, case: str) -> None:
+    """A run of the golden tests on the fixed code, of another month, in which one case failed."""
+    seen = next(
+        run for run in store.read(Run, suite_kind=SuiteKind.GOLDEN, code_state=CodeState.AFTER, variant=Variant.RERUN)
+    )
+    run = replace(seen, run_key=RunKey("a-run-of-another-month"))
+    rows = store.read(CaseOutcome, run_key=seen.run_key)
+    assert case in {row.case_id for row in rows}
+    changed = [
+        replace(row, run_key=run.run_key, outcome=Outcome.FAILED if row.case_id == case else row.outcome)
+        for row in rows
+    ]
+    store.write_run(run, changed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_month_later_only_what_is_new_is_asked_for_and_what_became_flaky_is_retired(
+    settings: Settings, hub: Hub, capfd: pytest.CaptureFixture[str]
+) -> None:
+    first = rebuild(settings, hub, "2025-08")
+    store = Store(settings.store)
+    asked, ran = dict(hub.asked), len(store.run_keys())
+
+    assert first.exit_code == 0
+    assert first.published.snapshot.instances == 1
+    assert [row.change for row in first.published.changes] == ["added"]
+    assert [row["remaining"] for row in first.funnel][-1] == 8
+    assert verify(settings, "2025-08") == ()
+
+    again = rebuild(settings, hub, "2025-08")
+    assert again.published == first.published, "a published snapshot stays as it is"
+    assert len(store.run_keys()) == ran
+
+    hub.world.until = SEPTEMBER
+    (published,) = query(
+        settings.database, "SELECT instance_id, FAIL_TO_PASS FROM task_instance WHERE snapshot = '2025-08'"
+    ).to_pylist()
+    fail_once(store, CaseId(published["FAIL_TO_PASS"][0]))
+    second = rebuild(settings, hub, "2025-09")
+
+    pages = {kind: number - 2 * asked[kind] for kind, number in hub.asked.items() if kind in asked}
+    assert max(pages.values()) <= 1, "one page of each kind holds all that is new"
+    assert [(row.instance_id, row.change, row.reason) for row in second.published.changes] == [
+        (published["instance_id"], "retired", "flaky")
+    ]
+    assert second.published.snapshot.previous == "2025-08"
+    assert "retired" in diff_snapshots(settings, "2025-08", "2025-09")
+    assert "2025-09" in list_snapshots(settings)
+    assert "flaky" in show_snapshot(settings, "2025-08")
+    reasons = {row.instance_id: row.reason for part in second.validated for row in part.validations}
+    assert reasons[f"{LARDER.replace('/', '__')}-18"] == "golden_fails"
+    said = "".join(capfd.readouterr())
+    assert TOKEN not in said
+    assert not any(TOKEN.encode() in path.read_bytes() for path in Path(settings.store).rglob("*.parquet"))
+    assert query(
+        settings.database, f"SELECT count(*) AS n FROM task_instance WHERE snapshot = '{POOL}'"
+    ).to_pylist() == [{"n": 10}]
