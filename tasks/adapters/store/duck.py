@@ -16,5 +16,6 @@ def connected(database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
     """A connection in memory, or one to a database file that it cannot change."""
     with duckdb.connect(database or ":memory:", read_only=database is not None, config=SETTINGS) as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET enable_progress_bar = false")  # an answer may be piped
         connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
         yield connection
