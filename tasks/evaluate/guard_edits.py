@@ -106,7 +106,9 @@ def _edited(
         start = change.before if variant is Variant.PLACEBO else change.after
         if isinstance(text, Unedited):
             skipped.append(f"{change.path}: {text.reason}")
-        elif text != start:
+        elif text == start:
+            skipped.append(f"{change.path}: the edit leaves it as it is")
+        else:
             texts[change.path] = Change(path=change.path, before=start, after=text)
     return _row(instance, variant, texts, tuple(skipped))
 

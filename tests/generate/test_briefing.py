@@ -92,7 +92,7 @@ def test_briefing_looks_at_nothing_golden_and_hands_out_nothing_golden() -> None
 def test_every_column_of_an_instance_is_either_golden_or_handed_out() -> None:
     columns = set(TaskInstance.__dataclass_fields__)
     handed_out = columns & set(MethodTask.__dataclass_fields__)
-    assert columns - handed_out == GOLDEN_FIELDS | {"snapshot", "instance_id"}
+    assert columns - handed_out == GOLDEN_FIELDS | {"snapshot", "instance_id", "problem_statement_mode"}
 
 
 @pytest.mark.parametrize(
