@@ -148,7 +148,7 @@ class Row:
             return f"{value / self.candidates:.2f}"
 
         cold, warm = self.own["references"] + self.own["candidates"], self.own["candidates"]
-        confirmed = warm + self.own["confirmations"]
+        guarded = warm + self.own["guards"]
         started = self.processes["references"] + self.processes["candidates"], self.processes["candidates"]
         return (
             self.name,
@@ -161,7 +161,7 @@ class Row:
             f"{cold / self.six:.2f}",
             f"{warm / self.six:.2f}",
             f"{warm / self.two:.2f}",
-            f"{confirmed / self.six:.2f}",
+            f"{guarded / self.six:.2f}",
         )
 
 
@@ -176,7 +176,7 @@ HEAD = (
     "cold ÷ six",
     "warm ÷ six",
     "warm ÷ two",
-    "confirmed ÷ six",
+    "guarded ÷ six",
 )
 
 

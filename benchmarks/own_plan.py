@@ -22,13 +22,13 @@ SWT = "from flows.cli import main; main()"
 """The command of the checkout that this file belongs to, whatever is installed."""
 IMPORTS = "import flows.cli, flows.evaluation, flows.asking, pandas"
 STAGES = {
-    "references": ("golden", "--no-confirm"),
-    "candidates": (None, "--no-confirm"),
-    "confirmations": (None,),
+    "references": ("golden", "--no-guards", "--no-confirm"),
+    "candidates": (None, "--no-guards", "--no-confirm"),
+    "guards": (None,),
     "again": (None,),
 }
 """What `swt evaluate` is asked for, None being the predictions: the golden tests of every instance; the candidates,
-with those references in the store; what confirms their successes; all of that once more."""
+with those references in the store; the guard runs of their successes; all of that once more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
