@@ -17,7 +17,7 @@ from tasks.domain.run import Limits
 
 TEMPTING = ("cheating/reads_source_text", "cheating/tosses_a_coin", "cheating/writes_the_report")
 PLAIN = ("honest/plain_function", "honest/unittest_case")
-BY_CHANCE = ("tosses_a_coin", "reads_the_clock", "asks_the_network")
+BY_CHANCE = ("tosses_a_coin", "reads_the_clock", "asks_the_network", "depends_on_hashing")
 """What the graders without guards make of these is not the same every time, or on every machine."""
 
 
