@@ -4,9 +4,9 @@
 
 Ten instances are the demo's, the others the first of `--real` (without it, the demo's ten alone). The methods are our
 six, four plug-ins that the benchmark brings along as anybody would, by entry point, and the controls `golden`, `nop`.
-A scripted provider answers after `--think` seconds. Each worker does one of two shards. Orchestration's share is the
-part of the wall time, from asking for the runs to the end of the last, in which nothing that leaves a row was under way
-for a worker's shard: no retrieval, method, or test process.
+A scripted provider answers after `--think` seconds. Environments are built beforehand and count for nobody. Each worker
+does one of two shards. Orchestration's share is the part of the wall time, from asking for the runs to the end of the
+last, in which nothing that leaves a row was under way for a worker's shard: no retrieval, method, or test process.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.demo import DEMO, build_demo_mirror
+from flows.fan_out import Failed, Threads
 from flows.importing import add_mirror
 from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep_request import SweepRequest, chosen_instances
@@ -35,6 +36,8 @@ from tasks.adapters.llm.provider.script import Step
 from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.instance import TaskInstance
+from tasks.environment.task import prepare_environment
 from tasks.generate.contract import HELPFUL
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -91,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--think", type=float, default=2.0, help="seconds that the scripted provider takes")
     asked = parser.parse_args(argv)
     settings = _settings(asked.work)
-    _import(settings, asked.real, asked.git, asked.instances)
+    _prepare(settings, _import(settings, asked.real, asked.git, asked.instances))
     methods = (OURS + PLUG_INS)[: asked.methods]
     shards = _measure(settings, asked.work, methods, asked.think)
     wall, busy = sum(shard.wall_s for shard in shards), sum(shard.busy_s for shard in shards)
@@ -107,7 +110,7 @@ def _settings(work: Path) -> Settings:
     return settings_from(dict(os.environ) | here)
 
 
-def _import(settings: Settings, real: Path | None, git: str, instances: int) -> None:
+def _import(settings: Settings, real: Path | None, git: str, instances: int) -> list[TaskInstance]:
     """One snapshot of the demo's and the real instances."""
     build_demo_mirror(settings)
     rows = list(import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances)
@@ -117,6 +120,17 @@ def _import(settings: Settings, real: Path | None, git: str, instances: int) -> 
     for repo in {row.repo for row in rows if git and not row.repo.startswith("rolling-swt-bench/")}:
         add_mirror(settings, repo, git.format(repo=repo.replace("/", "__")))
     Store(settings.store).write([replace(row, snapshot=SNAPSHOT) for row in rows])
+    return rows
+
+
+def _prepare(settings: Settings, instances: Sequence[TaskInstance]) -> None:
+    """The environments of all of them; none must be missing."""
+    names = [instance.instance_id for instance in instances]
+    units = [(settings.places, SNAPSHOT, name) for name in names]
+    built = Threads(settings.workers)("environments", prepare_environment, units)
+    missing = [name for name, result in zip(names, built, strict=True) if result is None or isinstance(result, Failed)]
+    if missing:
+        sys.exit(f"no environment for {', '.join(missing)}")
 
 
 def _measure(settings: Settings, work: Path, methods: Sequence[str], think: float) -> list[Shard]:
@@ -177,7 +191,7 @@ def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_CLI_PROMPT": "false",
-        "PYTHONPATH": str(plugins),
+        "PYTHONPATH": os.pathsep.join([str(plugins), str(PROJECT)]),
         "SWT_STORE": settings.store,
         "SWT_CACHE": str(settings.cache),
         "SWT_DATABASE": str(settings.database),
