@@ -26,7 +26,7 @@ from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import estimated_tokens, fitting
-from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher, python_files
+from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.errors import NotFound
@@ -142,7 +142,7 @@ def _largest(mirrors: Mirrors, instances: Sequence[TaskInstance], number: int) -
 
 def _sources(mirrors: Mirrors, instance: TaskInstance) -> list[str]:
     """Blobs of the Python files that are no tests."""
-    entries = python_files(mirrors, instance.repo, instance.base_commit)
+    entries = mirrors.python_files(instance.repo, instance.base_commit)
     return [entry.sha for entry in entries if not is_test_path(entry.path)]
 
 

@@ -6,16 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tasks.adapters.git.mirrors import Entry, Mirrors
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.model import FilePatch, Patch, Status
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoName, Sha
 from tasks.domain.published import InstanceFact
-
-REGULAR = "100"
-"""How the modes of plain files begin."""
 
 _LINK = re.compile(r"https?://\S+")
 _IMAGE = re.compile(r"!\[[^\]]*\]\(|<img\b|\.(?:png|jpe?g|gif|svg)\b", re.IGNORECASE)
@@ -44,7 +41,7 @@ class Size:
 
 def code_base(mirrors: Mirrors, repo: RepoName, commit: Sha) -> CodeBase:
     """Python files of a commit that are no tests, and their lines."""
-    entries = [entry for entry in mirrors.entries(repo, commit) if _is_source(entry)]
+    entries = [entry for entry in mirrors.python_files(repo, commit) if not is_test_path(entry.path)]
     lines = sum(blob.count(b"\n") for blob in mirrors.blobs(repo, (entry.sha for entry in entries)))
     return CodeBase(len(entries), lines)
 
@@ -85,10 +82,6 @@ def fact_of(instance: TaskInstance, base: CodeBase) -> InstanceFact:
         commits=len(_COMMIT.findall(plain)),
         references=len(_REFERENCE.findall(plain)),
     )
-
-
-def _is_source(entry: Entry) -> bool:
-    return entry.mode.startswith(REGULAR) and entry.path.endswith(".py") and not is_test_path(entry.path)
 
 
 def _signed(files: Iterable[FilePatch], sign: str) -> int:

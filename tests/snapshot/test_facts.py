@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 from snapshot_rows import instance
 
-from tasks.snapshot.facts import CodeBase, Size, fact_of, size_of
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.domain.names import RepoName, Sha
+from tasks.snapshot.facts import CodeBase, Size, code_base, fact_of, size_of
 
 PATCH = """\
 diff --git a/b.py b/b.py
@@ -46,3 +51,21 @@ def test_a_statement_is_counted_by_words_and_by_what_it_points_at() -> None:
     assert fact.images > 0
     assert (fact.source_files, fact.source_lines, fact.patch_files) == (3, 99, 2)
     assert fact.statement_words == len(said.split())
+
+
+def test_a_code_base_is_its_python_files_without_tests_and_links(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for path in ("pkg/a.py", "pkg/b.py", "pkg/test_b.py", "tests/helper.py", "README.md"):
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        (source / path).write_text("x = 1\ny = 2\n")
+    (source / "link.py").symlink_to("pkg/a.py")
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": os.devnull}
+    env |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for words in (("init", "--quiet", "--initial-branch=main"), ("add", "--all"), ("commit", "--quiet", "-m", "base")):
+        subprocess.run(["git", *words], cwd=source, env=env, check=True)
+    mirrors = Mirrors(tmp_path / "mirrors")
+    mirrors.add("owner/name", source)
+
+    base = Sha(mirrors.commit("owner/name", "main"))
+
+    assert code_base(mirrors, RepoName("owner/name"), base) == CodeBase(files=2, lines=4)

@@ -25,6 +25,11 @@ class Entry:
     """Git's: `100644`, `100755`, `120000` (link), `160000` (submodule)."""
     sha: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is a file with contents of its own."""
+        return self.mode.startswith("100")
+
 
 @dataclass(frozen=True, slots=True)
 class Mirrors:
@@ -99,6 +104,11 @@ class Mirrors:
         full = self.commit(repo, sha)
         listing = self._git.run("--git-dir", str(self.path(repo)), "ls-tree", "-r", "-z", "--full-tree", full)
         return tuple(_entry(line) for line in listing.split(b"\0") if line)
+
+    def python_files(self, repo: str, sha: str) -> tuple[Entry, ...]:
+        """The Python files of a commit, tests among them, sorted by path; links are left out."""
+        found = (entry for entry in self.entries(repo, sha) if entry.is_plain and entry.path.endswith(".py"))
+        return tuple(sorted(found, key=lambda entry: entry.path))
 
     def blobs(self, repo: str, shas: Iterable[str]) -> Iterator[bytes]:
         """The contents of many blobs, in order, through one git process."""

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from tasks.adapters.git.mirrors import Entry, Mirrors
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import estimated_tokens
 from tasks.adapters.retrieval.counts import TermCache
@@ -78,7 +78,7 @@ class Searcher:
         """The index of a commit; `NotFound` where the mirror or the commit is missing."""
         retriever = RETRIEVERS[variant]
         entries = tuple(
-            entry for entry in python_files(self.mirrors, repo, commit) if with_tests or not is_test_path(entry.path)
+            entry for entry in self.mirrors.python_files(repo, commit) if with_tests or not is_test_path(entry.path)
         )
         cached = self._counts(repo, retriever)
         contents = cached.counts([entry.sha for entry in entries], lambda shas: self._texts(repo, shas))
@@ -99,12 +99,6 @@ class Searcher:
 
     def _texts(self, repo: RepoName, shas: Sequence[str]) -> Iterator[str]:
         return (blob.decode("utf-8", "replace") for blob in self.mirrors.blobs(repo, shas))
-
-
-def python_files(mirrors: Mirrors, repo: str, commit: str) -> tuple[Entry, ...]:
-    """The Python files of a commit, sorted by path; links are left out."""
-    found = (entry for entry in mirrors.entries(repo, commit) if entry.mode.startswith("100"))
-    return tuple(sorted((entry for entry in found if entry.path.endswith(".py")), key=lambda entry: entry.path))
 
 
 def _names(names: Sequence[str]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.retrieval.analyzers import code_terms, english_terms
 from tasks.adapters.retrieval.budget import estimated_tokens, fitting
 from tasks.adapters.retrieval.counts import TermCache
-from tasks.adapters.retrieval.search import Searcher, python_files
+from tasks.adapters.retrieval.search import Searcher
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.names import RepoName, RepoPath, Sha
@@ -121,7 +121,7 @@ def test_equal_scores_are_in_order_of_the_path(searcher: Searcher, commit: tuple
 
 
 def test_only_python_files_of_the_commit_are_ranked(commit: tuple[Mirrors, Sha]) -> None:
-    paths = [entry.path for entry in python_files(commit[0], REPO, commit[1])]
+    paths = [entry.path for entry in commit[0].python_files(REPO, commit[1])]
     assert paths == sorted(path for path in FILES if path.endswith(".py"))
 
 
