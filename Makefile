@@ -34,7 +34,7 @@ fmt: $(READY)  ## format
 
 lock: $(READY)  ## resolve requirements.lock again: hashes, no index address
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-		--no-emit-index-url --no-header --quiet --upgrade -o requirements.lock
+		--no-header --quiet --upgrade -o requirements.lock
 
 clean:  ## forget the environment and the warehouse
 	rm -rf $(VENV) data/store data/cache data/swt.duckdb

@@ -102,12 +102,13 @@ def installed_copy(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
 
 
 def repository_url(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
-    """The repository's pages, unless the issue has the address."""
+    """The pages of the repository, or of its releases on any server of packages, unless the issue has the address."""
     if step.role in ("command", "thought"):
         own, rest = re.escape(secrets.owner_and_name), r"[^\s'\"<>)]*"
+        packages = "|".join(map(re.escape, secrets.packages))
         pattern = re.compile(
             rf"(?:github\.com|githubusercontent\.com|api\.github\.com/repos)/{own}{rest}"
-            rf"|pypi\.org/(?:project|pypi|simple)/(?:{'|'.join(map(re.escape, secrets.packages))})\b{rest}",
+            rf"|(?:[a-z0-9-]+\.)+[a-z]+(?::\d+)?/(?:project|pypi|simple)/(?:{packages})\b{rest}",
             re.IGNORECASE,
         )
         yield from (match[0] for match in pattern.finditer(step.text) if match[0] not in secrets.known)

@@ -19,7 +19,7 @@ from tasks.environment.requirements import Requirements, name_of, normal, parse_
         (".", ()),
         ("./sub", ()),
         ("--editable=.", ()),
-        ("-i https://somewhere/simple", ()),
+        ("-i https://somewhere/all", ()),
         ("--no-binary :all:", ()),
         ("git+https://somewhere/x.git", ()),
         ("a @ https://somewhere/x.zip", ()),

@@ -19,7 +19,9 @@ _NETWORK = re.compile(
 )
 _MACHINE = re.compile(r"no space left on device|too many open files|cannot allocate memory", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b[a-z][a-z+]*://[^\s\"'`)>\]]+", re.IGNORECASE)
-_HOST_OPTION = re.compile(r"(--(?:extra-)?(?:index|index-url|default-index|find-links)[= ])\S+")
+ADDRESS_OPTIONS = ("--index", "--index-url", "--extra-index-url", "--default-index", "--find-links")
+"""What uv is told a server of packages by."""
+_ADDRESS_OPTION = re.compile(rf"((?:{'|'.join(ADDRESS_OPTIONS)})[= ])\S+")
 _COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)
 FIRST_LINES = 12
 LINES_BEFORE = 4
@@ -96,4 +98,4 @@ def first_lines(output: str) -> str:
 
 def scrub(text: str) -> str:
     """`text` with every address replaced by `<address>`."""
-    return _ADDRESS.sub("<address>", _HOST_OPTION.sub(r"\1<address>", text))
+    return _ADDRESS.sub("<address>", _ADDRESS_OPTION.sub(r"\1<address>", text))

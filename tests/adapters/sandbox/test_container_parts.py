@@ -20,14 +20,14 @@ from tasks.domain.names import content_key
 CONTENTS = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9._]*(-[A-Za-z0-9._]+){0,3}", fullmatch=True).map(
     lambda text: text[:80]
 )
-REGISTRIES = st.one_of(
+REMOTES = st.one_of(
     st.just(""), st.from_regex(r"[a-z0-9.]{1,20}(:[0-9]{1,5})?(/[a-z0-9._-]{1,12}){0,2}", fullmatch=True)
 )
 NAMES = st.builds(
     ImageName,
     content=CONTENTS.filter(lambda text: text[-1] != "-"),
     key=st.text().map(content_key),
-    registry=REGISTRIES,
+    remote=REMOTES,
 )
 
 

@@ -1,4 +1,4 @@
-"""A package registry on this machine: a real one as far as uv can tell, with upload times."""
+"""A server of packages on this machine: a real one as far as uv can tell, with upload times."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wheel_of(name: str, version: str, requires: tuple[str, ...]) -> bytes:
 
 
 @dataclass
-class Registry:
+class PackageServer:
     """Wheels by file name, with their upload times; `asked` is what was requested."""
 
     wheels: dict[str, tuple[str, str, bytes]] = field(default_factory=dict)
@@ -47,8 +47,8 @@ class Registry:
         self.wheels[f"{name}-{version}-py3-none-any.whl"] = (name, when, wheel_of(name, version, requires))
 
     @property
-    def index(self) -> str:
-        return f"http://someone:secret@127.0.0.1:{self.port}/simple"
+    def address(self) -> str:
+        return f"http://someone:secret@127.0.0.1:{self.port}/all"
 
     def page(self, name: str) -> bytes:
         files = [
@@ -64,18 +64,18 @@ class Registry:
         return json.dumps({"meta": {"api-version": "1.1"}, "name": name, "files": files}).encode()
 
 
-def handler(registry: Registry) -> type[BaseHTTPRequestHandler]:
+def handler(packages: PackageServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_HEAD(self) -> None:
             self.do_GET()
 
         def do_GET(self) -> None:
-            registry.asked.append(f"{self.command} {self.path}")
+            packages.asked.append(f"{self.command} {self.path}")
             last = self.path.rstrip("/").rpartition("/")[2]
             if self.path.startswith("/files/"):
-                self.answer("application/zip", registry.wheels[last][2])
-            elif any(project == last for project, _, _ in registry.wheels.values()):
-                self.answer("application/vnd.pypi.simple.v1+json", registry.page(last))
+                self.answer("application/zip", packages.wheels[last][2])
+            elif any(project == last for project, _, _ in packages.wheels.values()):
+                self.answer("application/vnd.pypi.simple.v1+json", packages.page(last))
             else:
                 self.send_error(404)
 
@@ -94,26 +94,26 @@ def handler(registry: Registry) -> type[BaseHTTPRequestHandler]:
 
 
 @pytest.fixture
-def registry() -> Iterator[Registry]:
-    registry = Registry()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(registry))
-    registry.port = server.server_port
+def packages() -> Iterator[PackageServer]:
+    packages = PackageServer()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(packages))
+    packages.port = server.server_port
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield registry
+    yield packages
     server.shutdown()
     server.server_close()
     thread.join()
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path, registry: Registry) -> dict[str, str]:
-    """What uv is started with: this registry alone, and a cache of the test's own."""
+def surroundings(tmp_path: Path, packages: PackageServer) -> dict[str, str]:
+    """What uv is started with: this server alone, and a cache of the test's own."""
     return {
         "HOME": str(tmp_path),
         "PATH": os.environ["PATH"],
         "UV_CACHE_DIR": str(tmp_path / "uv-cache"),
-        "UV_DEFAULT_INDEX": registry.index,
+        "UV_DEFAULT_INDEX": packages.address,
         "UV_HTTP_RETRIES": "0",
         "UV_PYTHON_DOWNLOADS": "never",
     }

@@ -1,4 +1,4 @@
-"""Real environments, built by uv from a registry on this machine."""
+"""Real environments, built by uv from a server on this machine."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def output(python: Path, code: str, **env: str) -> str:
     return done.stdout.strip()
 
 
-def test_what_is_locked_is_installed_as_of_the_cutoff(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-02-29T12:00:00Z", "beta")
-    registry.upload("alpha", "2.0", "2024-03-01T00:00:01Z")
-    registry.upload("beta", "0.1", "2020-01-01T00:00:00Z")
+def test_what_is_locked_is_installed_as_of_the_cutoff(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-02-29T12:00:00Z", "beta")
+    packages.upload("alpha", "2.0", "2024-03-01T00:00:01Z")
+    packages.upload("beta", "0.1", "2020-01-01T00:00:00Z")
     built = builder.build(plan(requirements=("alpha",)), no_checkout)
     assert output(built.python, "import alpha, beta; print(alpha.version, beta.version)") == "1.0 0.1"
     assert [line.split()[0] for line in built.environment.lock.splitlines() if "==" in line] == [
@@ -40,39 +40,39 @@ def test_what_is_locked_is_installed_as_of_the_cutoff(builder: Builder, registry
     assert "--hash=sha256:" in built.environment.lock
 
 
-def test_a_lock_names_no_address(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
+def test_a_lock_names_no_address(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
     lock = builder.lock(plan(requirements=("alpha",)))
     assert "http" not in lock
     assert "127.0.0.1" not in lock
     assert "#" not in lock
 
 
-def test_no_release_of_the_project_itself_is_installed(builder: Builder, registry) -> None:
-    registry.upload("plugin", "1.0", "2024-01-01T00:00:00Z", "toy")
-    registry.upload("toy", "9.0", "2024-01-01T00:00:00Z")
+def test_no_release_of_the_project_itself_is_installed(builder: Builder, packages) -> None:
+    packages.upload("plugin", "1.0", "2024-01-01T00:00:00Z", "toy")
+    packages.upload("toy", "9.0", "2024-01-01T00:00:00Z")
     lock = builder.lock(plan(requirements=("plugin",)))
     assert "plugin==1.0" in lock
     assert "toy" not in lock
 
 
-def test_a_constraint_bounds_what_is_pulled_in(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-01-01T00:00:00Z", "beta")
-    registry.upload("beta", "0.1", "2020-01-01T00:00:00Z")
-    registry.upload("beta", "0.2", "2021-01-01T00:00:00Z")
+def test_a_constraint_bounds_what_is_pulled_in(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-01-01T00:00:00Z", "beta")
+    packages.upload("beta", "0.1", "2020-01-01T00:00:00Z")
+    packages.upload("beta", "0.2", "2021-01-01T00:00:00Z")
     assert "beta==0.1" in builder.lock(plan(requirements=("alpha",), constraints=("beta<0.2", "gamma<1")))
 
 
-def test_the_same_question_is_resolved_once(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
+def test_the_same_question_is_resolved_once(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
     first = builder.lock(plan(requirements=("alpha",)))
-    registry.asked.clear()
+    packages.asked.clear()
     assert builder.lock(plan(requirements=("alpha",), source_roots=("lib",))) == first
-    assert registry.asked == []
+    assert packages.asked == []
 
 
-def test_requirements_that_cannot_be_satisfied_are_terminal_and_say_no_address(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2025-01-01T00:00:00Z")
+def test_requirements_that_cannot_be_satisfied_are_terminal_and_say_no_address(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2025-01-01T00:00:00Z")
     with pytest.raises(BuildFailed, match="alpha") as caught:
         builder.lock(plan(requirements=("alpha",)))
     assert caught.value.hint
@@ -80,8 +80,8 @@ def test_requirements_that_cannot_be_satisfied_are_terminal_and_say_no_address(b
     assert "127.0.0.1" not in str(caught.value)
 
 
-def test_a_registry_that_is_away_is_our_failure(builder: Builder, surroundings: dict[str, str]) -> None:
-    away = replace(builder, environ={**surroundings, "UV_DEFAULT_INDEX": "http://me:secret@127.0.0.1:9/simple"})
+def test_a_server_that_is_away_is_our_failure(builder: Builder, surroundings: dict[str, str]) -> None:
+    away = replace(builder, environ={**surroundings, "UV_DEFAULT_INDEX": "http://me:secret@127.0.0.1:9/all"})
     with pytest.raises(InfrastructureError) as caught:
         away.lock(plan(requirements=("alpha",)))
     assert "secret" not in str(caught.value)
@@ -100,8 +100,8 @@ def test_the_metadata_of_the_checkout_points_at_testbed(builder: Builder, tmp_pa
     assert [path.read_text() for path in built.root.glob("lib/*/site-packages/__testbed__.pth")] == ["/testbed/src\n"]
 
 
-def test_nothing_in_an_environment_says_where_it_was_built(builder: Builder, tmp_path: Path, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
+def test_nothing_in_an_environment_says_where_it_was_built(builder: Builder, tmp_path: Path, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
     checkout = toy_checkout(tmp_path / "checkout")
     built = builder.build(plan(editable=True, project_files=toy_files(), requirements=("alpha",)), lambda: checkout)
     texts = [path for path in built.root.rglob("*") if path.is_file() and path.suffix != ".pyc"]
@@ -124,8 +124,8 @@ def test_generated_files_come_back_with_the_environment(builder: Builder) -> Non
     assert builder.load(built.environment.env_id) == built
 
 
-def test_equal_locks_are_one_environment_whatever_the_cutoff(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2020-01-01T00:00:00Z")
+def test_equal_locks_are_one_environment_whatever_the_cutoff(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2020-01-01T00:00:00Z")
     early = plan(
         requirements=("alpha",), rung="extras", recipe="inferred", exclude_newer=datetime(2021, 1, 1, tzinfo=UTC)
     )
@@ -149,13 +149,13 @@ def test_whatever_decides_the_result_is_in_the_id(change: dict[str, object]) -> 
     assert plan(**change).env_id("") != plan().env_id("")
 
 
-def test_builders_at_the_same_time_do_one_build(builder: Builder, registry) -> None:
-    registry.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
+def test_builders_at_the_same_time_do_one_build(builder: Builder, packages) -> None:
+    packages.upload("alpha", "1.0", "2024-01-01T00:00:00Z")
     wanted = plan(requirements=("alpha",))
     with ThreadPoolExecutor(4) as pool:
         built = list(pool.map(lambda _: builder.build(wanted, no_checkout), range(4)))
     assert len({one.environment.built_at for one in built}) == 1
-    assert len([path for path in registry.asked if path.startswith("GET /files/")]) <= 2
+    assert len([path for path in packages.asked if path.startswith("GET /files/")]) <= 2
 
 
 def test_a_build_that_fails_leaves_nothing_behind(builder: Builder, tmp_path: Path) -> None:

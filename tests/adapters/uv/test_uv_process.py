@@ -6,22 +6,27 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.uv.lock import cutoff, strip
-from tasks.adapters.uv.process import Tool, failure, first_lines, scrub
+from tasks.adapters.uv.process import ADDRESS_OPTIONS, Tool, failure, first_lines, scrub
 from tasks.domain.errors import BuildFailed, InfrastructureError
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("from https://me:secret@registry.example/simple/x (404)", "from <address> (404)"),
-        ("`http://registry.example/a`, then", "`<address>`, then"),
+        ("from https://me:secret@host.example/a/x (404)", "from <address> (404)"),
+        ("`http://host.example/a`, then", "`<address>`, then"),
         ("git+ssh://git@host/x.git", "<address>"),
-        ("--index-url registry.example x", "--index-url <address> x"),
         ("nothing to hide: a == 1.0", "nothing to hide: a == 1.0"),
     ],
 )
 def test_addresses_are_taken_out(text: str, expected: str) -> None:
     assert scrub(text) == expected
+
+
+@pytest.mark.parametrize("separator", ["=", " "])
+@pytest.mark.parametrize("option", ADDRESS_OPTIONS)
+def test_a_host_without_a_scheme_is_taken_out_as_well(option: str, separator: str) -> None:
+    assert scrub(f"{option}{separator}host.example x") == f"{option}{separator}<address> x"
 
 
 def test_the_first_lines_are_few_and_short() -> None:
@@ -69,6 +74,7 @@ def test_some_distributions_are_seen_later_than_the_cutoff() -> None:
     assert len(cutoff(datetime(2020, 1, 1, tzinfo=UTC))) == 4
 
 
-def test_a_lock_loses_what_says_where_it_came_from() -> None:
-    text = "# made by x\n--index-url https://a/b\na==1 \\\n    --hash=sha256:00\n    # via b\n\nb==2\n"
+@pytest.mark.parametrize("option", ADDRESS_OPTIONS)
+def test_a_lock_loses_what_says_where_it_came_from(option: str) -> None:
+    text = f"# made by x\n{option} https://a/b\na==1 \\\n    --hash=sha256:00\n    # via b\n\nb==2\n"
     assert strip(text) == "a==1 \\\n    --hash=sha256:00\nb==2\n"

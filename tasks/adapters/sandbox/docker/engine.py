@@ -31,7 +31,7 @@ class DockerSettings:
     """Our images together may take so much; beyond it the least recently used ones are removed."""
     cpus: float = field(default_factory=lambda: min(CPUS, float(os.cpu_count() or 1)))
     """Processors that one container may use."""
-    registry: str = ""
+    remote: str = ""
     """`host:port/path` to pull our own images from before building them; empty to build."""
     environ: Mapping[str, str] = field(default_factory=dict)
     """`DOCKER_HOST`, `DOCKER_TLS_VERIFY`, `DOCKER_CERT_PATH`."""
@@ -49,7 +49,7 @@ def docker_settings(environ: Mapping[str, str]) -> DockerSettings:
         base=environ.get("SWT_DOCKER_BASE") or defaults.base,
         disk_bytes=int(_positive(environ, "SWT_DOCKER_DISK_GB", DISK_GB) * 1e9),
         cpus=_positive(environ, "SWT_DOCKER_CPUS", defaults.cpus),
-        registry=environ.get("SWT_DOCKER_REGISTRY", "").rstrip("/"),
+        remote=environ.get("SWT_DOCKER_REGISTRY", "").rstrip("/"),
         environ={name: value for name, value in environ.items() if name.startswith("DOCKER_")},
     )
 

@@ -72,9 +72,9 @@ class Layers:
         return image
 
     def _pulled_layer(self, client: Any, name: ImageName) -> str | None:
-        if not self.settings.registry:
+        if not self.settings.remote:
             return None
-        theirs = image_tag(ImageName(content=name.content, key=name.key, registry=self.settings.registry))
+        theirs = image_tag(ImageName(content=name.content, key=name.key, remote=self.settings.remote))
         if image := _pulled(client, theirs):
             client.tag(image, REPOSITORY, tag=_after_colon(name))
             client.remove_image(theirs)
@@ -91,7 +91,7 @@ def _found(client: Any, name: str) -> str | None:
 
 
 def _pulled(client: Any, name: str) -> str | None:
-    """Null where no registry has it."""
+    """Null where no server has it."""
     import docker.errors
 
     try:
@@ -123,11 +123,12 @@ def _archive(mount: Mount) -> Iterator[Any]:
         raise SandboxError(f"{mount.host} cannot be kept in an image as {mount.guest}: it has to be its own path")
     path = mount.host.relative_to("/")
     parents = [str(parent) for parent in reversed(path.parents[:-1])]
+    left_out = [f"--exclude={folder.relative_to('/')}/*" for folder in mount.hidden]
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(
             [
                 *("tar", "--create", "--directory=/", "--numeric-owner", "--owner=0", "--group=0", "--mode=a+rX,go-w"),
-                *(*_left_out(mount), "--no-recursion", *parents, "--recursion", str(path)),
+                *(*left_out, "--no-recursion", *parents, "--recursion", str(path)),
             ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -143,13 +144,6 @@ def _archive(mount: Mount) -> Iterator[Any]:
         said.seek(0)
         if code:
             raise SandboxError(f"tar of {mount.host}: {said.read().decode(errors='replace').strip()}")
-
-
-def _left_out(mount: Mount) -> tuple[str, ...]:
-    """What people installed into an interpreter itself: environments do not see it, and it can be large."""
-    if not mount.content.startswith("cpython-"):
-        return ()
-    return (f"--exclude={mount.host.relative_to('/')}/lib/python*/site-packages/*",)
 
 
 @contextmanager

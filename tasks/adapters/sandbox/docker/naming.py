@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 REPOSITORY = "swt-layer"
 _TAG = re.compile(
-    rf"(?:(?P<registry>[^\s:/]+(?::\d+)?(?:/[a-z0-9._-]+)*)/)?{REPOSITORY}:(?P<content>[A-Za-z0-9._]+(?:-[A-Za-z0-9._]+)*)-(?P<key>[0-9a-f]{{32}})"
+    rf"(?:(?P<remote>[^\s:/]+(?::\d+)?(?:/[a-z0-9._-]+)*)/)?{REPOSITORY}:(?P<content>[A-Za-z0-9._]+(?:-[A-Za-z0-9._]+)*)-(?P<key>[0-9a-f]{{32}})"
 )
 
 
@@ -19,14 +19,14 @@ class ImageName:
     """`cpython-3.9.18`, `environment-<env_id>`: letters, digits, `.`, `_`, and single hyphens between them."""
     key: str
     """Content key of the base image and of every layer above it, 32 hexadecimal digits."""
-    registry: str = ""
+    remote: str = ""
     """`host:port/path`; empty for an image of this engine."""
 
 
 def image_tag(name: ImageName) -> str:
-    """`registry/swt-layer:content-key`, what the engine knows it by; `parse_image_tag` is the inverse."""
+    """`remote/swt-layer:content-key`, what the engine knows it by; `parse_image_tag` is the inverse."""
     local = f"{REPOSITORY}:{name.content}-{name.key}"
-    return f"{name.registry}/{local}" if name.registry else local
+    return f"{name.remote}/{local}" if name.remote else local
 
 
 def parse_image_tag(tag: str) -> ImageName | None:
@@ -34,4 +34,4 @@ def parse_image_tag(tag: str) -> ImageName | None:
     match = _TAG.fullmatch(tag.removeprefix("localhost/"))
     if match is None:
         return None
-    return ImageName(content=match["content"], key=match["key"], registry=match["registry"] or "")
+    return ImageName(content=match["content"], key=match["key"], remote=match["remote"] or "")
