@@ -54,7 +54,9 @@ def test_the_seconds_of_children_reach_the_file(tmp_path: Path) -> None:
     assert float((tmp_path / "spent").read_text()) >= 0.2
 
 
-@pytest.mark.parametrize("script", ["harness_plan", "coverage_overhead", "retrieval", "edit_format"])
+@pytest.mark.parametrize(
+    "script", ["harness_plan", "coverage_overhead", "retrieval", "edit_format", "environment_inference"]
+)
 def test_every_script_explains_itself(script: str) -> None:
     done = run("-m", f"benchmarks.{script}", "--help", cwd=ROOT)
     assert done.returncode == 0, done.stderr
