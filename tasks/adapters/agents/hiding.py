@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.install import Installed, alone
-from tasks.adapters.sandbox.base import Mount
+from tasks.adapters.sandbox.base import Mount, own_packages
 from tasks.adapters.uv.process import Tool
 
 DEEPEST = 2
@@ -28,9 +28,7 @@ def hidden(installed: Installed, paths: Iterable[str]) -> tuple[Mount, ...]:
         return ()
     empty = _folder(installed, "empty")
     empty.mkdir(parents=True, exist_ok=True)
-    bare = [
-        Mount(empty, PurePosixPath(site)) for site in sorted(installed.base_prefix.glob("lib/python*/site-packages"))
-    ]
+    bare = [Mount(empty, PurePosixPath(site)) for site in own_packages(installed.base_prefix)]
     (site,) = installed.root.glob("lib/python*/site-packages")
     there = [site / name for name in sorted(packages_of(paths)) if (site / name).is_dir()]
     return (*bare, *(Mount(_without_source(installed, package), PurePosixPath(package)) for package in there))

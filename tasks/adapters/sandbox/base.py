@@ -22,6 +22,9 @@ from tasks.domain.run import Limits
 TESTBED = PurePosixPath("/testbed")
 """Where the checkout is seen, in every sandbox that can choose."""
 
+CPYTHON = "cpython-"
+"""How the names of the contents of interpreters begin; the version follows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mount:
@@ -33,6 +36,19 @@ class Mount:
     content: str = ""
     """Name of what is there, where that never changes (`cpython-3.9.18`, `environment-<env_id>`): a sandbox may show
     a copy that it has kept. Empty for anything else."""
+
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """Host folders below it that no sandbox shows the contents of: an interpreter's own packages."""
+        return own_packages(self.host) if self.content.startswith(CPYTHON) else ()
+
+
+def own_packages(interpreter: Path) -> tuple[Path, ...]:
+    """Folders of what people installed into the interpreter at this folder itself.
+
+    Environments do not need them, and a later release of a project that is under test may be among them.
+    """
+    return tuple(sorted(interpreter.glob("lib/python*/site-packages")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.sandbox import scratch as folders
-from tasks.adapters.sandbox.base import TESTBED, Finished, Job, Mount
+from tasks.adapters.sandbox.base import TESTBED, Finished, Job
 from tasks.adapters.sandbox.guest import HOME, OUTBOX, SHM_BYTES, TMP, command, guest_path
 from tasks.adapters.sandbox.guest import PATH as GUEST_PATH
 from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
@@ -152,16 +152,10 @@ def _folders(job: Job, made: Scratch) -> list[str]:
     for mount in job.mounts:
         words += _open_folders(*(str(folder) for folder in reversed(mount.guest.parents[:-1])))
         words += ["--bind" if mount.writable else "--ro-bind", str(mount.host), str(mount.guest)]
-        words += [word for folder in _own_packages(mount) for word in ("--tmpfs", folder, "--remount-ro", folder)]
+        for folder in mount.hidden:
+            seen = str(mount.guest / folder.relative_to(mount.host))
+            words += ["--tmpfs", seen, "--remount-ro", seen]
     return words
-
-
-def _own_packages(mount: Mount) -> list[str]:
-    """Folders of what people installed into an interpreter itself. An environment does not need them, and a later
-    release of the project may be among them."""
-    if not mount.content.startswith("cpython-"):
-        return []
-    return [str(mount.guest / path.relative_to(mount.host)) for path in mount.host.glob("lib/python*/site-packages")]
 
 
 def _open_folders(*names: str) -> list[str]:

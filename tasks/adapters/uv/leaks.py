@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from tasks.adapters.sandbox.base import own_packages
 from tasks.adapters.uv.metadata import PTH, TESTBED
 from tasks.domain.guards import Exposure
 
@@ -70,7 +71,7 @@ class Surroundings:
     def files(self) -> dict[Path, tuple[tuple[str, ...], tuple[str, ...]]]:
         """Folder → its folders and files, walked once; without the interpreter's own packages, which no sandbox that
         isolates shows."""
-        hidden = () if self.base_prefix == self.root else tuple(self.base_prefix.glob("lib/python*/site-packages"))
+        hidden = () if self.base_prefix == self.root else own_packages(self.base_prefix)
         walked = ((Path(at), dirs, files) for top in self.folders for at, dirs, files in os.walk(top))
         return {
             at: (tuple(dirs), tuple(files))

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tasks.adapters.sandbox.base import CPYTHON
 from tasks.domain.environment import Environment
 from tasks.domain.names import EnvId, RepoName, RepoPath, content_key, jsonable
 from tasks.domain.outcome import RunnerKind
@@ -117,7 +118,7 @@ class BuiltEnvironment:
         """
         if self.root.name != self.environment.env_id or folder.is_relative_to("/usr"):
             return ""
-        return f"environment-{self.root.name}" if folder == self.root else f"cpython-{self.interpreter.version}"
+        return f"environment-{self.root.name}" if folder == self.root else f"{CPYTHON}{self.interpreter.version}"
 
     @property
     def generated(self) -> tuple[TextFile, ...]:

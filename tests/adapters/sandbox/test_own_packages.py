@@ -37,3 +37,14 @@ def test_a_package_of_the_interpreter_is_not_seen(tmp_path: Path) -> None:
     assert "flask" not in said
     assert "os.py" in said
     assert finished.exit_code != 0, "the empty folder is read-only"
+
+
+def test_only_of_an_interpreter_is_anything_hidden(tmp_path: Path) -> None:
+    site = tmp_path / "lib" / "python3.11" / "site-packages"
+    site.mkdir(parents=True)
+    hidden = {
+        content: Mount(tmp_path, PurePosixPath(tmp_path), content=content).hidden
+        for content in ("cpython-3.11.7", "environment-0f3a", "")
+    }
+
+    assert hidden == {"cpython-3.11.7": (site,), "environment-0f3a": (), "": ()}
