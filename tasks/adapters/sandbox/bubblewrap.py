@@ -6,6 +6,8 @@ Two ways to the same inside, because a job must never run as the host's root:
 - as root: no user namespace. bwrap drops every capability but those for changing the user, and `setpriv` then
   becomes a user that exists nowhere else, one per run, who is given the checkout and the outbox. File permissions
   and RLIMIT_NPROC then mean what they say; with root mapped into a user namespace neither would.
+
+Either way a filter of system calls refuses the job a user namespace of its own.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from tasks.adapters.sandbox.guest import PATH as GUEST_PATH
 from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
 from tasks.adapters.sandbox.owner import give_to_stranger
 from tasks.adapters.sandbox.scratch import Scratch, scratch
+from tasks.adapters.sandbox.seccomp import no_user_namespaces
 from tasks.adapters.sandbox.supervise import finished, from_shell, order_for, supervise
 from tasks.adapters.sandbox.supervisor.order import Verdict
 from tasks.domain.errors import SandboxError
@@ -61,11 +64,13 @@ class Bubblewrap:
     def run(self, job: Job) -> Finished:
         with scratch(self.base) as made:
             uid = _user_for(job, made)
+            syscalls = no_user_namespaces(os.uname().machine)
             order = order_for(
                 job,
                 made,
                 argv=(self.program, "--args", "{hidden_fd}", "--", *_command(job, uid)),
-                hidden=tuple(_options(job, made, uid)),
+                hidden=(*_options(job, made, uid), *(("--seccomp", "{syscalls_fd}") if syscalls else ())),
+                syscalls=syscalls,
                 env={"PATH": GUEST_PATH},
                 cwd=Path("/"),
                 own_tasks=OWN_TASKS,

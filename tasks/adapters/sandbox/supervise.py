@@ -30,6 +30,7 @@ def order_for(
     cwd: Path,
     own_tasks: int,
     hidden: tuple[str, ...] = (),
+    syscalls: bytes = b"",
     nproc: int | None = None,
 ) -> Order:
     """The job's limits and files, around the command that a sandbox made of it."""
@@ -40,6 +41,7 @@ def order_for(
         cwd=str(cwd),
         log=str(job.log),
         hidden=hidden,
+        syscalls=syscalls.hex(),
         shielded=not hidden,
         wall_s=limits.wall_s,
         memory_bytes=limits.memory_mb * MIB,

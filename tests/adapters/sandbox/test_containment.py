@@ -76,15 +76,20 @@ attempt(lambda: os.system("su -c true 2>/dev/null </dev/null || sudo -n true 2>/
 """,
     "users: root of a namespace of its own": """
 import ctypes
+import platform, struct
 libc = ctypes.CDLL(None)
-uid = os.getuid()
-if libc.unshare(0x10020000) == 0:  # new user and mount namespaces, where the sandbox lets it
-    open("/proc/self/uid_map", "w").write(f"0 {{uid}} 1")
-    attempt(lambda: libc.mount(None, b"/usr", None, 0x1020, None) == 0 and open("/usr/x", "w"))
-    attempt(lambda: open("{shared}/new", "w"))
-    attempt(lambda: os.chown("{shared}/data", 0, 0) or "chown")
-    attempt(lambda: open("/proc/sys/kernel/core_pattern", "w").write("x"))
-    attempt(lambda: os.mknod("disk", 0o060666, os.makedev(254, 0)) or open("disk", "rb").read(1))
+NEWUSER, SIGCHLD, CLONE3 = 0x10000000, 17, 435
+CLONE = {{"x86_64": 56, "aarch64": 220}}[platform.machine()]
+def cloned(number, *arguments):
+    pid = libc.syscall(number, *arguments)
+    if pid == 0:
+        os._exit(0)
+    return pid > 0
+flags = struct.pack("11Q", NEWUSER, 0, 0, 0, SIGCHLD, 0, 0, 0, 0, 0, 0)
+attempt(lambda: libc.unshare(NEWUSER | 0x20000) == 0)
+attempt(lambda: cloned(CLONE, NEWUSER | SIGCHLD, 0, 0, 0, 0))
+attempt(lambda: cloned(CLONE3, flags, 88))
+assert cloned(CLONE, SIGCHLD, 0, 0, 0, 0), "an ordinary process may be had"
 """,
     "processes: end the first one": """
 attempt(lambda: os.kill(1, 9) or time.sleep(0.2) or not os.path.exists("/proc/1") and "gone")

@@ -207,6 +207,7 @@ def test_output_beyond_the_cap_is_dropped_and_the_job_goes_on(bench):
         open("{bench.out()}/done", "w").write("yes")
         """,
         log_mb=2,
+        wall_s=120,
     )
     assert (finished.exit_code, finished.limit, finished.log_truncated) == (0, "", True)
     assert (bench.outbox / "done").read_text() == "yes"

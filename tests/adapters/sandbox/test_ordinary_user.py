@@ -74,5 +74,10 @@ def test_nothing_else_is_there(run):
 
 
 @pytest.mark.bubblewrap
+def test_it_makes_no_user_namespace_in_its_own(run):
+    assert "unshare failed" in run("unshare --user --map-root-user id -u")
+
+
+@pytest.mark.bubblewrap
 def test_a_fork_bomb_ends(run):
     assert "limit='processes'" in run("for i in $(seq 200); do sleep 20 & done; wait; sleep 20")

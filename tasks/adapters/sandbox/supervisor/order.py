@@ -20,6 +20,8 @@ class Order(NamedTuple):
     hidden: tuple[str, ...]
     """Arguments given through a descriptor, `{hidden_fd}` in `argv`: there the job cannot read the host's paths.
     `{report_fd}` in `argv` or here becomes a descriptor whose text comes back in `Verdict.report`."""
+    syscalls: str
+    """A seccomp program in hexadecimal digits: `{syscalls_fd}` in `hidden` becomes a descriptor that holds it."""
     shielded: bool
     """Whether a process of ours stands between the supervisor and the job, for jobs that kill their parent."""
     wall_s: float

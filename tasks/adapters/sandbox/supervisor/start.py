@@ -85,11 +85,18 @@ def _with_descriptors(order: Order, report: int) -> list[str]:
     if not order.hidden:
         return list(order.argv)
     os.set_inheritable(report, True)
-    hidden = os.memfd_create("arguments", 0)
-    words = [word.replace("{report_fd}", str(report)) for word in order.hidden]
-    os.write(hidden, b"".join(os.fsencode(word) + b"\0" for word in words))
-    os.lseek(hidden, 0, os.SEEK_SET)
+    syscalls = _holding(bytes.fromhex(order.syscalls))
+    named = {"{report_fd}": str(report), "{syscalls_fd}": str(syscalls)}
+    hidden = _holding(b"".join(os.fsencode(named.get(word, word)) + b"\0" for word in order.hidden))
     return [word.replace("{hidden_fd}", str(hidden)) for word in order.argv]
+
+
+def _holding(data: bytes) -> int:
+    """A descriptor for the next program, with something to read."""
+    memory = os.memfd_create("arguments", 0)
+    os.write(memory, data)
+    os.lseek(memory, 0, os.SEEK_SET)
+    return memory
 
 
 def _set_limits(order: Order) -> None:
