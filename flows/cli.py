@@ -16,11 +16,12 @@ import typer
 
 from flows.dev_commands import dev_app
 from flows.model_commands import dev_model
+from flows.options import InstancesOption, SandboxOption, SnapshotOption, TrustedOption, WorkersOption, end
 from flows.settings import Settings, settings_from
 from flows.snapshot_commands import snapshot_app
-from flows.sweep_commands import generate, sweep
+from flows.sweep_commands import add_sweep_commands
 from tasks.domain.errors import SwtError, UsageError
-from tasks.domain.outcome import Policy, SandboxKind
+from tasks.domain.outcome import Policy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
 repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
@@ -30,10 +31,7 @@ app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
 dev_app.command("model")(dev_model)
-app.command("generate")(generate)
-app.command("sweep")(sweep)
-
-SnapshotOption = Annotated[str, typer.Option("--snapshot", help="Name of the snapshot.")]
+add_sweep_commands(app)
 
 
 def main() -> None:
@@ -105,14 +103,14 @@ def repo_add(
 def evaluate(
     candidates: Annotated[list[str], typer.Argument(help="Predictions files, `golden`, `nop`, `stored:METHOD`.")],
     snapshot: SnapshotOption,
-    instances: Annotated[list[str] | None, typer.Option(help="Only these instance ids; may be repeated.")] = None,
+    instances: InstancesOption = None,
     policy: Annotated[Policy, typer.Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY,
-    sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Test processes at once.")] = None,
+    sandbox: SandboxOption = None,
+    workers: WorkersOption = None,
     coverage: Annotated[bool, typer.Option(help="Watch the changed lines.")] = True,
     confirm: Annotated[bool, typer.Option(help="Repeat without tracing what no guard run speaks for.")] = True,
     guards: Annotated[bool, typer.Option(help="Make the guard runs of would-be successes.")] = True,
-    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+    trusted: TrustedOption = False,
 ) -> None:
     """Judge candidates by running them before and after the golden patch.
 
@@ -131,19 +129,16 @@ def evaluate(
         trusted=trusted,
     )
     summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    for problem in summary.problems:
-        typer.echo(problem, err=True)
-    typer.echo(summary.text)
-    raise typer.Exit(summary.exit_code)
+    end(summary.problems, summary.text, summary.exit_code)
 
 
 @app.command()
 def validate(
     snapshot: SnapshotOption,
-    instances: Annotated[list[str] | None, typer.Option(help="Only these instance ids; may be repeated.")] = None,
-    sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Test processes at once.")] = None,
-    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+    instances: InstancesOption = None,
+    sandbox: SandboxOption = None,
+    workers: WorkersOption = None,
+    trusted: TrustedOption = False,
 ) -> None:
     """Run golden tests again under other conditions and say which instances are to be trusted, and why not the others.
 
@@ -153,10 +148,7 @@ def validate(
 
     request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
     summary = validate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    for problem in summary.evaluation.problems:
-        typer.echo(problem, err=True)
-    typer.echo(summary.text)
-    raise typer.Exit(summary.exit_code)
+    end(summary.evaluation.problems, summary.text, summary.exit_code)
 
 
 @app.command()
@@ -167,9 +159,9 @@ def rebuild(
     since: Annotated[datetime | None, typer.Option(help="Go no further back than this day, UTC.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="New instances to validate for each repository.")] = None,
     git: Annotated[str | None, typer.Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = None,
-    sandbox: Annotated[SandboxKind | None, typer.Option(help="Where tests run; default: SWT_SANDBOX or auto.")] = None,
+    sandbox: SandboxOption = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Units of work at once.")] = None,
-    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+    trusted: TrustedOption = False,
 ) -> None:
     """Collect merged pull requests, validate those that can be instances, and publish a snapshot.
 
@@ -189,10 +181,7 @@ def rebuild(
         trusted=trusted,
     )
     summary = rebuild_here(request, chosen)
-    for problem in summary.problems:
-        typer.echo(problem, err=True)
-    typer.echo(summary.text)
-    raise typer.Exit(summary.exit_code)
+    end(summary.problems, summary.text, summary.exit_code)
 
 
 @app.command()

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from flows.options import PortOption
+
 dev_app = typer.Typer(no_args_is_help=True, help="Servers for development and tests.")
 
 
@@ -30,7 +32,7 @@ def github(
     ] = None,
     until: Annotated[str, typer.Option(help="Show history up to this date; default: all of it.")] = "",
     faults: Annotated[str, typer.Option(help="For example 502=0.1,partial=0.05,moving=0.1,seed=3")] = "",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8431,
+    port: PortOption = 8431,
 ) -> None:
     """Serve git histories as GitHub would serve their pull requests and issues, with faults on demand.
 

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from flows.options import PortOption
+
 
 def dev_model(
     script: Annotated[Path, typer.Option("--script", help="JSON list of steps; see tasks/adapters/llm/provider.")],
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8399,
+    port: PortOption = 8399,
     key: Annotated[str, typer.Option(help="Refuse callers that have another key; default: take all.")] = "",
 ) -> None:
     """Serve recorded replies as a provider of models would, in three dialects, with faults on demand.

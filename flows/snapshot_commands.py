@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from flows.options import TrustedOption
 from flows.settings import Settings, settings_from
 
 snapshot_app = typer.Typer(no_args_is_help=True, help="Published sets of instances.")
@@ -51,7 +52,7 @@ def diff(older: Name, newer: Name) -> None:
 def freeze(
     pool: Name,
     name: Annotated[str, typer.Option("--as", help="Name of the snapshot to publish.")],
-    trusted: Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")] = False,
+    trusted: TrustedOption = False,
 ) -> None:
     """Validate a snapshot's instances and publish those that are valid under another name, for good.
 

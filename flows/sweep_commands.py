@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from tasks.domain.outcome import SandboxKind
+from flows.options import InstancesOption, SandboxOption, SnapshotOption, TrustedOption, WorkersOption, end, say
+from flows.settings import Settings, settings_from
 
 if TYPE_CHECKING:
     from flows.sweep_request import SweepRequest
 
+Choice = TypeVar("Choice", bound=StrEnum)
+
 MethodOption = Annotated[list[str], typer.Option("--method", help="Name of a method; may be repeated.")]
 ModelOption = Annotated[list[str], typer.Option("--model", help="Name in data/models.toml; may be repeated.")]
-SnapshotOption = Annotated[str, typer.Option("--snapshot", help="Name of the snapshot.")]
-InstancesOption = Annotated[list[str] | None, typer.Option(help="Only these instance ids; may be repeated.")]
 MonthsOption = Annotated[int | None, typer.Option(min=1, help="Only pull requests of so many months before --until.")]
 UntilOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Last day of the window.")]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only so many instances, always the same ones.")]
@@ -32,118 +35,91 @@ GiveOption = Annotated[
 ]
 IncorrectOption = Annotated[Path | None, typer.Option(help="Predictions file of wrong fixes, for incorrect-patch.")]
 ScriptOption = Annotated[bool, typer.Option("--script", help="Ask for reproduction scripts instead of unit tests.")]
-SandboxOption = Annotated[SandboxKind | None, typer.Option(help="Where code runs; default: SWT_SANDBOX or auto.")]
-WorkersOption = Annotated[int | None, typer.Option(min=1, help="Test processes at once.")]
-TrustedOption = Annotated[bool, typer.Option("--trusted", help="The code may run where nothing isolates it.")]
+
+SWEEP = """Let methods with models work on instances and judge what they hand in. Only what is missing runs.
+
+Example: swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite --budget-usd 20
+"""
+GENERATE = """The same without the judging: candidates go into the store, for `swt evaluate stored:METHOD`.
+
+Example: swt generate --method zero_shot_plus --model gpt-4o-2024-08-06 --snapshot lite --limit 20
+"""
 
 
-def sweep(
-    method: MethodOption,
-    model: ModelOption,
-    snapshot: SnapshotOption,
-    instances: InstancesOption = None,
-    months: MonthsOption = None,
-    until: UntilOption = None,
-    limit: LimitOption = None,
-    dry_run: DryRunOption = False,
-    budget_usd: UsdOption = None,
-    budget_calls: CallsOption = None,
-    name: NameOption = "",
-    context: RetrieverOption = "code",
-    give: GiveOption = None,
-    incorrect: IncorrectOption = None,
-    script: ScriptOption = False,
-    sandbox: SandboxOption = None,
-    workers: WorkersOption = None,
-    trusted: TrustedOption = False,
-) -> None:
-    """Let methods with models work on instances and judge what they hand in. Only what is missing runs.
-
-    Example: swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite --budget-usd 20
-    """
-    _run(dict(locals()), evaluate=True)
+def add_sweep_commands(app: typer.Typer) -> None:
+    """Both take the same options."""
+    app.command("generate", help=GENERATE)(_command(evaluate=False))
+    app.command("sweep", help=SWEEP)(_command(evaluate=True))
 
 
-def generate(
-    method: MethodOption,
-    model: ModelOption,
-    snapshot: SnapshotOption,
-    instances: InstancesOption = None,
-    months: MonthsOption = None,
-    until: UntilOption = None,
-    limit: LimitOption = None,
-    dry_run: DryRunOption = False,
-    budget_usd: UsdOption = None,
-    budget_calls: CallsOption = None,
-    name: NameOption = "",
-    context: RetrieverOption = "code",
-    give: GiveOption = None,
-    incorrect: IncorrectOption = None,
-    script: ScriptOption = False,
-    sandbox: SandboxOption = None,
-    workers: WorkersOption = None,
-    trusted: TrustedOption = False,
-) -> None:
-    """The same without the judging: candidates go into the store, for `swt evaluate stored:METHOD`.
+def _command(*, evaluate: bool) -> Callable[..., None]:
+    def command(
+        method: MethodOption,
+        model: ModelOption,
+        snapshot: SnapshotOption,
+        instances: InstancesOption = None,
+        months: MonthsOption = None,
+        until: UntilOption = None,
+        limit: LimitOption = None,
+        dry_run: DryRunOption = False,
+        budget_usd: UsdOption = None,
+        budget_calls: CallsOption = None,
+        name: NameOption = "",
+        context: RetrieverOption = "code",
+        give: GiveOption = None,
+        incorrect: IncorrectOption = None,
+        script: ScriptOption = False,
+        sandbox: SandboxOption = None,
+        workers: WorkersOption = None,
+        trusted: TrustedOption = False,
+    ) -> None:
+        from flows.sweep import window_of
+        from flows.sweep_given import Give
+        from flows.sweep_request import SweepRequest, fixes_in
+        from tasks.adapters.llm.budget import Budget
+        from tasks.adapters.retrieval.variants import Variant
+        from tasks.domain.generation import Mode
 
-    Example: swt generate --method zero_shot_plus --model gpt-4o-2024-08-06 --snapshot lite --limit 20
-    """
-    _run(dict(locals()), evaluate=False)
+        settings = settings_from(os.environ).overridden(sandbox=sandbox, workers=workers)
+        request = SweepRequest(
+            snapshot=snapshot,
+            methods=tuple(dict.fromkeys(method)),
+            models=tuple(dict.fromkeys(model)),
+            instances=tuple(instances or ()),
+            window=window_of(months, until.date() if until else None),
+            limit=limit,
+            budget=Budget(calls=budget_calls, usd=budget_usd),
+            name=name,
+            context=_one_of(Variant, context, "--context"),
+            give=frozenset(_one_of(Give, text, "--give") for text in give or ()),
+            incorrect=fixes_in(incorrect) if incorrect else {},
+            mode=Mode.REPRODUCTION_SCRIPT if script else Mode.UNIT_TEST,
+            evaluate=evaluate,
+            trusted=trusted,
+        )
+        return _plan(request, settings) if dry_run else _run(request, settings)
+
+    return command
 
 
-def _run(asked: dict[str, Any], *, evaluate: bool) -> None:
+def _plan(request: SweepRequest, settings: Settings) -> None:
     from flows.fan_out import Threads
-    from flows.settings import settings_from
-    from flows.sweep import sweep_here
     from flows.sweep_plan import plan_sweep
 
-    settings = settings_from(os.environ).overridden(sandbox=asked["sandbox"], workers=asked["workers"])
-    request = _request(asked, evaluate=evaluate)
-    if asked["dry_run"]:
-        plan = plan_sweep(request, settings, Threads(settings.workers))
-        _say(plan.problems, plan.text)
-        return
+    plan = plan_sweep(request, settings, Threads(settings.workers))
+    say(plan.problems, plan.text)
+
+
+def _run(request: SweepRequest, settings: Settings) -> None:
+    from flows.sweep import sweep_here
+
     summary = sweep_here(request, settings, os.environ)
-    _say(summary.problems, summary.text)
-    raise typer.Exit(summary.exit_code)
+    end(summary.problems, summary.text, summary.exit_code)
 
 
-def _request(asked: dict[str, Any], *, evaluate: bool) -> SweepRequest:
-    from flows.sweep import window_of
-    from flows.sweep_given import Give
-    from flows.sweep_request import SweepRequest, fixes_in
-    from tasks.adapters.llm.budget import Budget
-    from tasks.adapters.retrieval.variants import Variant
-    from tasks.domain.generation import Mode
-
-    until, incorrect = asked["until"], asked["incorrect"]
-    return SweepRequest(
-        snapshot=asked["snapshot"],
-        methods=tuple(dict.fromkeys(asked["method"])),
-        models=tuple(dict.fromkeys(asked["model"])),
-        instances=tuple(asked["instances"] or ()),
-        window=window_of(asked["months"], until.date() if until else None),
-        limit=asked["limit"],
-        budget=Budget(calls=asked["budget_calls"], usd=asked["budget_usd"]),
-        name=asked["name"],
-        context=_one_of(Variant, asked["context"], "--context"),
-        give=frozenset(_one_of(Give, text, "--give") for text in asked["give"] or ()),
-        incorrect=fixes_in(incorrect) if incorrect else {},
-        mode=Mode.REPRODUCTION_SCRIPT if asked["script"] else Mode.UNIT_TEST,
-        evaluate=evaluate,
-        trusted=asked["trusted"],
-    )
-
-
-def _one_of(kind: Any, text: str, option: str) -> Any:
+def _one_of(kind: type[Choice], text: str, option: str) -> Choice:
     from tasks.domain.errors import UsageError
 
     if text not in list(kind):
         raise UsageError(f"{option} {text!r}", hint="one of " + ", ".join(kind))
     return kind(text)
-
-
-def _say(problems: tuple[str, ...], text: str) -> None:
-    for problem in problems:
-        typer.echo(problem, err=True)
-    typer.echo(text)
