@@ -3,8 +3,9 @@
     python -m benchmarks.environment_inference lite.jsonl verified.jsonl --history pallets/flask --work FOLDER
 
 For each commit the ladder of inference is climbed as of the commit's date, and the golden tests run in what it built,
-before and after the golden patch, without a network; where that solves nothing, once more with one and twice without.
-The judgement is the one of `swt validate`, on fewer runs. data/environments and the rows' versions are not read.
+before and after the golden patch, without a network. At the end all are judged as `swt validate` does, on fewer runs;
+what solves nothing runs once more with a network and twice without. data/environments and the rows' versions are not
+read.
 
 What was measured is kept in the work folder: called again, it goes on where it was. `--again ID` forgets one of them.
 """
@@ -13,11 +14,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -27,26 +27,25 @@ import typer
 
 from benchmarks.base_commits import Row, file_rows, history_rows
 from benchmarks.measured import machine, text_table
-from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import Threads
 from flows.importing import import_rows
 from flows.settings import PROJECT, Settings
 from flows.validation import golden_reasons
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.store.database import build_views
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.environment import Environment, EnvironmentAttempt
-from tasks.domain.errors import SwtError
-from tasks.domain.names import EnvId, InstanceId
-from tasks.domain.outcome import SandboxKind, SuiteKind
+from tasks.domain.errors import InfrastructureError, NotFound
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import EnvId
+from tasks.domain.outcome import Policy, SandboxKind, SuiteKind, Tracer
 from tasks.domain.places import Places
-from tasks.domain.validation import CaseStability, Reason, Stability, Validation
-from tasks.environment.task import prepare_environment
-from tasks.evaluate.task import Purpose, run_suites
+from tasks.domain.validation import CaseStability, Stability, Validation
+from tasks.environment.resolve import Climb
+from tasks.environment.task import climb_for, record
+from tasks.evaluate.task import Purpose, Ran, RunSettings, choose_instances, run_suites, take_candidates
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.validate.task import ToJudge, golden_suites, judge_instances
 
 CACHE = Settings().cache
-SNAPSHOT = "benchmark"
 MEASURED = "environment_inference.jsonl"
 ERROR_WIDTH = 600
 Result = TypeVar("Result")
@@ -64,14 +63,14 @@ class WithoutRecipes(Settings):
 class Spent:
     """Seconds of one step."""
 
-    wall_s: float
-    cpu_s: float
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
     """Of this process and of all that it started and waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One base commit."""
+    """One base commit: its climb, and what it took to run its golden tests before and after."""
 
     instance: str
     repo: str
@@ -79,33 +78,43 @@ class Measured:
     """Day of the base commit (of the merge, where it is from the history), UTC."""
     origin: str
     """`dataset` or `history`."""
+    env_id: str
+    """Empty where nothing was built, like all that follows from it."""
     python: str
-    """Empty where nothing was built."""
-    rung: str
-    """The rung in use; empty where none was built."""
     runner: str
+    rung: str
+    """The rung in use."""
     failed_rungs: dict[str, str]
     """Rung → what its tool said."""
-    reason: str
-    """Of the judgement; empty where the instance is valid."""
-    detail: str
-    fail_to_pass: int
-    pass_to_pass: int
+    complaint: str
+    """Why there was no ladder; empty where there was one."""
+    build: Spent
+    check: Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The same with what its runs say."""
+
+    measured: Measured
+    validation: Validation
     listed: int | None
     """Cases that the dataset's FAIL_TO_PASS names; null where it has no list."""
     contained: int | None
     """Of these, how many are among ours."""
-    build: Spent
-    check: Spent
 
     @property
     def built(self) -> bool:
-        return bool(self.python)
+        return bool(self.measured.env_id)
 
     @property
     def valid(self) -> bool:
         """Judged valid, with all that the dataset lists."""
-        return not self.reason and self.listed == self.contained
+        return not self.why_not
+
+    @property
+    def why_not(self) -> str:
+        return str(self.validation.reason) or ("listed F2P missing" if self.listed != self.contained else "")
 
 
 def main(
@@ -121,6 +130,9 @@ def main(
     work = work.absolute()
     own = _own_cache(work, cache.absolute())
     os.environ["UV_CACHE_DIR"] = str(work / "uv")
+    settings = WithoutRecipes(
+        store=str(work / "store"), cache=own, database=work / "swt.duckdb", sandbox=SandboxKind.BUBBLEWRAP
+    )
     _forget(work / MEASURED, again or ())
     mirrors = Mirrors(own / "mirrors")
     known = read_repositories(PROJECT / "data" / "repositories.toml")
@@ -131,10 +143,10 @@ def main(
     for row in _in_turn(chosen):
         if row["instance_id"] not in done:
             done.add(row["instance_id"])
-            _keep(measure(row, work, own), work / MEASURED)
-    wanted = {row["instance_id"] for row in chosen}
-    measured = [one for one in load(work / MEASURED) if one.instance in wanted]
-    print(f"{machine()}\n\n{table(measured)}\n\n{commits(measured)}")
+            _keep(measure(row, settings), work / MEASURED)
+    wanted = {row["instance_id"]: row for row in chosen}
+    judged = judge(wanted, [one for one in load(work / MEASURED) if one.instance in wanted], settings)
+    print(f"{machine()}\n\n{table(judged)}\n\n{commits(judged)}")
 
 
 def _own_cache(work: Path, cache: Path) -> Path:
@@ -156,36 +168,36 @@ def _in_turn(rows: Sequence[Row]) -> list[Row]:
     return [row for _, row in sorted(zip(places, rows, strict=True), key=lambda pair: pair[0])]
 
 
-def measure(row: Row, work: Path, cache: Path) -> Measured | None:
-    """Build and judge one commit in a store of its own; null where it failed for reasons of ours."""
-    name = InstanceId(row["instance_id"])
-    folder = work / "stores" / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / "row.jsonl").write_text(json.dumps({**row, "problem_statement": "", "hints_text": ""}) + "\n")
-    settings = WithoutRecipes(
-        store=str(folder / "store"),
-        cache=cache,
-        database=folder / "swt.duckdb",
-        sandbox=SandboxKind.BUBBLEWRAP,
-        workers=1,
-    )
-    print(import_rows(settings, folder / "row.jsonl", SNAPSHOT), file=sys.stderr)
-    no_python = ""
-    env_id: EnvId | None = None
+def measure(row: Row, settings: Settings) -> Measured | None:
+    """Climb, and run the golden suite in what was built; null where that failed for reasons of ours."""
+    instance = _take(row, settings)
     try:
-        env_id, build = _timed(lambda: prepare_environment.fn(settings.places, SNAPSHOT, name))
-    except SwtError as error:
-        if error.retry:
-            print(f"{name}: {error}", file=sys.stderr)
-            return None
-        no_python, build = str(error), Spent(wall_s=0.0, cpu_s=0.0)
-    judged, check = _timed(lambda: _judge(settings, name, env_id))
-    if judged.reason is Reason.INFRASTRUCTURE and not no_python:
-        print(f"{name}: {judged.detail}", file=sys.stderr)
+        climbed, build = _timed(lambda: climb_for(settings.places, instance))
+    except NotFound as error:
+        return replace(_measured(row, None, Spent()), complaint=str(error))
+    except InfrastructureError as error:
+        print(f"{instance.instance_id}: {error}", file=sys.stderr)
         return None
-    measured = _measured(row, Store(settings.store), judged, build, check)
-    return replace(measured, reason=Reason.INSTALL_ERROR, detail=no_python) if no_python else measured
+    if climbed.built is None:
+        return _measured(row, climbed, build)
+    record(Store(settings.store), instance, climbed)
+    env_id = climbed.built.environment.env_id
+    ran, check = _timed(lambda: _run(settings, instance, env_id, Purpose.JUDGE))
+    if ran.infrastructure:
+        print(f"{instance.instance_id}: {ran.problems}", file=sys.stderr)
+        return None
+    return replace(_measured(row, climbed, build), check=check)
+
+
+def _take(row: Row, settings: Settings) -> TaskInstance:
+    """The row as a snapshot of one instance, with its golden suite."""
+    name = row["instance_id"]
+    file = Path(settings.store).parent / "row.jsonl"
+    file.write_text(json.dumps({"problem_statement": "-", **row}) + "\n")
+    print(import_rows(settings, file, name), file=sys.stderr)
+    chosen = choose_instances(settings.places, name, ())
+    take_candidates.fn(settings.places, ("golden",), chosen, Policy.TESTS_ONLY, references=False)
+    return chosen[0]
 
 
 def _timed(work: Callable[[], Result]) -> tuple[Result, Spent]:
@@ -194,50 +206,63 @@ def _timed(work: Callable[[], Result]) -> tuple[Result, Spent]:
     return result, Spent(wall_s=round(time.monotonic() - began, 2), cpu_s=round(sum(os.times()[:4]) - used, 2))
 
 
-def _judge(settings: Settings, name: InstanceId, env_id: EnvId | None) -> Validation:
-    """The golden suite before and after; where that is no success, the runs that tell why."""
-    request = EvaluationRequest(
-        candidates=("golden",), snapshot=SNAPSHOT, instances=(name,), coverage=False, confirm=False, guards=False
-    )
-    summary = run_evaluation(request, settings, Threads(1))
-    reason = golden_reasons(settings, SNAPSHOT)[name]
-    suites = golden_suites(settings.places, SNAPSHOT, (name,))
-    if reason and env_id and name in suites:
-        run = request.run_settings(settings)
-        run_suites.fn(settings.places, run, SNAPSHOT, name, env_id, (suites[name],), Purpose.DOUBT)
-    asked = ToJudge(instance_id=name, env_id=env_id, golden_reason=reason, trouble=summary.troubled.get(name, ""))
-    (judged,) = judge_instances.fn(settings.places, SNAPSHOT, (asked,))
-    return judged
+def _run(settings: Settings, instance: TaskInstance, env_id: EnvId, purpose: Purpose) -> Ran:
+    places, name = settings.places, instance.instance_id
+    suites = tuple(golden_suites(places, instance.snapshot, (name,)).values())
+    run = RunSettings(sandbox=settings.sandbox, limits=settings.limits, tracer=Tracer.NONE)
+    return run_suites.fn(places, run, instance.snapshot, name, env_id, suites, purpose) if suites else Ran()
 
 
-def _measured(row: Row, store: Store, judged: Validation, build: Spent, check: Spent) -> Measured:
-    environment = store.read(Environment, env_id=judged.env_id)[0] if judged.env_id else None
-    attempts = store.read(EnvironmentAttempt, instance_key=judged.instance_key)
-    listed = row.get("FAIL_TO_PASS")
-    names = json.loads(listed) if isinstance(listed, str) else listed
+def _measured(row: Row, climbed: Climb | None, build: Spent) -> Measured:
+    environment = climbed.built.environment if climbed and climbed.built else None
+    attempts = climbed.attempts if climbed else ()
     return Measured(
         instance=row["instance_id"],
         repo=row["repo"],
         date=str(row["created_at"])[:10],
         origin=row["origin"],
+        env_id=environment.env_id if environment else "",
         python=environment.python if environment else "",
-        rung=next((one.rung for one in attempts if one.env_id), ""),
         runner=str(environment.runner) if environment else "",
+        rung=next((one.rung for one in attempts if one.env_id), ""),
         failed_rungs={one.rung: one.error[:ERROR_WIDTH] for one in attempts if not one.env_id},
-        reason=str(judged.reason),
-        detail=judged.detail[:ERROR_WIDTH],
-        fail_to_pass=judged.fail_to_pass,
-        pass_to_pass=judged.pass_to_pass,
-        listed=len(names) if names else None,
-        contained=_contained(store, judged, names) if names else None,
+        complaint="",
         build=build,
-        check=check,
+        check=Spent(),
+    )
+
+
+def judge(rows: Mapping[str, Row], measured: Sequence[Measured], settings: Settings) -> list[Judged]:
+    """Every measured commit with its judgement, by the runs in the store."""
+    build_views(settings.store, settings.database, settings.sql)
+    return [_judged(rows[one.instance], one, settings) for one in measured]
+
+
+def _judged(row: Row, one: Measured, settings: Settings) -> Judged:
+    places, store = settings.places, Store(settings.store)
+    (instance,) = choose_instances(places, one.instance, ())
+    env_id = EnvId(one.env_id) if one.env_id else None
+    reason = golden_reasons(settings, one.instance)[instance.instance_id]
+    if env_id and reason:
+        _run(settings, instance, env_id, Purpose.DOUBT)
+    asked = ToJudge(instance_id=instance.instance_id, env_id=env_id, golden_reason=reason)
+    (validation,) = judge_instances.fn(places, one.instance, (asked,))
+    listed = row.get("FAIL_TO_PASS")
+    names = json.loads(listed) if isinstance(listed, str) else listed
+    return Judged(
+        measured=one,
+        validation=validation,
+        listed=len(names) if names else None,
+        contained=_contained(store, validation, names) if names else None,
     )
 
 
 def _contained(store: Store, judged: Validation, names: Iterable[str]) -> int:
     """How many of the dataset's names our F→P cases have; sympy's are functions without their file."""
-    cases = store.read(CaseStability, instance_key=judged.instance_key, suite_kind=SuiteKind.GOLDEN)
+    if judged.env_id is None:
+        return 0
+    asked = {"instance_key": judged.instance_key, "env_id": judged.env_id, "suite_kind": SuiteKind.GOLDEN}
+    cases = store.read(CaseStability, **asked)
     labels = {case.label for case in cases if case.stability is Stability.FAIL_TO_PASS}
     labels |= {label.rpartition("::")[2] for label in labels}
     return len(set(names) & labels)
@@ -259,10 +284,7 @@ def _keep(measured: Measured | None, path: Path) -> None:
     with path.open("a", encoding="utf-8") as target:
         target.write(json.dumps(asdict(measured)) + "\n")
     seconds = f"build {measured.build.wall_s:.0f} s, check {measured.check.wall_s:.0f} s"
-    verdict = measured.reason or "valid"
-    print(
-        f"{measured.instance}: {measured.rung or 'no rung'}, {measured.python}, {verdict}, {seconds}", file=sys.stderr
-    )
+    print(f"{measured.instance}: {measured.rung or 'no rung'} {measured.python}, {seconds}", file=sys.stderr)
 
 
 def _forget(path: Path, names: Sequence[str]) -> None:
@@ -287,27 +309,28 @@ HEAD = (
 )
 
 
-def table(measured: Sequence[Measured]) -> str:
+def table(judged: Sequence[Judged]) -> str:
     """One line per repository and one for all; seconds are medians, with the greatest in brackets."""
-    repos = sorted({one.repo for one in measured})
-    rows = [_line(repo, [one for one in measured if one.repo == repo]) for repo in repos]
-    return text_table(HEAD, [*rows, _line("all", measured)])
+    repos = sorted({one.measured.repo for one in judged})
+    rows = [_line(repo, [one for one in judged if one.measured.repo == repo]) for repo in repos]
+    return text_table(HEAD, [*rows, _line("all", judged)])
 
 
-def _line(name: str, some: Sequence[Measured]) -> tuple[str, ...]:
-    years = sorted(one.date[:4] for one in some)
+def _line(name: str, some: Sequence[Judged]) -> tuple[str, ...]:
+    years = sorted(one.measured.date[:4] for one in some)
     listed = [one for one in some if one.listed is not None]
+    built = [one.measured for one in some if one.built]
     return (
         name,
         str(len(some)),
         f"{years[0]}–{years[-1]}",
-        str(sum(one.built for one in some)),
+        str(len(built)),
         str(sum(one.valid for one in some)),
         f"{sum(one.listed == one.contained for one in listed)} of {len(listed)}" if listed else "–",
-        _counts(one.rung for one in some if one.rung),
-        *_seconds([one.build for one in some if one.built]),
-        *_seconds([one.check for one in some if one.built]),
-        _counts(one.reason or "f2p not contained" for one in some if not one.valid) or "–",
+        _counts(one.rung for one in built),
+        *_seconds([one.build for one in built]),
+        *_seconds([one.check for one in built]),
+        _counts(one.why_not for one in some if not one.valid) or "–",
     )
 
 
@@ -322,15 +345,18 @@ def _counts(words: Iterable[str]) -> str:
     return ", ".join(f"{word} {count}" for word, count in Counter(words).most_common())
 
 
-def commits(measured: Sequence[Measured]) -> str:
-    """One line per commit that is not valid, and one per rung that failed."""
-    lines = []
-    for one in (one for one in measured if not one.valid or one.failed_rungs):
-        found = f"{one.contained} of {one.listed} listed" if one.listed is not None else "no list"
-        lines.append(f"{one.instance} ({one.date}, {one.python}, {one.rung}): {one.reason or 'valid'}, {found}")
-        lines += [f"    {one.detail}"] * bool(one.detail)
-        lines += [f"    {rung}: {error}" for rung, error in one.failed_rungs.items()]
-    return "\n".join(lines)
+def commits(judged: Sequence[Judged]) -> str:
+    """What is to be said of every commit that is not valid or had a rung that failed."""
+    return "\n".join(line for one in judged if not one.valid or one.measured.failed_rungs for line in _story(one))
+
+
+def _story(one: Judged) -> list[str]:
+    measured, detail = one.measured, one.measured.complaint or one.validation.detail
+    found = f"{one.contained} of {one.listed} listed" if one.listed is not None else "no list"
+    kinds = f"F2P {one.validation.fail_to_pass}, P2P {one.validation.pass_to_pass}, {found}"
+    head = f"{measured.instance} ({measured.date}, {measured.python or '-'}, {measured.rung or '-'})"
+    failed = [f"    {rung}: {error}" for rung, error in measured.failed_rungs.items()]
+    return [f"{head}: {one.why_not or 'valid'}; {kinds}", *[f"    {detail}"] * bool(detail), *failed]
 
 
 if __name__ == "__main__":

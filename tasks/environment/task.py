@@ -40,12 +40,13 @@ def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvI
     """
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
-    climbed = _climb(places, instance)
-    _record(store, instance, climbed)
+    climbed = climb_for(places, instance)
+    record(store, instance, climbed)
     return climbed.built.environment.env_id if climbed.built else None
 
 
-def _climb(places: Places, instance: TaskInstance) -> Climb:
+def climb_for(places: Places, instance: TaskInstance) -> Climb:
+    """Find or build the environment of one instance; writes nothing to the store. Raises as `prepare_environment`."""
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
     read = partial(_read_text, mirrors, instance)
@@ -89,7 +90,7 @@ def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
     return into
 
 
-def _record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
+def record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
     """Write what is new: an environment that the store does not know, and attempts that ended differently."""
     built = climbed.built
     if built and not store.read(Environment, env_id=built.environment.env_id):
