@@ -28,7 +28,8 @@ class Settings:
     store: str = str(PROJECT / "data" / "store")
     """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
     cache: Path = PROJECT / "data" / "cache"
-    """What can be made again: mirrors, environments, packed trees. `SWT_CACHE`."""
+    """What can be made again: mirrors, environments, packed trees; links followed, for it is seen in containers under
+    the same name. `SWT_CACHE`."""
     database: Path = PROJECT / "data" / "swt.duckdb"
     """The DuckDB file of views. `SWT_DATABASE`."""
     scratch: Path = field(default_factory=lambda: scratch_folder(Path("/dev/shm")))  # noqa: S108 - ours alone
@@ -65,7 +66,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     defaults = Settings()
     return Settings(
         store=environ.get("SWT_STORE", defaults.store),
-        cache=Path(environ.get("SWT_CACHE", defaults.cache)).absolute(),
+        cache=Path(environ.get("SWT_CACHE", defaults.cache)).resolve(),
         database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
