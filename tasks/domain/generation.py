@@ -63,6 +63,9 @@ class Generation:
     """Replies of the model that the method used."""
     seconds: float
     """From the start of the method to this candidate, waiting for the model included."""
+    trajectory: str | None = None
+    """SHA-256 of the JSON lines of `RecordedStep` under `files/` of the store: what the method was told, answered and
+    ran. The audit has read it up to this candidate. Null where there is none."""
     project_commit: str
     project_dirty: bool
     project_version: str

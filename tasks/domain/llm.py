@@ -169,5 +169,6 @@ class RecordedStep:
     """What the tool is called with, as the model wrote it."""
     tool_call_id: str
     call_key: str
-    """Content key of the model call that the step went out with or came back from."""
+    """Content key of the model call that the step went out with or came back from; empty in notes of our own methods,
+    whose calls are rows of `llm_call` anyway."""
     at: datetime

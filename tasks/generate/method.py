@@ -96,6 +96,9 @@ class Proposal:
     reasons: tuple[str, ...] = ()
     retries: int = 0
     calls: int = 0
+    trajectory: str = ""
+    """SHA-256 of a trajectory that is in the store already, where somebody else's program did the work behind the
+    gateway; empty where the stage's own notes are all there is."""
 
 
 class MethodFunction(Protocol):

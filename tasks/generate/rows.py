@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -78,10 +78,13 @@ def candidate_of(unit: Unit, proposal: Proposal, made_at: datetime) -> Candidate
     )
 
 
-def generation_of(unit: Unit, proposal: Proposal, started: datetime, finished: datetime) -> Generation:
-    """The row of a proposal."""
+def generation_of(
+    unit: Unit, proposal: Proposal, started: datetime, finished: datetime, trajectory: str | None
+) -> Generation:
+    """The row of a proposal; `trajectory` names the file that says how it came about."""
     status = GenerationStatus.PROPOSED if proposal.patch else GenerationStatus.NOTHING
-    return _row(unit, proposal, status, _candidate_id(unit, proposal), started, finished)
+    row = _row(unit, proposal, status, _candidate_id(unit, proposal), started, finished)
+    return replace(row, trajectory=trajectory)
 
 
 def failure_of(unit: Unit, error: SwtError, started: datetime, finished: datetime) -> Generation:

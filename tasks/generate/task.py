@@ -1,6 +1,7 @@
 """Generate: instances in, candidates out. What is in the store is not asked for again.
 
-Reads `task_instance`, `environment`, `leak_audit`; writes `candidate`, `generation`, `redaction`, `leak_audit`, `leak`.
+Reads `task_instance`, `environment`, `leak_audit`; writes `candidate`, `generation`, `trajectory_audit`, `redaction`,
+`leak_audit`, `leak`.
 A kill loses the instance under way and nothing else; its model calls are kept and replayed.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,6 +25,7 @@ from tasks.adapters.git.leaks import Checkout
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.gateway.overhearing import Notes, Overheard
 from tasks.adapters.runner.launch import write_generated
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import pick
@@ -47,11 +49,12 @@ from tasks.domain.retrying import may_pass
 from tasks.domain.run import Limits
 from tasks.generate.briefing import brief
 from tasks.generate.gate import audit, fixed_blobs
-from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile, Proposal
+from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile
 from tasks.generate.outlook import Ahead, PaperBench, foresee
 from tasks.generate.redaction import find_pointers, redaction_rows
 from tasks.generate.registry import method_named
 from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
+from tasks.generate.suspicion import Made, audit_made
 
 ModelFor = Callable[[InstanceKey], Model]
 """The model for the work on one instance, metered and recorded as such."""
@@ -195,20 +198,29 @@ def _finished(store: Store, unit: Unit) -> tuple[Generation, ...]:
 def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Generated:
     """Runs the method and stores what comes of it; the rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
-    made: list[tuple[Proposal, datetime]] = []
+    notes = Notes()
     try:
-        with LocalWorkbench(hands.supplies()) as bench:
-            proposals = unit.method.run(unit.assignment, bench, model_for(unit.instance.instance_key), unit.budget)
-            for proposal in proposals:
-                made.append((proposal, datetime.now(UTC)))  # noqa: PERF401 - each with its own time
+        made = _made(unit, hands, model_for, notes)
     except InfrastructureError as error:
         store.write([failure_of(unit, error, started, datetime.now(UTC))])
         return Generated(infrastructure=1, problems=(f"{unit.instance.instance_id}: {error.slug}: {error}",))
-    store.write([candidate_of(unit, proposal, at) for proposal, at in made])
-    store.write([generation_of(unit, proposal, started, at) for proposal, at in made])
-    proposed = sum(bool(proposal.patch) for proposal, _ in made)
-    ids = tuple(unit.generation_id(proposal.sample) for proposal, _ in made)
+    finally:
+        heard = notes.close()
+    noted = store.put_file(heard) if heard else ""
+    store.write([candidate_of(unit, one.proposal, one.at) for one in made])
+    store.write(audit_made(store, unit, made, noted, hands.paths))
+    store.write([generation_of(unit, one.proposal, started, one.at, one.trajectory(noted)) for one in made])
+    proposed = sum(bool(one.proposal.patch) for one in made)
+    ids = tuple(unit.generation_id(one.proposal.sample) for one in made)
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
+
+
+def _made(unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
+    """What the method hands in, each with its time and how much it had seen."""
+    with LocalWorkbench(replace(hands.supplies(), told=notes.ran)) as bench:
+        model = Overheard(model_for(unit.instance.instance_key), notes)
+        proposals = unit.method.run(unit.assignment, bench, model, unit.budget)
+        return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]
 
 
 def _assignment(settings: GenerationSettings, request: Request, hands: _Hands) -> Assignment:

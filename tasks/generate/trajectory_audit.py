@@ -60,6 +60,7 @@ _WEB = re.compile(
 _WEB_TOOL = re.compile(
     r"\b(?:web_search|web_fetch|webfetch|websearch|browser_\w+|google_search|fetch_url)\b", re.IGNORECASE
 )
+_GOLDEN_FIELD = re.compile(r"\b(?:environment_setup_commit|FAIL_TO_PASS|PASS_TO_PASS|test_patch)\b")
 _OTHER_PLACE = re.compile(
     r"(?:\bfind\s+/(?:\s|$)|\bgrep\s+-\w*r\w*\s+\S+\s+/(?:\s|$)|\bls\s+(?:-\S+\s+)*/(?:\s|$)|/proc/(?:1|self)/)"
 )
@@ -69,7 +70,7 @@ def told_the_fix(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
     """The prompt names a later commit, as one published agent's did in every run."""
     if step.role == "prompt":
         yield from _commits_in(step.text, secrets)
-        yield from (match[0] for match in re.finditer(r"environment_setup_commit|FAIL_TO_PASS|test_patch", step.text))
+        yield from (match[0] for match in _GOLDEN_FIELD.finditer(step.text))
 
 
 def later_commit(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:

@@ -25,6 +25,7 @@ from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus, Mode
+from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import AgentRun, LlmCall, Work
 from tasks.generate.method import Budget, CodePatch
 from tasks.generate.methods.external import External, errand_for
@@ -240,6 +241,8 @@ def test_a_look_around_finds_nothing_and_is_on_record(desk: Desk, tmp_path: Path
     with desk.store.open_file(account.trajectory) as file:
         steps = as_trajectory(steps_in(file.read()))
     assert any("git" in step.text for step in steps)
+    assert row.trajectory == account.trajectory
+    assert {found.candidate_id for found in desk.store.read(TrajectoryAudit)} == {candidate.candidate_id}
     everything = b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
+from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.llm.scripted import Scripted
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus, Mode
-from tasks.domain.guards import LeakAudit
+from tasks.domain.guards import LeakAudit, TrajectoryAudit
 from tasks.domain.places import Places
 from tasks.generate.contract import HELPFUL
 from tasks.generate.method import CodePatch
@@ -83,6 +85,34 @@ def test_the_same_is_not_asked_again_and_something_else_is(desk: Desk) -> None:
     assert len(desk.store.read(Generation)) == 2
     assert len(desk.store.read(Candidate)) == 1
     assert len(desk.store.read(LeakAudit)) == 1
+
+
+LOOK = "```bash\ngit log --all | cat; cat /proc/1/cmdline\n```"
+WRITE = "```bash\nprintf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py\n```"
+
+
+def test_what_a_method_saw_is_kept_and_audited(desk: Desk) -> None:
+    desk.generate("agent", Scripted([LOOK, WRITE, "```bash\nsubmit\n```"]))
+    (row,) = desk.store.read(Generation)
+    found = desk.store.read(TrajectoryAudit, candidate_id=row.candidate_id)
+    assert [(one.step, one.rule) for one in found] == [(2, "all-history"), (2, "other-place")]
+    with desk.store.open_file(row.trajectory or "") as file:
+        steps = steps_in(file.read())
+    assert [step.role for step in steps] == ["user", *["assistant", "assistant", "user"] * 2, "assistant"]
+    assert json.loads(steps[2].arguments)["command"].startswith("/bin/sh -c git log --all")
+    assert desk.store.check() == ()
+
+
+def test_a_sample_answers_for_what_was_seen_before_it(desk: Desk) -> None:
+    told = f"It was mended in {'f' * 40}."
+    desk.store.write([replace(desk.instance, environment_setup_commit="f" * 40)])
+    desk.generate("pass_at_5", Scripted([HELPFUL, HELPFUL + told, *[HELPFUL] * 3]))
+    samples = {row.candidate_id: row.sample for row in desk.store.read(Generation)}
+    found = desk.store.read(TrajectoryAudit)
+    assert sorted((samples[row.candidate_id], row.step, row.rule) for row in found) == [
+        (number, 3, "later-commit") for number in (1, 2, 3, 4)
+    ]
+    assert len({row.trajectory for row in desk.store.read(Generation)}) == 1
 
 
 def test_a_failing_provider_leaves_no_candidate_and_is_tried_again(desk: Desk) -> None:

@@ -66,8 +66,15 @@ def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
         ("b-m", ["trajectory:all-history"], "step 4: git log --all"),
         ("d-m", ["trajectory:fetch"], "step 4: git log --all"),
     ]
-    assert four.rows("SELECT method, n, suspected, S, S_unsuspected, S_without FROM table2_unsuspected") == [
-        ("m", 4, 3, 75.0, 25.0, 100.0)
+    for number, trajectory in enumerate(("0" * 64, None)):
+        four.add("generation", generation_id=str(number), candidate_id=f"{'ab'[number]}-m", trajectory=trajectory)
+    assert four.rows("SELECT method, n, audited, suspected, S, S_unsuspected, S_without FROM table2_unsuspected") == [
+        ("m", 4, 1, 3, 75.0, 25.0, 100.0)
+    ]
+    assert four.rows("SELECT method, instance_id, sample, solved, reasons FROM suspects") == [
+        ("m", "a", 0, True, ["lint:coin"]),
+        ("m", "b", 0, True, ["trajectory:all-history"]),
+        ("m", "d", 0, False, ["trajectory:fetch"]),
     ]
 
 

@@ -45,6 +45,7 @@ FACTS: tuple[type[Any], ...] = (CaseOutcome, LineHit, WatchedFile)
 FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {
     Run: ("log",),
     AgentRun: ("trajectory",),
+    Generation: ("trajectory",),
     RawPage: ("page",),
     Snapshot: ("manifest",),
 }

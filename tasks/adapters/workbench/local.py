@@ -57,6 +57,8 @@ class Supplies:
     limits: Limits = field(default_factory=Limits)
     agents: Path | None = None
     """Where programs of others that methods may start are installed; null where there are none."""
+    told: Callable[[Sequence[str]], None] | None = None
+    """Hears of every command before it runs; null where nobody listens."""
 
 
 class LocalWorkbench:
@@ -110,6 +112,8 @@ class LocalWorkbench:
         return tuple(hits[:limit])
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+        if self.supplies.told:
+            self.supplies.told(argv)
         limits = replace(self.supplies.limits, wall_s=timeout_s)
         return self.run_program(lambda _: Program(argv=tuple(argv), limits=limits))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.running import Allowance, Returned, send
@@ -32,7 +32,7 @@ class External:
         allowance = Allowance(calls=calls, seconds=budget.seconds)
         back = send(self.agent, errand_for(self.agent, assignment, budget), bench, model, allowance)
         talk = Talk(model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls)
-        yield _handed_in(assignment, bench, back, talk)
+        yield replace(_handed_in(assignment, bench, back, talk), trajectory=back.account.trajectory)
 
 
 def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:

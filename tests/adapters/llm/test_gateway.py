@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anthropic
@@ -177,6 +177,8 @@ def test_a_whole_conversation_is_one_trajectory(opened: Opened) -> None:
     roles = [step.role for step in as_trajectory(steps)]
     assert roles == ["prompt", "prompt", "thought", "command", "output", "thought"]
     assert as_trajectory(steps)[3].text == 'bash\nls "a b"'
+    later = replace(steps[-1], role="user", text="exit code 0")
+    assert [step.role for step in as_trajectory([*steps, later])][-1] == "output"
     assert (row.calls, row.steps, row.threads, row.trouble, row.stopped) == (2, 6, 1, "", "")
     assert {(call.dialect, call.run_token) for call in made.bench.rows()} == {("chat", row.run_token)}
     assert made.bench.store.check() == ()

@@ -16,6 +16,8 @@ from tasks.domain.trajectory import TrajectoryStep
 
 SHORT = 2
 """A conversation that shares no more than this with an earlier one (its system prompt, say) is another."""
+COMMAND = "run"
+"""Tool under which commands are recorded that a method of ours ran."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,12 @@ class Recorder:
     def failed(self, number: int, text: str, call_key: str, at: datetime) -> None:
         with self._lock:
             self._write(number, "error", text, call_key, at)
+
+    def ran(self, number: int, command: str, at: datetime) -> None:
+        """Record a command that a method of ours ran for its model; what came of it is in the next message."""
+        with self._lock:
+            given = json.dumps({"command": command}, ensure_ascii=False)
+            self._write(number, Role.ASSISTANT, "", "", at, tool=COMMAND, given=given)
 
     def close(self) -> bytes:
         """The whole file, which goes away; what is recorded afterwards (a call that outlived its run) is dropped."""
@@ -144,14 +152,24 @@ def steps_in(data: bytes) -> tuple[RecordedStep, ...]:
 
 
 def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
-    """The same for the audit: prompts, thoughts, commands and outputs."""
-    return tuple(TrajectoryStep(role=_audit_role(step), text=_audit_text(step)) for step in steps)
+    """The same for the audit: prompts, thoughts, commands and outputs.
+
+    What a conversation is told once the model has spoken is an output: many agents show it what a command printed as
+    the user's words.
+    """
+    spoken: set[int] = set()
+    made = []
+    for step in steps:
+        made.append(TrajectoryStep(role=_audit_role(step, spoken=step.thread in spoken), text=_audit_text(step)))
+        if step.role == Role.ASSISTANT:
+            spoken.add(step.thread)
+    return tuple(made)
 
 
-def _audit_role(step: RecordedStep) -> str:
+def _audit_role(step: RecordedStep, *, spoken: bool) -> str:
     if step.role == Role.ASSISTANT:
         return "command" if step.tool else "thought"
-    return "prompt" if step.role in (Role.SYSTEM, Role.USER) else "output"
+    return "output" if spoken or step.role not in (Role.SYSTEM, Role.USER) else "prompt"
 
 
 def _audit_text(step: RecordedStep) -> str:

@@ -1,0 +1,73 @@
+"""A model whose conversations are written down where no gateway stands between: our own methods call it directly."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tasks.adapters.llm.base import Message, Model, Reply, ToolSpec
+from tasks.adapters.llm.gateway.recorder import Recorder
+from tasks.domain.errors import SwtError
+
+
+class Notes:
+    """What one method was told, answered and ran, in the format of the gateway's trajectories. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="swt-notes-")
+        self.recorder = Recorder(Path(self._folder.name) / "trajectory.jsonl")
+        self.thread = 0
+        """Number of the conversation that was last spoken in."""
+
+    @property
+    def steps(self) -> int:
+        """So far."""
+        return self.recorder.steps
+
+    def ran(self, argv: Sequence[str]) -> None:
+        """Note a command that the method runs for its model."""
+        self.recorder.ran(self.thread, " ".join(argv), datetime.now(UTC))
+
+    def close(self) -> bytes:
+        """The lines of all steps; nothing is noted afterwards."""
+        try:
+            return self.recorder.close()
+        finally:
+            self._folder.cleanup()
+
+
+@dataclass(frozen=True, slots=True)
+class Overheard:
+    """`behind`, and `notes` of what it was asked and answered."""
+
+    behind: Model
+    notes: Notes = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.behind.name
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        tools: Sequence[ToolSpec] = (),
+        temperature: float | None = 0.0,
+        seed: int | None = None,
+        sample: int = 0,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        recorder = self.notes.recorder
+        thread = self.notes.thread = recorder.asked(messages, "", datetime.now(UTC))
+        try:
+            reply = self.behind.complete(
+                messages, tools=tools, temperature=temperature, seed=seed, sample=sample, max_tokens=max_tokens
+            )
+        except SwtError as error:
+            recorder.failed(thread, f"{error.slug}: {error}", "", datetime.now(UTC))
+            raise
+        recorder.answered(thread, reply, "", datetime.now(UTC))
+        return reply
