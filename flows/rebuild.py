@@ -44,13 +44,14 @@ from tasks.scrape.task import (
 )
 from tasks.snapshot.manifest import Gate
 from tasks.snapshot.task import (
+    Draft,
     Order,
     Published,
     already_published,
     count_facts,
+    draft_snapshot,
     publish_snapshot,
     published_before,
-    to_publish,
 )
 from tasks.validate.task import old_instances, to_validate
 
@@ -170,7 +171,7 @@ def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) ->
         validated = _validate(request, settings, fan_out, passed, previous)
         count_facts.fn(settings.places, POOL)
         order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
-        published = publish_snapshot.fn(settings.places, order, gate_of(settings, order))
+        published = publish(settings, order)
         build_views(settings.store, settings.database, settings.sql)
     return RebuildSummary(
         published=published,
@@ -234,14 +235,20 @@ def _validate(
     )
 
 
-def gate_of(settings: Settings, order: Order) -> Gate:
+def publish(settings: Settings, order: Order) -> Published:
+    """Publish what is valid, if the controls did on these very instances what they should."""
+    draft = draft_snapshot(settings.places, order)
+    return publish_snapshot.fn(settings.places, draft, _gate_of(settings, draft))
+
+
+def _gate_of(settings: Settings, draft: Draft) -> Gate:
     """What the controls did on the instances that would be published."""
-    names = [literal(row.instance_id) for row in to_publish(settings.places, order)]
+    names = [literal(row.instance_id) for row in draft.rows]
     answer = query(
         settings.database,
         f"""SELECT count(*) FILTER (method = 'golden' AND solved) AS golden,
                    count(*) FILTER (method = 'nop' AND solved) AS nop
-            FROM paper WHERE snapshot = {literal(order.pool)} AND policy = 'tests-only'
+            FROM paper WHERE snapshot = {literal(draft.order.pool)} AND policy = 'tests-only'
                  AND list_contains([{", ".join(names)}]::VARCHAR[], instance_id)""",
     ).to_pylist()[0]
     return Gate(instances=len(names), golden_solved=answer["golden"], nop_solved=answer["nop"])

@@ -11,7 +11,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.snapshot.compose import changes
-from tasks.snapshot.task import Order, count_facts, publish_snapshot, published_before, verify_snapshot
+from tasks.snapshot.task import Order, count_facts, published_before, verify_snapshot
 
 
 def list_snapshots(settings: Settings) -> str:
@@ -40,12 +40,12 @@ def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
 
 def freeze_snapshot(settings: Settings, pool: str, name: str, *, trusted: bool) -> str:
     """Validate the instances of `pool` and publish those that are valid as `name`."""
-    from flows.rebuild import gate_of
+    from flows.rebuild import publish
 
     validated = validate_here(ValidationRequest(snapshot=pool, trusted=trusted), settings)
     count_facts.fn(settings.places, pool)
     order = Order(snapshot=name, pool=pool, previous=published_before(settings.places, name))
-    made = publish_snapshot.fn(settings.places, order, gate_of(settings, order)).snapshot
+    made = publish(settings, order).snapshot
     build_views(settings.store, settings.database, settings.sql)
     return f"{validated.text}\nsnapshot {name}: {made.instances} instances, content {made.content[:12]}"
 

@@ -99,7 +99,8 @@ def run_validation(request: ValidationRequest, settings: Settings, fan_out: FanO
     reasons = golden_reasons(settings, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(reasons)
     repeats = replace(request.repeats, faketime=request.repeats.faketime or _faketime())
-    rounds = _Rounds(settings, fan_out, replace(asked.run_settings(settings), repeats=repeats), snapshot)
+    suites = golden_suites(settings.places, snapshot, evaluation.environments)
+    rounds = _Rounds(settings, fan_out, replace(asked.run_settings(settings), repeats=repeats), snapshot, suites)
     solved = {name: env for name, env in evaluation.environments.items() if reasons.get(name) == ""}
     unsolved = {name: env for name, env in evaluation.environments.items() if reasons.get(name)}
     executed = evaluation.ran.executed
@@ -138,16 +139,17 @@ class _Rounds:
     fan_out: FanOut
     run: RunSettings
     snapshot: str
+    suites: Mapping[InstanceId, SuiteId]
+    """Of the instances that have one."""
 
     def make(self, label: str, wanted: Mapping[InstanceId, EnvId], purpose: Purpose) -> int:
         """How many runs were made."""
-        suites = golden_suites(self.settings.places, self.snapshot, wanted)
-        units = [self._unit(name, wanted[name], suite, purpose) for name, suite in suites.items()]
+        units = [self._unit(name, env, purpose) for name, env in wanted.items() if name in self.suites]
         results = self.fan_out(label, run_suites, units)
         return sum(result.executed for result in results if not isinstance(result, Failed))
 
-    def _unit(self, name: InstanceId, env_id: EnvId, suite: SuiteId, purpose: Purpose) -> Unit:
-        return (self.settings.places, self.run, self.snapshot, name, env_id, (suite,), purpose)
+    def _unit(self, name: InstanceId, env_id: EnvId, purpose: Purpose) -> Unit:
+        return (self.settings.places, self.run, self.snapshot, name, env_id, (self.suites[name],), purpose)
 
 
 def _only(wanted: Mapping[InstanceId, EnvId], some: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:

@@ -37,6 +37,17 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A snapshot as it would be published now."""
+
+    order: Order
+    rows: tuple[TaskInstance, ...]
+    """Every valid instance of the pool, under the snapshot's name."""
+    judged: Mapping[InstanceKey, Validation]
+    """The last word on each instance of the pool, the ones that are not valid among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     """What came of it."""
 
@@ -67,31 +78,31 @@ def published_before(places: Places, name: str) -> str:
     return max(made, key=lambda row: row.created_at).snapshot if made else ""
 
 
-def to_publish(places: Places, order: Order) -> tuple[TaskInstance, ...]:
-    """The rows that the snapshot would have: every valid instance of the pool."""
+def draft_snapshot(places: Places, order: Order) -> Draft:
+    """What the store would make of the order."""
     store = Store(places.store)
     judged = latest(store.read(Validation, snapshot=order.pool))
     cases = golden_cases(store.read(CaseStability), judged)
-    return published(store.read(TaskInstance, snapshot=order.pool), judged, cases, order.snapshot)
+    rows = published(store.read(TaskInstance, snapshot=order.pool), judged, cases, order.snapshot)
+    return Draft(order=order, rows=rows, judged=judged)
 
 
 @task(cache_policy=NO_CACHE)
-def publish_snapshot(places: Places, order: Order, gate: Gate) -> Published:
+def publish_snapshot(places: Places, draft: Draft, gate: Gate) -> Published:
     """Write the snapshot, its manifest and its difference to the one before. The same rows again change nothing.
 
     `GateFailed` where a control fails, `UsageError` where the name is taken by other rows.
     """
+    order, rows = draft.order, draft.rows
     if not gate.holds:
         raise GateFailed(f"{order.snapshot} is not published: {gate}", hint="FROM audit_golden_not_solved")
     store = Store(places.store)
-    rows = to_publish(places, order)
-    judged = latest(store.read(Validation, snapshot=order.pool))
-    made = _snapshot(store, order, rows, judged, gate)
+    made = _snapshot(store, draft, gate)
     known = store.read(Snapshot, snapshot=order.snapshot)
     if known and known[0].content != made.content:
         raise UsageError(f"snapshot {order.snapshot} exists with other rows", hint="choose another name")
     before = store.read(TaskInstance, snapshot=order.previous) if order.previous else ()
-    differs = changes(before, rows, judged, snapshot=order.snapshot, previous=order.previous)
+    differs = changes(before, rows, draft.judged, snapshot=order.snapshot, previous=order.previous)
     if known:
         return Published(snapshot=known[0], changes=differs)
     key = f"{order.snapshot}-{made.content}"
@@ -115,16 +126,11 @@ def verify_snapshot(places: Places, name: str) -> tuple[str, ...]:
     return (*wrong, *complaints(manifest, rows, locks))
 
 
-def _snapshot(
-    store: Store,
-    order: Order,
-    rows: tuple[TaskInstance, ...],
-    judged: Mapping[InstanceKey, Validation],
-    gate: Gate,
-) -> Snapshot:
+def _snapshot(store: Store, draft: Draft, gate: Gate) -> Snapshot:
     """The snapshot's row; its manifest is in the store."""
+    order, rows = draft.order, draft.rows
     by_id: dict[EnvId, Environment] = {row.env_id: row for row in store.read(Environment)}
-    held = {row.instance_key: judged[row.instance_key].env_id for row in rows}
+    held = {row.instance_key: draft.judged[row.instance_key].env_id for row in rows}
     environments = {key: by_id[env_id] for key, env_id in held.items() if env_id is not None}
     manifest = manifest_of(order.snapshot, order.previous, rows, environments, gate, dict(order.counts))
     return Snapshot(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CaseId, EnvId, RunKey
+from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
 from tasks.domain.outcome import CodeState, RunStatus, SuiteKind, Variant
 from tasks.domain.run import CaseOutcome, Run
 from tasks.validate.judge import Observed, SeenCase
@@ -34,10 +34,11 @@ class Seen:
         return {run.code_state for run in self.observed[kind]} == set(CodeState)
 
 
-def golden_suite(store: Store, instance: TaskInstance) -> Suite | None:
-    """The golden suite with most files, as the grader takes it; null where the golden tests made none."""
-    suites = store.read(Suite, instance_key=instance.instance_key, kind=SuiteKind.GOLDEN)
-    return max(suites, key=lambda suite: (len(suite.files), len(suite.patch)), default=None)
+def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, Suite]:
+    """Of each instance the golden suite with most files, as the grader takes it; those without one are left out."""
+    keys = tuple(instance.instance_key for instance in instances)
+    suites = store.read(Suite, instance_key=keys, kind=SuiteKind.GOLDEN) if keys else ()
+    return {suite.instance_key: suite for suite in sorted(suites, key=_size)}
 
 
 def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> Seen:
@@ -61,6 +62,10 @@ def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> S
         runs=len(fine),
         cpu_s=sum(run.cpu_s or 0.0 for run in fine),
     )
+
+
+def _size(suite: Suite) -> tuple[int, int, str]:
+    return len(suite.files), len(suite.patch), suite.suite_id
 
 
 def _counts(run: Run, suite: Suite) -> bool:

@@ -11,13 +11,14 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, RepoName, SuiteId
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.validation import CaseStability, Reason, Stability, Validation
 from tasks.validate.judge import case_rows
-from tasks.validate.observe import Seen, golden_suite, look
+from tasks.validate.observe import Seen, golden_suites_of, look
 from tasks.validate.verdict import Evidence, Finding, finding, quarantined
 
 NOT_ITS_FAULT = (Reason.INFRASTRUCTURE, Reason.INSTALL_ERROR, Reason.RUNTIME_ERROR)
@@ -43,7 +44,8 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     """Judge every instance by the runs that the store has, and store what came of it."""
     store = Store(places.store)
     instances = {row.instance_id: row for row in store.read(TaskInstance, snapshot=snapshot)}
-    judged = [_judge(store, instances[one.instance_id], one) for one in asked]
+    suites = golden_suites_of(store, (instances[one.instance_id] for one in asked))
+    judged = [_judge(store, instances[one.instance_id], one, suites) for one in asked]
     store.write([row for _, rows in judged for row in rows])
     store.write([validation for validation, _ in judged])
     return tuple(validation for validation, _ in judged)
@@ -79,26 +81,31 @@ def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId])
     """The golden suites of these instances; those whose golden tests made none are left out."""
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
-    found = {instance.instance_id: golden_suite(store, instance) for instance in instances}
-    return {name: suite.suite_id for name, suite in sorted(found.items()) if suite}
+    suites = golden_suites_of(store, instances)
+    found = {row.instance_id: suites[row.instance_key].suite_id for row in instances if row.instance_key in suites}
+    return dict(sorted(found.items()))
 
 
 def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> tuple[InstanceId, ...]:
     """The instances with a golden case whose runs disagree so far."""
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
-    return tuple(row.instance_id for row in instances if _disagrees(store, row, wanted[row.instance_id]))
+    suites = golden_suites_of(store, instances)
+    return tuple(
+        row.instance_id
+        for row in instances
+        if row.instance_key in suites and _disagrees(store, row, suites[row.instance_key], wanted[row.instance_id])
+    )
 
 
-def _disagrees(store: Store, instance: TaskInstance, env_id: EnvId) -> bool:
-    suite = golden_suite(store, instance)
-    if suite is None:
-        return False
+def _disagrees(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> bool:
     return bool(quarantined(_rows(instance, env_id, look(store, instance, suite, env_id), SuiteKind.GOLDEN)))
 
 
-def _judge(store: Store, instance: TaskInstance, asked: ToJudge) -> tuple[Validation, tuple[CaseStability, ...]]:
-    suite = golden_suite(store, instance)
+def _judge(
+    store: Store, instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]
+) -> tuple[Validation, tuple[CaseStability, ...]]:
+    suite = suites.get(instance.instance_key)
     if asked.env_id is None or suite is None or asked.leak or asked.trouble:
         return _unseen(instance, asked, has_suite=suite is not None), ()
     seen = look(store, instance, suite, asked.env_id)

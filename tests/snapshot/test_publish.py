@@ -16,7 +16,7 @@ from tasks.domain.places import Places
 from tasks.domain.published import SnapshotChange
 from tasks.domain.validation import Reason, Stability
 from tasks.snapshot.manifest import Gate
-from tasks.snapshot.task import Order, publish_snapshot, to_publish, verify_snapshot
+from tasks.snapshot.task import Order, Published, draft_snapshot, publish_snapshot, verify_snapshot
 
 MARCH_ORDER = Order(snapshot="2026-03", pool="pool", counts=(("pull_request", 40),))
 
@@ -33,8 +33,12 @@ def places(tmp_path: Path) -> Places:
     return made
 
 
+def publish(places: Places, order: Order, gate: Gate) -> Published:
+    return publish_snapshot.fn(places, draft_snapshot(places, order), gate)
+
+
 def test_a_snapshot_is_what_its_manifest_says(places: Places) -> None:
-    made = publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    made = publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
 
     store = Store(places.store)
     (row,) = store.read(TaskInstance, snapshot="2026-03")
@@ -48,21 +52,21 @@ def test_a_snapshot_is_what_its_manifest_says(places: Places) -> None:
 def test_publishing_the_same_again_changes_nothing(places: Places) -> None:
     gate = Gate(instances=1, golden_solved=1, nop_solved=0)
 
-    first, second = (publish_snapshot.fn(places, MARCH_ORDER, gate) for _ in range(2))
+    first, second = (publish(places, MARCH_ORDER, gate) for _ in range(2))
 
     assert first.snapshot == second.snapshot
 
 
 def test_a_name_is_never_given_to_other_rows(places: Places) -> None:
     gate = Gate(instances=1, golden_solved=1, nop_solved=0)
-    publish_snapshot.fn(places, MARCH_ORDER, gate)
+    publish(places, MARCH_ORDER, gate)
     third = instance(3)
     store = Store(places.store)
     store.write([third])
     store.write([validation(third)])
 
     with pytest.raises(UsageError, match="2026-03 exists"):
-        publish_snapshot.fn(places, MARCH_ORDER, gate)
+        publish(places, MARCH_ORDER, gate)
 
 
 @pytest.mark.parametrize(
@@ -70,29 +74,29 @@ def test_a_name_is_never_given_to_other_rows(places: Places) -> None:
 )
 def test_nothing_is_published_where_a_control_fails(places: Places, gate: Gate) -> None:
     with pytest.raises(GateFailed, match="not published"):
-        publish_snapshot.fn(places, MARCH_ORDER, gate)
+        publish(places, MARCH_ORDER, gate)
 
     assert Store(places.store).read(TaskInstance, snapshot="2026-03") == ()
 
 
 def test_the_next_snapshot_says_what_was_retired(places: Places) -> None:
-    publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
     row = instance(1)
     later = replace(validation(row, Reason.FLAKY), validated_at=validation(row).validated_at.replace(month=4))
     Store(places.store).write([later])
     order = Order(snapshot="2026-04", pool="pool", previous="2026-03")
 
-    made = publish_snapshot.fn(places, order, Gate(instances=0, golden_solved=0, nop_solved=0))
+    made = publish(places, order, Gate(instances=0, golden_solved=0, nop_solved=0))
 
     assert [(change.instance_id, change.change, change.reason) for change in made.changes] == [
         ("a__b-1", "retired", "flaky")
     ]
     assert Store(places.store).read(SnapshotChange, snapshot="2026-04") == made.changes
-    assert to_publish(places, order) == ()
+    assert draft_snapshot(places, order).rows == ()
 
 
 def test_a_changed_row_and_another_lock_are_found(places: Places) -> None:
-    publish_snapshot.fn(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
     store = Store(places.store)
     (row,) = store.read(TaskInstance, snapshot="2026-03")
     store.write([replace(row, problem_statement="rewritten")], key="rewritten")
