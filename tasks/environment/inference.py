@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tasks.domain.outcome import RunnerKind
 from tasks.environment.project import Project, read_project
 from tasks.environment.pyproject import read_pyproject
 from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements
@@ -37,6 +38,7 @@ _REQUIREMENT_FILES = (
     "dev-requirements.txt",
     "dev_requirements.txt",
 )
+_DJANGO_SCRIPT = "tests/runtests.py"
 _PLAIN_FACTORS = {"py", "test", "tests"}
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
@@ -141,6 +143,11 @@ def _tox_line(line: str, read: Read) -> Requirements:
         found = read_requirements(read, path)
         return found if plain.startswith("-r") else Requirements((), found.lines)
     return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
+
+
+def test_runner(read: Read) -> RunnerKind:
+    """Django's own script where the checkout brings it, by the function that it is made of; else pytest."""
+    return RunnerKind.DJANGO if "def django_tests(" in (read(_DJANGO_SCRIPT) or "") else RunnerKind.PYTEST
 
 
 def source_roots(project: Project, read: Read) -> tuple[str, ...]:

@@ -31,16 +31,16 @@ _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 def choose_python(project: Project, moment: datetime, interpreters: Iterable[Interpreter]) -> Interpreter | None:
     """The newest interpreter here that the project names and that was out at `moment`.
 
-    Where its classifiers name none of those, the newest that `requires-python` allows; null where there is none.
+    Where its classifiers name none of those, the newest that `requires-python` allows. Where everything here is younger
+    than the commit, the oldest that is allowed; null where nothing is.
     """
-    fit = sorted(
-        (one for one in interpreters if _was_out(one.minor, moment) and allows(project.requires_python, one)),
-        key=lambda one: one.number,
-    )
+    allowed = sorted((one for one in interpreters if allows(project.requires_python, one)), key=lambda one: one.number)
+    fit = [one for one in allowed if _was_out(one.minor, moment)]
+    if not fit:
+        return allowed[0] if allowed else None
     named = {match[1] for line in project.classifiers if (match := _CLASSIFIER.fullmatch(line.strip()))}
     preferred = [one for one in fit if one.minor in named]
-    best = preferred or fit
-    return best[-1] if best else None
+    return (preferred or fit)[-1]
 
 
 def _was_out(minor: str, moment: datetime) -> bool:

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 
 from tasks.adapters.uv.interpreters import pick
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, NotFound, SwtError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
-from tasks.domain.outcome import RunnerKind
-from tasks.environment.inference import READERS, Proposal, infer, source_roots
+from tasks.environment.inference import READERS, Proposal, infer, source_roots, test_runner
 from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
 from tasks.environment.recipes import Picked, Recipe, RecipeBook
-from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
+from tasks.environment.requirements import Read, Requirements, name_of, normal, parse_lines, read_requirements
 from tasks.environment.version_files import NO_VERSION, latest_version, version_files
 from tasks.environment.versions import derive_version
 
@@ -114,7 +114,7 @@ def _inferred(
     project, proposals = infer(read)
     interpreter = choose_python(project, committed_at, interpreters)
     if interpreter is None:
-        message = f"{repo}: no CPython here was out on {committed_at:%Y-%m-%d} and fits {project.requires_python!r}"
+        message = f"{repo}: no CPython here fits {project.requires_python!r} of {committed_at:%Y-%m-%d}"
         raise NotFound(message, hint="install an older CPython with pyenv or uv, or write a recipe")
     files = project_files(read)
     told = version or latest_version(read) or NO_VERSION
@@ -132,14 +132,21 @@ def _inferred(
         build_env=tuple(f"{name}={told}" for name in PRETEND) if files else (),
         generated=tuple(TextFile(path=RepoPath(path), text=text) for path, text in version_files(read, told)),
         source_roots=source_roots(project, read),
-        runner=RunnerKind.PYTEST,
+        runner=test_runner(read),
     )
-    return tuple(_propose(plan, proposal) for proposal in proposals)
+    needed = project.requirements().names | {"pytest"}
+    return tuple(_propose(plan, proposal, needed) for proposal in proposals)
 
 
-def _propose(plan: EnvironmentPlan, proposal: Proposal) -> EnvironmentPlan:
+def _propose(plan: EnvironmentPlan, proposal: Proposal, needed: frozenset[str]) -> EnvironmentPlan:
     found = proposal.requirements
-    return replace(plan, rung=proposal.rung, requirements=found.lines, constraints=found.constraints)
+    return replace(
+        plan,
+        rung=proposal.rung,
+        requirements=found.lines,
+        constraints=found.constraints,
+        spare=found.names - needed,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,18 +161,35 @@ class Climb:
 def climb(
     instance: TaskInstance, plans: Iterable[EnvironmentPlan], build: Callable[[EnvironmentPlan], BuiltEnvironment]
 ) -> Climb:
-    """Build the first plan that can be. A rung that fails is recorded; an `InfrastructureError` ends the climb."""
+    """Build the first plan that can be. A rung that fails is recorded; an `InfrastructureError` ends the climb.
+
+    Where a spare package is what does not build, the same rung is tried again without it.
+    """
     attempts: list[EnvironmentAttempt] = []
-    for plan in plans:
+    waiting = list(plans)
+    while waiting:
+        plan = waiting.pop(0)
         started = time.monotonic()
         try:
             built = build(plan)
         except BuildFailed as error:
             attempts.append(_attempt(instance, plan.rung, None, error, time.monotonic() - started))
+            waiting[:0] = _spared(plan, error)
             continue
         attempts.append(_attempt(instance, plan.rung, built.environment.env_id, None, time.monotonic() - started))
         return Climb(built=built, attempts=tuple(attempts))
     return Climb(built=None, attempts=tuple(attempts))
+
+
+def _spared(plan: EnvironmentPlan, error: BuildFailed) -> list[EnvironmentPlan]:
+    """The plan without the spare packages that did not build; nothing where none of those is to blame."""
+    blamed = error.packages if isinstance(error, PackageFailed) else frozenset()
+    gone = plan.spare & {normal(name) for name in blamed}
+    if not gone:
+        return []
+    kept = tuple(line for line in plan.requirements if name_of(line) not in gone)
+    rung = f"{plan.rung}, without {', '.join(sorted(gone))}"
+    return [replace(plan, rung=rung, requirements=kept, spare=plan.spare - gone)]
 
 
 def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb:

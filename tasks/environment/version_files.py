@@ -19,7 +19,7 @@ CHANGE_LOGS = tuple(
     for name in ("CHANGES", "CHANGELOG", "HISTORY", "NEWS", "changes", "changelog", "history", "release-notes")
     for suffix in (".rst", ".md", ".txt", "")
 )
-"""Where projects write what changed, the first that exists counts."""
+"""Where projects write what changed; the first that names a version counts: some only say where the others are."""
 
 PLACES = (
     (("tool", "setuptools_scm"), ("version_file", "write_to"), ("version_file_template", "write_to_template")),
@@ -43,9 +43,8 @@ commit_id = __commit_id__ = None
 
 def latest_version(read: Read) -> str | None:
     """The first version that a change log has at the start of a line, which is the latest; null where none has."""
-    text = next((found for path in CHANGE_LOGS if (found := read(path))), "")
-    match = _HEADING.search(text)
-    return match[1] if match else None
+    found = (match[1] for path in CHANGE_LOGS if (match := _HEADING.search(read(path) or "")))
+    return next(found, None)
 
 
 def version_files(read: Read, version: str) -> tuple[tuple[str, str], ...]:

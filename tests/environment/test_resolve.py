@@ -8,9 +8,11 @@ import pytest
 
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, RepoPath, Sha
+from tasks.domain.outcome import RunnerKind
 from tasks.environment.recipes import load_recipes
 from tasks.environment.resolve import climb, plan_environment, plan_ladder, version_of
 
@@ -108,8 +110,9 @@ def test_a_version_that_no_recipe_covers_is_inferred(books) -> None:
 def test_a_machine_without_the_interpreter(books) -> None:
     with pytest.raises(NotFound, match=r"CPython 3\.9"):
         plan_environment(instance("1.0"), FILES.get, books, HAVE[:1], DATE)
-    with pytest.raises(NotFound, match="2010-01-01"):
-        plan_ladder(instance(), FILES.get, {}, HAVE, datetime(2010, 1, 1, tzinfo=UTC))
+    files = {**FILES, "setup.py": "setup(python_requires='<3.9')"}
+    with pytest.raises(NotFound, match=r"'<3\.9' of 2023-01-01"):
+        plan_ladder(instance(), files.get, {}, HAVE, DATE)
 
 
 def plans() -> tuple[EnvironmentPlan, ...]:
@@ -138,6 +141,39 @@ def test_a_rung_that_fails_is_recorded() -> None:
         ("extras", "no solution", True),
         ("bare", "", False),
     ]
+
+
+def test_a_package_of_the_tests_that_does_not_build_is_left_out() -> None:
+    tried: list[EnvironmentPlan] = []
+
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        tried.append(plan)
+        if "mock" in plan.requirements:
+            raise PackageFailed("Failed to build `six==1.0`", frozenset({"six", "Mock"}))
+        return built()
+
+    climbed = climb(instance(), plans(), build)
+    assert [(one.rung, one.error) for one in climbed.attempts] == [
+        ("extras", "Failed to build `six==1.0`"),
+        ("extras, without mock", ""),
+    ]
+    assert tried[1].requirements == ("click>=8", "pytest")
+
+
+def test_what_the_project_itself_needs_is_never_left_out() -> None:
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        raise PackageFailed("Failed to build `click==8.0`", frozenset({"click"}))
+
+    assert [one.rung for one in climb(instance(), plans(), build).attempts] == ["extras", "bare"]
+
+
+def test_djangos_own_script_is_known_by_its_function() -> None:
+    script = {"tests/runtests.py": "def django_tests(verbosity):\n    pass\n"}
+    other = {"tests/runtests.py": "import pytest\npytest.main()\n"}
+    runners = [
+        plan_environment(instance(), {**FILES, **more}.get, {}, HAVE, DATE).runner for more in ({}, script, other)
+    ]
+    assert runners == [RunnerKind.PYTEST, RunnerKind.DJANGO, RunnerKind.PYTEST]
 
 
 def test_where_no_rung_builds() -> None:

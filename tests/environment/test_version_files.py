@@ -70,6 +70,14 @@ CHANGE_LOGS = {
 }
 
 
+def test_a_change_log_that_only_says_where_the_other_is() -> None:
+    logs = {
+        "CHANGELOG.rst": "The changelog is in doc/en.\n",
+        "doc/en/changelog.rst": "pytest 5.4.3 (2020-06-02)\n===\n",
+    }
+    assert latest_version(logs.get) == "5.4.3"
+
+
 @pytest.mark.parametrize(("text", "version"), CHANGE_LOGS.values(), ids=CHANGE_LOGS)
 def test_the_first_heading_with_a_version_is_the_latest(text: str, version: str | None) -> None:
     assert latest_version(reader(CHANGES_dot_rst=text)) == version

@@ -59,6 +59,8 @@ class EnvironmentPlan:
     interpreter: Interpreter
     requirements: tuple[str, ...]
     """PEP 508, in order; the project's own dependencies are among them."""
+    spare: frozenset[str] = frozenset()
+    """Normal names of requirements that only tests ask for: one that does not build here may be left out."""
     constraints: tuple[str, ...] = ()
     """PEP 508: bounds on what the requirements pull in."""
     exclude_newer: datetime

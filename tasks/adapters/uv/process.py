@@ -23,9 +23,19 @@ ADDRESS_OPTIONS = ("--index", "--index-url", "--extra-index-url", "--default-ind
 """What uv is told a server of packages by."""
 _ADDRESS_OPTION = re.compile(rf"((?:{'|'.join(ADDRESS_OPTIONS)})[= ])\S+")
 _COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)
+_UNBUILT = re.compile(r"Failed to (?:download and )?build|was included because")
+_QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?`")
 FIRST_LINES = 12
 LINES_BEFORE = 4
 LINE_WIDTH = 300
+
+
+class PackageFailed(BuildFailed):
+    """A package does not build here: `packages` names it, and those that it was included for."""
+
+    def __init__(self, message: str, packages: frozenset[str], *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.packages = packages
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,14 @@ def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureEr
         return InfrastructureError(message, hint="the package registry did not answer; try again")
     if _MACHINE.search(output):
         return InfrastructureError(message, hint="free some disk or memory and try again")
-    return BuildFailed(message, hint=hint)
+    packages = unbuilt(output)
+    return PackageFailed(message, packages, hint=hint) if packages else BuildFailed(message, hint=hint)
+
+
+def unbuilt(output: str) -> frozenset[str]:
+    """Names in what uv says of a package that does not build: the package, and those that it was included for."""
+    lines = (line for line in output.splitlines() if _UNBUILT.search(line))
+    return frozenset(name for line in lines for name in _QUOTED_NAME.findall(line))
 
 
 def first_lines(output: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.uv.lock import cutoff, strip
-from tasks.adapters.uv.process import ADDRESS_OPTIONS, Tool, failure, first_lines, scrub
+from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, failure, first_lines, scrub
 from tasks.domain.errors import BuildFailed, InfrastructureError
 
 
@@ -41,11 +41,23 @@ def test_the_first_lines_are_few_and_short() -> None:
         ("  Caused by: dns error: failed to lookup address information", InfrastructureError),
         ("error: failed to write: No space left on device (os error 28)", InfrastructureError),
         ("  × No solution found when resolving dependencies", BuildFailed),
-        ("error: Failed to build `x==1`: exit status 1", BuildFailed),
+        ("error: Failed to build `x==1`: exit status 1", PackageFailed),
+        ("error: Failed to build `/tmp/checkout`", BuildFailed),
     ],
 )
 def test_failures_are_told_apart(output: str, kind: type[Exception]) -> None:
     assert type(failure("uv pip", output, "hint")) is kind
+
+
+def test_what_does_not_build_is_named_with_what_asked_for_it() -> None:
+    output = """error: Failed to build `pylibmc==1.6.1`
+  cause: The build backend returned an error
+hint: `pylibmc` (v1.6.1) was included because `caches[fast]` (v1.0) depends on `pylibmc`
+hint: You need to install a library that provides `memcached.h` for `pylibmc@1.6.1`
+"""
+    error = failure("uv pip", output, "hint")
+    assert isinstance(error, PackageFailed)
+    assert error.packages == {"pylibmc", "caches"}
 
 
 def test_a_slow_tool_is_our_failure() -> None:
