@@ -1,9 +1,9 @@
 """The two edits of a fix that guard runs are made with (issue-reproducing tests must not notice either of them).
 
-placebo      `before`, with the lines that the fix adds quoted where it adds them, and statements without effect beside
-             them: the text, size, hash and bytecode of the place change, what it does does not
-paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and the lines that the fix removes
-             quoted where they were: nothing of the layout is left, no comment, no line number, no equal bytecode
+placebo      `before`, with the lines that the fix adds quoted where it adds them, and its statements beside them as
+             code that never runs: text, size, hash, syntax tree and bytecode of the place change, what it does does not
+paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and what the fix removes put where
+             it was in the same two ways: nothing of the layout is left, no comment, no line number, no equal bytecode
 
 Only Python files are edited, and only where today's grammar can parse them and the result has the same syntax tree.
 Files that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
@@ -24,7 +24,8 @@ from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
 from tasks.domain.outcome import Variant
-from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted, same_meaning, statements
+from tasks.evaluate.dead_code import starred_subscript, touched
+from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
@@ -40,6 +41,15 @@ class Block:
     """The same after the fix: the first added one, else the one below which lines are missing."""
     removed: tuple[str, ...]
     added: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What comes before the statement of one number; nothing where there is no such statement."""
+
+    number: int | None
+    lines: tuple[str, ...]
+    statements: tuple[ast.stmt, ...]
 
 
 Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
@@ -65,8 +75,11 @@ def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
     if isinstance(tree, Unedited):
         return tree
     found = statements(change.before, tree)
-    places = [(place_for(block.line, found), block.added) for block in blocks]
-    text = quoted(change.before, _quotes(places), found)
+    shape = _shape(change.after, [(block.new_line, len(block.added)) for block in blocks])
+    places = [
+        Place(place_for(block.line, found), block.added, nodes) for block, nodes in zip(blocks, shape, strict=True)
+    ]
+    text = quoted_with_shape(change.before, _quotes(places), found)
     if text == change.before:
         return Unedited("it has no statement to put anything before")
     return text if same_meaning(text, tree) else Unedited("the edit would change what it means")
@@ -79,13 +92,14 @@ def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
     tree = parse(change.after)
     if isinstance(tree, Unedited):
         return tree
-    if any(isinstance(node, ast.Subscript) and _starred(node.slice) for node in ast.walk(tree)):
+    if any(map(starred_subscript, ast.walk(tree))):
         return Unedited(_OLD_SUBSCRIPT)
     rendered = _cookie(change.after) + _rendered(tree)
     again = parse(rendered)
     if isinstance(again, Unedited) or ast.dump(again) != ast.dump(tree):
         return Unedited("rendering it does not give the same syntax tree")
-    text = _with_removed(change.after, rendered, tree, again, blocks)
+    shape = _shape(change.before or "", [(block.line, len(block.removed)) for block in blocks])
+    text = _with_removed(change.after, rendered, tree, again, blocks, shape)
     return text if same_meaning(text, tree) else rendered
 
 
@@ -146,21 +160,45 @@ def _blocks(file: FilePatch) -> Iterator[Block]:
                 (removed if line[0] == "-" else added).append(line[1:])
 
 
-def _quotes(places: list[tuple[int | None, tuple[str, ...]]]) -> list[Quote]:
+def _quotes(places: Iterable[Place]) -> list[Quote]:
     """One quote for each place."""
-    lines: dict[int, list[str]] = {}
-    for number, text in places:
-        if number is not None:
-            lines.setdefault(number, []).extend(text)
-    return [Quote(number, tuple(text)) for number, text in lines.items()]
+    quotes: dict[int, Quote] = {}
+    for place in places:
+        if place.number is not None:
+            so_far = quotes.get(place.number, Quote(place.number, ()))
+            quotes[place.number] = Quote(place.number, so_far.lines + place.lines, so_far.statements + place.statements)
+    return list(quotes.values())
 
 
-def _with_removed(after: str, rendered: str, tree: ast.Module, again: ast.Module, blocks: tuple[Block, ...]) -> str:
-    """`rendered` with the removed lines where they were: statements have the same numbers in both texts."""
+def _shape(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[ast.stmt, ...]]:
+    """For each range (first line, how many) the statements of `text` that it touches, each where it comes first."""
+    tree = parse(text)
+    if isinstance(tree, Unedited):
+        return [()] * len(ranges)
+    seen: set[ast.stmt] = set()
+    shape = []
+    for first, number in ranges:
+        nodes = tuple(node for node in touched(text, tree, range(first, first + number)) if node not in seen)
+        seen.update(nodes)
+        shape.append(nodes)
+    return shape
+
+
+def _with_removed(
+    after: str,
+    rendered: str,
+    tree: ast.Module,
+    again: ast.Module,
+    blocks: tuple[Block, ...],
+    shape: Sequence[tuple[ast.stmt, ...]],
+) -> str:
+    """`rendered` with what was removed where it was: statements have the same numbers in both texts."""
     found = statements(rendered, again)
     both = [old for old, new in zip(statements(after, tree), found, strict=True) if old.open and new.open]
-    places = [(place_for(block.new_line, both), block.removed) for block in blocks]
-    return quoted(rendered, _quotes(places), found)
+    places = [
+        Place(place_for(block.new_line, both), block.removed, nodes) for block, nodes in zip(blocks, shape, strict=True)
+    ]
+    return quoted_with_shape(rendered, _quotes(places), found)
 
 
 def _rendered(tree: ast.Module) -> str:
@@ -173,7 +211,3 @@ def _rendered(tree: ast.Module) -> str:
 def _cookie(text: str) -> str:
     """The encoding declaration of a file, if it has one."""
     return "".join(line.rstrip("\r\n") + "\n" for line in split_lines(text)[:2] if _COOKIE.match(line))
-
-
-def _starred(node: ast.expr) -> bool:
-    return isinstance(node, ast.Tuple) and any(isinstance(each, ast.Starred) for each in node.elts)

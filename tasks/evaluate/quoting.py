@@ -1,7 +1,8 @@
 """Putting text into a Python file where it has no effect: before a statement, as a string that nothing reads.
 
-Tests that look at source text, its size or its hash notice; tests of behaviour cannot. The result is compared with the
-original by syntax tree, so a file in which the text would have an effect is refused, never altered.
+Statements are put there as well, as code that never runs. Tests that look at source text, its size or its hash, or
+at the syntax tree, notice; tests of behaviour cannot. The result is compared with the original by syntax tree, so a
+file in which the text would have an effect is refused, never altered.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tasks.adapters.patch.read import split_lines
+from tasks.evaluate.dead_code import never_run, never_runs, same_scopes
 
 NO_EFFECT = "__name__"
 """Read and dropped: no effect, but other bytecode."""
@@ -51,6 +53,8 @@ class Quote:
 
     number: int
     lines: tuple[str, ...]
+    statements: tuple[ast.stmt, ...] = ()
+    """Of another version of the file, to put there as well."""
 
 
 def parse(text: str) -> ast.Module | Unedited:
@@ -67,7 +71,7 @@ def parse(text: str) -> ast.Module | Unedited:
 
 
 def same_meaning(text: str, tree: ast.Module) -> bool:
-    """Whether `text` is `tree` but for statements without effect."""
+    """Whether `text` is `tree` but for statements without effect and those that never run."""
     again = parse(text)
     return isinstance(again, ast.Module) and _bare(again) == _bare(tree)
 
@@ -102,8 +106,25 @@ def quoted(text: str, quotes: Iterable[Quote], found: Sequence[Statement]) -> st
     by_number = {statement.number: statement for statement in found}
     for quote in sorted(quotes, key=lambda quote: by_number[quote.number].first, reverse=True):
         statement = by_number[quote.number]
-        lines[statement.first - 1 : statement.first - 1] = _quotation(statement, quote.lines)
+        lines[statement.first - 1 : statement.first - 1] = [
+            *_quotation(statement, quote.lines),
+            *(never_run(node, statement.indent, in_class=statement.in_class) for node in quote.statements),
+        ]
     return "".join(lines)
+
+
+def quoted_with_shape(text: str, quotes: Sequence[Quote], found: Sequence[Statement]) -> str:
+    """`quoted`, with as many of the statements as change nothing: all of them, or those that do not one by one."""
+    if any(quote.statements for quote in quotes) and same_scopes(made := quoted(text, quotes, found), text):
+        return made
+    kept = [replace(quote, statements=()) for quote in quotes]
+    for at, quote in enumerate(quotes):
+        for node in quote.statements:
+            one_more = replace(kept[at], statements=(*kept[at].statements, node))
+            trial = [*kept[:at], one_more, *kept[at + 1 :]]
+            if same_scopes(quoted(text, trial, found), text):
+                kept = trial
+    return quoted(text, kept, found)
 
 
 def _quotation(statement: Statement, text: tuple[str, ...]) -> list[str]:
@@ -181,7 +202,7 @@ class _Bare(ast.NodeTransformer):
 
 
 def _idle(node: ast.stmt, *, first: bool) -> bool:
-    if isinstance(node, ast.Pass):
+    if isinstance(node, ast.Pass) or never_runs(node):
         return True
     if not isinstance(node, ast.Expr):
         return False

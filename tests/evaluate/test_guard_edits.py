@@ -17,6 +17,7 @@ from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import Variant
+from tasks.evaluate.dead_code import never_runs
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.quoting import same_meaning
 
@@ -126,6 +127,57 @@ def test_other_bytecode_comes_from_a_placebo() -> None:
     assert codes[0] != codes[1]
 
 
+OLD = "def f(x):\n    y = x + 1\n    return g(x, old=y)\n"
+NEW = "def f(x):\n    y = x + 1\n    return g(x, new=y, more='word')\n"
+
+
+def keywords(text: str) -> set[str | None]:
+    return {node.arg for node in ast.walk(ast.parse(text)) if isinstance(node, ast.keyword)}
+
+
+def constants(text: str) -> tuple[object, ...]:
+    space: dict[str, object] = {}
+    exec(text, space)
+    return space["f"].__code__.co_consts
+
+
+def test_both_edits_have_the_syntax_trees_of_both_versions() -> None:
+    made = edited(OLD, NEW)
+    for text in made.values():
+        assert keywords(text) == {"old", "new", "more"}
+    assert ("new", "more") in constants(made[Variant.PLACEBO])
+    assert ("old",) in constants(made[Variant.PARAPHRASE])
+
+
+def test_a_new_method_is_in_the_syntax_tree_of_a_placebo_and_not_in_the_class() -> None:
+    text = edited(BEFORE, AFTER)[Variant.PLACEBO]
+    assert "double" in [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+
+
+LEFT_OUT = {
+    "makes a name local": ("def f():\n    return len('a')\n", "def f():\n    len = max\n    return len('a')\n"),
+    "makes a generator": ("def f():\n    return []\n", "def f():\n    yield 1\n    return []\n"),
+    "declares a global": ("x = 1\ndef f():\n    x = 2\n", "x = 1\ndef f():\n    global x\n    x = 2\n"),
+    "leaves no loop": ("def f():\n    if 1:\n        pass\n", "def f():\n    if 1:\n        break\n"),
+    "annotates": ("class A:\n    a = 1\n", "class A:\n    b: int = 2\n    a = 1\n"),
+    "asks the class for a cell": (
+        "class A:\n    def f(self):\n        return 1\n",
+        "class A:\n    def f(self):\n        return super()\n",
+    ),
+    "hides a name from an inner function": (
+        "def f():\n    def g():\n        return len\n    return g\n",
+        "def f():\n    def g():\n        return len\n    len = 1\n    return g\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_a_statement_that_has_an_effect_unrun_is_left_out(name: str) -> None:
+    before, after = LEFT_OUT[name]
+    text = edited(before, after).get(Variant.PLACEBO, before)
+    assert not [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If) and never_runs(node)]
+
+
 PLACES = {
     "before the first statement": ("x = 1\n", "import os\nx = 1\n"),
     "after the last": ("x = 1\n", "x = 1\ny = 2\n"),
@@ -195,6 +247,7 @@ LINES = [
         "",
         "if x:",
     ),
+    *("    return super()", "    yield x", "    global x", "x: int = 1", "    x: int = 1", "class B(A):", "    del x"),
     *("    y = 4", "else:", "    y = 5", "@f", "'''text'''", "from __future__ import division", "import os; z = 6"),
 ]
 programs = st.lists(st.sampled_from(LINES), max_size=14).map(lambda lines: "".join(f"{line}\n" for line in lines))
@@ -204,4 +257,21 @@ programs = st.lists(st.sampled_from(LINES), max_size=14).map(lambda lines: "".jo
 @given(programs, programs)
 def test_any_two_files(before: str, after: str) -> None:
     for variant, text in edited(before, after).items():
-        assert same_meaning(text, ast.parse(before if variant is Variant.PLACEBO else after))
+        start = before if variant is Variant.PLACEBO else after
+        assert same_meaning(text, ast.parse(start))
+        assert behaviour(text) == behaviour(start)
+
+
+def behaviour(text: str) -> tuple[object, ...]:
+    """How a module ends, what it holds then, and what its function and its class come to."""
+    space: dict[str, object] = {"__name__": "m"}
+    ends = [_ends(lambda: exec(compile(text, "m", "exec", dont_inherit=True), space))]
+    ends += [_ends(space[name]) for name in ("f", "A", "B") if callable(space.get(name))]
+    return (*ends, sorted(space), *(sorted(vars(space[name])) for name in ("A", "B") if name in space))
+
+
+def _ends(call: object) -> str:
+    try:
+        return type(call()).__name__
+    except Exception as error:
+        return f"{type(error).__name__}: {error.args[:1]}"
