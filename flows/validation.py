@@ -1,33 +1,29 @@
 """Validation: are the golden tests of a snapshot's instances to be trusted?
 
-    golden and nop ─► solved? ─► again in other orders, seeds, a year on ─► disagree? ─► many times more ─► judgement
-                        └─ no ─► with a network, twice more ────────────────────────────────────────────────┘
+    golden and nop ─► leaks? ─► solved? ─► again in another order and seed, a year on ─► disagree? ─► many times more
+                                   └─ no ─► with a network, twice more ─────────────────────┴─► judgement ◄─┘
 
-Cheap things first: what golden does not solve is not repeated. Runs that are in the store are not made again.
+Cheap things first: what golden does not solve is not repeated, and what leaks is not run any more. Runs that are in
+the store are not made again.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from prefect import flow
-from prefect.task_runners import ThreadPoolTaskRunner
-
 from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import Failed, FanOut, PrefectTasks, Threads, Unit
-from flows.settings import Settings, settings_from
+from flows.fan_out import Failed, FanOut, Threads, Unit
+from flows.settings import Settings
 from flows.summary import EvaluationSummary
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.latest import literal
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import SandboxKind
 from tasks.domain.validation import Validation
 from tasks.evaluate.task import Purpose, RunSettings, run_suites
 from tasks.evaluate.validation_plan import Repeats
-from tasks.validate.task import ToJudge, golden_suites, judge_instances, needs_settling
+from tasks.validate.task import ToJudge, audit_instance, golden_suites, judge_instances, needs_settling
 
 FAKETIME = (
     Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
@@ -74,16 +70,6 @@ class ValidationSummary:
         return self.evaluation.exit_code
 
 
-@flow(name="validate", task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1))  # type: ignore[arg-type]
-def validate(
-    snapshot: str, instances: list[str] | None = None, sandbox: SandboxKind | None = None, trusted: bool = False
-) -> int:
-    """Judge the golden tests of a snapshot; returns the exit code of `swt validate`."""
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    return run_validation(request, settings, PrefectTasks()).exit_code
-
-
 def validate_here(request: ValidationRequest, settings: Settings) -> ValidationSummary:
     """Validate in this process, on threads, with no server."""
     return run_validation(request, settings, Threads(settings.workers))
@@ -99,10 +85,12 @@ def run_validation(request: ValidationRequest, settings: Settings, fan_out: FanO
     reasons = golden_reasons(settings, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(reasons)
     repeats = replace(request.repeats, faketime=request.repeats.faketime or _faketime())
-    suites = golden_suites(settings.places, snapshot, evaluation.environments)
+    looked = _look_for_leaks(settings, fan_out, snapshot, evaluation.environments)
+    clean = {name: env for name, env in evaluation.environments.items() if looked[name] == _CLEAN}
+    suites = golden_suites(settings.places, snapshot, clean)
     rounds = _Rounds(settings, fan_out, replace(asked.run_settings(settings), repeats=repeats), snapshot, suites)
-    solved = {name: env for name, env in evaluation.environments.items() if reasons.get(name) == ""}
-    unsolved = {name: env for name, env in evaluation.environments.items() if reasons.get(name)}
+    solved = {name: env for name, env in clean.items() if reasons.get(name) == ""}
+    unsolved = {name: env for name, env in clean.items() if reasons.get(name)}
     executed = evaluation.ran.executed
     if request.health:
         executed += rounds.make("health", solved, Purpose.HEALTH)
@@ -111,8 +99,10 @@ def run_validation(request: ValidationRequest, settings: Settings, fan_out: FanO
         "settling", _only(solved, needs_settling(settings.places, snapshot, solved)), Purpose.SETTLE
     )
     executed += rounds.make("doubts", unsolved, Purpose.DOUBT)
-    judged = judge_instances.fn(
-        settings.places, snapshot, tuple(_to_judge(name, evaluation, reasons) for name in wanted)
+    judged = judge_instances(
+        settings.places,
+        snapshot,
+        tuple(_to_judge(name, evaluation, reasons, looked.get(name, _CLEAN)) for name in wanted),
     )
     build_views(settings.store, settings.database, settings.sql)
     return ValidationSummary(validations=judged, evaluation=evaluation, executed=executed)
@@ -129,6 +119,28 @@ def golden_reasons(settings: Settings, snapshot: str) -> dict[InstanceId, str]:
             WHERE t.snapshot = {literal(snapshot)} ORDER BY t.instance_id""",
     )
     return {InstanceId(row["instance_id"]): row["reason"] for row in answer.to_pylist()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Looked:
+    """What came of looking through a checkout and its environment."""
+
+    leak: str = ""
+    trouble: str = ""
+    """Why that failed."""
+
+
+_CLEAN = _Looked()
+
+
+def _look_for_leaks(
+    settings: Settings, fan_out: FanOut, snapshot: str, environments: Mapping[InstanceId, EnvId]
+) -> dict[InstanceId, _Looked]:
+    found = fan_out("leaks", audit_instance, [(settings.places, snapshot, *pair) for pair in environments.items()])
+    return {
+        name: _Looked(trouble=str(result.error)) if isinstance(result, Failed) else _Looked(leak=result)
+        for name, result in zip(environments, found, strict=True)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +168,15 @@ def _only(wanted: Mapping[InstanceId, EnvId], some: Iterable[InstanceId]) -> dic
     return {name: wanted[name] for name in some}
 
 
-def _to_judge(name: InstanceId, evaluation: EvaluationSummary, reasons: Mapping[InstanceId, str]) -> ToJudge:
+def _to_judge(
+    name: InstanceId, evaluation: EvaluationSummary, reasons: Mapping[InstanceId, str], looked: _Looked
+) -> ToJudge:
     return ToJudge(
         instance_id=name,
         env_id=evaluation.environments.get(name),
         golden_reason=reasons.get(name, "not-measured"),
-        trouble=evaluation.troubled.get(name, ""),
+        trouble=evaluation.troubled.get(name, looked.trouble),
+        leak=looked.leak,
     )
 
 

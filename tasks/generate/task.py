@@ -8,33 +8,24 @@ A kill loses the instance under way and nothing else; its model calls are kept a
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
-from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
-from tasks.adapters.git.leaks import Checkout
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.gateway.overhearing import Notes, Overheard
-from tasks.adapters.runner.launch import write_generated
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import pick
-from tasks.adapters.sandbox.scratch import remove
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.host import RECIPE
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv
-from tasks.adapters.uv.leaks import Surroundings
 from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
@@ -45,10 +36,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
-from tasks.domain.retrying import may_pass
 from tasks.domain.run import Limits
 from tasks.generate.briefing import brief
-from tasks.generate.gate import audit, fixed_blobs
 from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile
 from tasks.generate.outlook import Ahead, PaperBench, foresee
 from tasks.generate.redaction import find_pointers, redaction_rows
@@ -115,7 +104,6 @@ class Generated:
         )
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def generate(
     places: Places,
     settings: GenerationSettings,
@@ -279,46 +267,12 @@ class _Hands:
         )
 
     def pass_gate(self, store: Store) -> None:
-        """Looks through checkout and environment, once for each pair; `LeakFound` where they hold the future."""
+        """Looks through checkout and environment unless the last look was clean; `LeakFound` where they leak."""
         key, env_id = self.instance.instance_key, self.environment.env_id
-        if any(not row.blocked for row in store.read(LeakAudit, instance_key=key, env_id=env_id)):
+        looks = store.read(LeakAudit, instance_key=key, env_id=env_id)
+        if looks and not max(looks, key=lambda row: row.audited_at).blocked:
             return
-        self.places.scratch.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix="gate-", dir=self.places.scratch))
-        try:
-            self._audit(store, folder / "checkout")
-        finally:
-            remove(folder)
-
-    def _audit(self, store: Store, folder: Path) -> None:
-        instance, built = self.instance, self.built()
-        self.histories.checkout(instance.repo, instance.base_commit, folder)
-        write_generated(folder, built.generated)
-        checkout = Checkout(
-            folder,
-            self.mirrors.commit(instance.repo, instance.base_commit),
-            Git(self.places.mirrors),
-            generated=frozenset(file.path for file in built.generated),
-            fixed=fixed_blobs(instance, self.read),
-        )
-        surroundings = _surroundings(instance, built, folder)
-        audited = audit(instance, self.environment.env_id, checkout, surroundings)
-        store.write(audited.leaks)
-        store.write([audited.audit])
-        audited.refuse()
-
-
-def _surroundings(instance: TaskInstance, built: BuiltEnvironment, checkout: Path) -> Surroundings:
-    """What is installed. The host's own environment is the demo's: it holds this project, and is not looked through."""
-    nothing = checkout.parent / "nothing"
-    host = built.environment.recipe == RECIPE
-    return Surroundings(
-        root=nothing if host else built.root,
-        base_prefix=nothing if host else built.interpreter.base_prefix,
-        checkout=checkout,
-        source_roots=built.environment.source_roots,
-        project=instance.repo.rpartition("/")[2],
-    )
+        look_for_leaks(self.places, self.instance, self.built()).refuse()
 
 
 @lru_cache(maxsize=1)

@@ -1,17 +1,21 @@
-"""Validate: the runs of a snapshot's golden tests become judgements. Runs nothing itself."""
+"""Validate: the runs of a snapshot's golden tests become judgements. Runs no test itself."""
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
+from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.installed import installed
+from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.candidate import Suite
+from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, SuiteId
 from tasks.domain.outcome import SuiteKind
@@ -39,7 +43,23 @@ class ToJudge:
     """What of the future its checkout or environment holds; empty otherwise."""
 
 
-@task(cache_policy=NO_CACHE)
+def audit_instance(places: Places, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> str:
+    """What of the future a method would find in the instance's checkout or environment; empty where there is nothing.
+
+    Looked for anew each time: what was clean a month ago may have changed. Raises `InfrastructureError` where trying
+    again may help, `NotFound` where the mirror or its commit is missing.
+    """
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
+    (environment,) = store.read(Environment, env_id=env_id)
+    return look_for_leaks(places, instance, installed(places.cache, environment, _interpreters())).complaint
+
+
+@lru_cache(maxsize=1)
+def _interpreters() -> tuple[Interpreter, ...]:
+    return find_interpreters(os.environ, find_uv())
+
+
 def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -> tuple[Validation, ...]:
     """Judge every instance by the runs that the store has, and store what came of it."""
     store = Store(places.store)

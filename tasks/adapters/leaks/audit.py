@@ -1,4 +1,4 @@
-"""The gate before every method: what it is about to be given is looked through, and a leak stops it.
+"""What a method is about to be given is looked through; a leak stops it, and an instance that leaks is not published.
 
 The gate holds the golden patch, to know the fix when it sees it; the method gets the checkout and never the patch.
 """
@@ -27,14 +27,20 @@ class Audited:
     audit: LeakAudit
     leaks: tuple[Leak, ...]
 
+    @property
+    def complaint(self) -> str:
+        """How many leaks there are and the first of them; empty where a method may start."""
+        blocking = [leak for leak in self.leaks if leak.blocking]
+        if not blocking:
+            return ""
+        first = blocking[0]
+        return f"{len(blocking)} leaks, first {first.where}/{first.rule} at {first.path}: {first.detail}"
+
     def refuse(self) -> None:
         """`LeakFound` where a method must not start. To be called after the rows are stored."""
-        blocking = [leak for leak in self.leaks if leak.blocking]
-        if blocking:
-            first = blocking[0]
+        if self.complaint:
             raise LeakFound(
-                f"{self.audit.instance_id}: {len(blocking)} leaks, first {first.where}/{first.rule} at {first.path}: "
-                f"{first.detail}",
+                f"{self.audit.instance_id}: {self.complaint}",
                 hint=f"FROM leak WHERE audit_id = '{self.audit.audit_id}'",
             )
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from test_redaction import instance
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.leaks import Checkout, blob_sha
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.leaks import Surroundings
 from tasks.domain.errors import LeakFound
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, Sha
-from tasks.generate.gate import Audited, audit, fixed_blobs
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, Sha
 
 FIX = "--- a/larder.py\n+++ b/larder.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 TESTS = "--- /dev/null\n+++ b/test_larder.py\n@@ -0,0 +1 @@\n+def test_x(): pass\n"
@@ -54,7 +52,23 @@ class Place:
 
     @property
     def instance(self) -> TaskInstance:
-        return replace(instance("text"), base_commit=Sha(self.sha), patch=FIX, test_patch=TESTS)
+        return TaskInstance(
+            repo=RepoName("owner/name"),
+            instance_id=InstanceId("owner__name-500"),
+            base_commit=Sha(self.sha),
+            patch=FIX,
+            test_patch=TESTS,
+            problem_statement="text",
+            hints_text="",
+            created_at=None,
+            version=None,
+            FAIL_TO_PASS=None,
+            PASS_TO_PASS=None,
+            environment_setup_commit=None,
+            snapshot="s",
+            instance_key=InstanceKey("k"),
+            source="f",
+        )
 
     def audit(self) -> Audited:
         checkout = Checkout(self.tree, self.sha, Git(self.mirrors.root), fixed=fixed_blobs(self.instance, BASE.get))
