@@ -9,7 +9,11 @@ from functools import cache
 from pathlib import Path
 
 _FOLDER = Path(__file__).parent / "queries"
-_FRAGMENTS = {"...IssueFields": "issue_fields.fragment.graphql"}
+_FRAGMENTS = {
+    "...IssueFields": "issue_fields.fragment.graphql",
+    "...IssueTimeline": "issue_timeline.fragment.graphql",
+}
+"""A fragment stands before those that it uses."""
 
 SCHEMA = Path(__file__).parent / "schema.graphql"
 """The part of GitHub's schema that the queries use, in our words."""
@@ -24,6 +28,12 @@ def names() -> tuple[str, ...]:
 @cache
 def document(name: str) -> str:
     """The query with this name and the fragments it uses, as text."""
-    text = (_FOLDER / f"{name}.graphql").read_text(encoding="utf-8")
-    used = [file for spread, file in _FRAGMENTS.items() if spread in text]
-    return "\n".join([text, *((_FOLDER / file).read_text(encoding="utf-8") for file in used)])
+    text = _read(f"{name}.graphql")
+    for spread, file in _FRAGMENTS.items():
+        if spread in text:
+            text = f"{text}\n{_read(file)}"
+    return text
+
+
+def _read(file: str) -> str:
+    return (_FOLDER / file).read_text(encoding="utf-8")
