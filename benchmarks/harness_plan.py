@@ -79,8 +79,8 @@ def _prepare(
         shutil.rmtree(settings.store, ignore_errors=True)
     print(import_rows(settings, snapshot_file, SNAPSHOT), file=sys.stderr)
     chosen = choose_instances(settings.places, SNAPSHOT, instances)
-    take_candidates.fn(settings.places, ("golden", str(predictions)), chosen, Policy.TESTS_ONLY, references=True)
-    prepared = {name: prepare_environment.fn(settings.places, SNAPSHOT, name) for name in instances}
+    take_candidates(settings.places, ("golden", str(predictions)), chosen, Policy.TESTS_ONLY, references=True)
+    prepared = {name: prepare_environment(settings.places, SNAPSHOT, name) for name in instances}
     if missing := [name for name, env_id in prepared.items() if env_id is None]:
         raise typer.BadParameter(f"no environment for {', '.join(missing)}")
     return {name: env_id for name, env_id in prepared.items() if env_id is not None}

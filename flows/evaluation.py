@@ -7,22 +7,17 @@ Every step reads and writes rows of the store and skips what is there: the same 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from prefect import flow
-from prefect.artifacts import create_table_artifact
-from prefect.task_runners import ThreadPoolTaskRunner
-
-from flows.fan_out import FanOut, PrefectTasks, Threads, Unit
-from flows.settings import Settings, settings_from
+from flows.fan_out import FanOut, Threads, Unit
+from flows.settings import Settings
 from flows.summary import EvaluationSummary, Tally, suites_to_confirm, suites_to_guard, summarise
 from tasks.adapters.store.database import build_views
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.names import SuiteId
-from tasks.domain.outcome import Policy, SandboxKind, Tracer
+from tasks.domain.outcome import Policy, Tracer
 from tasks.environment.task import prepare_environment
 from tasks.evaluate.task import Purpose, RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
 
@@ -56,43 +51,14 @@ def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationS
     return run_evaluation(request, settings, Threads(settings.workers))
 
 
-@flow(name="evaluate", task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1))  # type: ignore[arg-type]
-def evaluate(
-    candidates: list[str],
-    snapshot: str,
-    instances: list[str] | None = None,
-    policy: Policy = Policy.TESTS_ONLY,
-    sandbox: SandboxKind | None = None,
-    coverage: bool = True,
-    confirm: bool = True,
-    guards: bool = True,
-    trusted: bool = False,
-) -> int:
-    """Judge candidates by running them before and after the golden patch; returns the exit code of `swt evaluate`."""
-    request = EvaluationRequest(
-        candidates=tuple(candidates),
-        snapshot=snapshot,
-        instances=tuple(instances or ()),
-        policy=policy,
-        coverage=coverage,
-        confirm=confirm,
-        guards=guards,
-        trusted=trusted,
-    )
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    summary = run_evaluation(request, settings, PrefectTasks())
-    create_table_artifact(key="evaluation", table=[dict(row) for row in summary.rows], description=snapshot)
-    return summary.exit_code
-
-
 def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanOut) -> EvaluationSummary:
     """The story. `fan_out` says where units of work run; the result is the same."""
     places, run = settings.places, request.run_settings(settings)
     check_sandbox(places, run)
     torn = Store(settings.store).quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
-    record_changed_lines.fn(places, instances)
-    taken = take_candidates.fn(places, request.candidates, instances, request.policy, request.coverage)
+    record_changed_lines(places, instances)
+    taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
     work = Tally(taken, torn)
     names = [name for name, suites in taken.suites.items() if suites]
     prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])

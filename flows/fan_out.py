@@ -7,13 +7,16 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from prefect import Task
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tasks.domain.errors import SwtError
+from tasks.domain.retrying import may_pass
+
+if TYPE_CHECKING:
+    from prefect import Task
 
 Result = TypeVar("Result")
 Unit = tuple[Any, ...]
@@ -31,12 +34,12 @@ class Failed:
 
 
 class FanOut(Protocol):
-    """Calls a stage's task once per unit and returns what each came to, in the order of the units.
+    """Calls a function of a stage once per unit and returns what each came to, in the order of the units.
 
     Errors of ours become `Failed`; whatever else is raised is a bug and ends the flow.
     """
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]: ...
+    def __call__(self, label: str, function: Callable[..., Result], units: Sequence[Unit]) -> list[Result | Failed]: ...
 
 
 class Threads:
@@ -45,10 +48,10 @@ class Threads:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
+    def __call__(self, label: str, function: Callable[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
         with progress_bar() as bar, ThreadPoolExecutor(self.workers) as pool:
             shown = bar.add_task(label, total=len(units))
-            futures = [pool.submit(_attempted, task.fn, unit) for unit in units]
+            futures = [pool.submit(_attempted, function, unit) for unit in units]
             try:
                 for future in as_completed(futures):
                     future.result()
@@ -64,7 +67,7 @@ Watch = Callable[[str, int, int], None]
 
 
 class PrefectTasks:
-    """One task run per unit, under the flow's own task runner, with the task's own retries.
+    """One task run per unit, under the flow's own task runner.
 
     At most `at_once` of them are under way; without, as many as the task runner takes.
     """
@@ -73,8 +76,8 @@ class PrefectTasks:
         self.at_once = at_once
         self.watch = watch
 
-    def __call__(self, label: str, task: Task[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
-        named = task.with_options(task_run_name=label)
+    def __call__(self, label: str, function: Callable[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
+        named = _as_task(function, label)
         room = self.at_once or max(1, len(units))
         futures = [named.submit(*unit) for unit in units[:room]]
         results: list[Result | Failed] = []
@@ -84,6 +87,21 @@ class PrefectTasks:
                 self.watch(label, number + 1, len(units))
             futures += [named.submit(*unit) for unit in units[len(futures) : number + 1 + room]]
         return results
+
+
+def _as_task(function: Callable[..., Result], label: str) -> Task[..., Result]:
+    """Tried again where the error may pass. Prefect caches nothing: what is done is in the store."""
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+
+    retried = task(
+        task_run_name=label,
+        cache_policy=NO_CACHE,
+        retries=ATTEMPTS - 1,
+        retry_delay_seconds=5,
+        retry_condition_fn=may_pass,
+    )
+    return retried(function)
 
 
 def _attempted(function: Callable[..., Result], unit: Unit) -> Result | Failed:

@@ -9,26 +9,20 @@ repository only. Everything is in the store: the same rebuild again asks GitHub 
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from prefect import flow
-from prefect.artifacts import create_table_artifact
-from prefect.task_runners import ThreadPoolTaskRunner
-
-from flows.fan_out import Failed, FanOut, PrefectTasks, Threads, Unit
-from flows.settings import PROJECT, Settings, settings_from
+from flows.fan_out import Failed, FanOut, Threads, Unit
+from flows.settings import PROJECT, Settings
 from flows.validation import ValidationRequest, ValidationSummary, run_validation
 from tasks.adapters.github.client import API
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.latest import literal
 from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
-from tasks.domain.outcome import SandboxKind
 from tasks.domain.validation import Reason
 from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import Limits
@@ -114,37 +108,6 @@ class RebuildSummary:
         return 1 if self.problems else max((part.exit_code for part in self.validated), default=0)
 
 
-@flow(name="rebuild", task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1))  # type: ignore[arg-type]
-def rebuild(
-    snapshot: str | None = None,
-    repositories: list[str] | None = None,
-    repositories_file: Path = REPOSITORIES,
-    since: datetime | None = None,
-    limit: int | None = None,
-    github: str | None = None,
-    git: str = GIT,
-    secret: str = "",
-    sandbox: SandboxKind | None = None,
-    trusted: bool = False,
-) -> int:
-    """Collect, validate and publish a snapshot; without a name it is called after the month. Returns the exit code."""
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    request = RebuildRequest(
-        snapshot=snapshot or month(),
-        repositories=tuple(repositories or ()),
-        repositories_file=repositories_file,
-        since=since,
-        limit=limit,
-        github=github or settings.github,
-        git=git,
-        secret=secret,
-        trusted=trusted,
-    )
-    summary = run_rebuild(request, settings, PrefectTasks())
-    create_table_artifact(key="funnel", table=list(summary.funnel), description=request.snapshot)
-    return summary.exit_code
-
-
 def month() -> str:
     """What this month's snapshot is called."""
     return f"{datetime.now(UTC):%Y-%m}"
@@ -169,7 +132,7 @@ def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) ->
     if published is None:
         previous = published_before(settings.places, request.snapshot)
         validated = _validate(request, settings, fan_out, passed, previous)
-        count_facts.fn(settings.places, POOL)
+        count_facts(settings.places, POOL)
         order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
         published = publish(settings, order)
         build_views(settings.store, settings.database, settings.sql)
@@ -238,7 +201,7 @@ def _validate(
 def publish(settings: Settings, order: Order) -> Published:
     """Publish what is valid, if the controls did on these very instances what they should."""
     draft = draft_snapshot(settings.places, order)
-    return publish_snapshot.fn(settings.places, draft, _gate_of(settings, draft))
+    return publish_snapshot(settings.places, draft, _gate_of(settings, draft))
 
 
 def _gate_of(settings: Settings, draft: Draft) -> Gate:

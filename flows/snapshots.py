@@ -43,7 +43,7 @@ def freeze_snapshot(settings: Settings, pool: str, name: str, *, trusted: bool) 
     from flows.rebuild import publish
 
     validated = validate_here(ValidationRequest(snapshot=pool, trusted=trusted), settings)
-    count_facts.fn(settings.places, pool)
+    count_facts(settings.places, pool)
     order = Order(snapshot=name, pool=pool, previous=published_before(settings.places, name))
     made = publish(settings, order).snapshot
     build_views(settings.store, settings.database, settings.sql)

@@ -9,98 +9,37 @@ counted apart and is nobody's failure.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 
-from prefect import flow
-from prefect.artifacts import create_table_artifact
-from prefect.task_runners import ThreadPoolTaskRunner
-
 from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import FanOut, PrefectTasks, Threads
-from flows.settings import Settings, settings_from
+from flows.fan_out import FanOut, Threads
+from flows.settings import Settings
 from flows.summary import EvaluationSummary
-from flows.sweep_given import Give
-from flows.sweep_progress import ProgressArtifacts
 from flows.sweep_request import SweepRequest, Window, chosen_instances
 from flows.sweep_summary import SweepSummary
 from flows.sweep_work import SweepWork
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.budget import Meter
 from tasks.adapters.llm.model_facts import record_models
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wiring import open_switchboard, spent_by
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import Work
 from tasks.domain.names import InstanceKey
-from tasks.domain.outcome import SandboxKind
 from tasks.evaluate.controls import GOLDEN, NOP
 from tasks.evaluate.stored import source_of
 from tasks.evaluate.task import check_sandbox
 from tasks.generate.registry import method_named
+
 from tasks.generate.task import ModelFor
 
 
 def sweep_here(request: SweepRequest, settings: Settings, environ: Mapping[str, str]) -> SweepSummary:
     """Sweep in this process, on threads, with no server."""
     return run_sweep(request, settings, Threads(settings.workers), environ, callers=Threads(settings.callers))
-
-
-@flow(name="sweep", task_runner=ThreadPoolTaskRunner(max_workers=64))  # type: ignore[arg-type]
-def sweep(
-    model: str,
-    methods: list[str],
-    snapshot: str,
-    models: list[str] | None = None,
-    instances: list[str] | None = None,
-    months: int | None = None,
-    until: date | None = None,
-    limit: int | None = None,
-    budget_calls: int | None = None,
-    budget_usd: float | None = None,
-    name: str = "",
-    context: Variant = Variant.CODE,
-    give: list[Give] | None = None,
-    incorrect: dict[str, str] | None = None,
-    shard: int = 1,
-    shards: int = 1,
-    evaluate: bool = True,
-    sandbox: SandboxKind | None = None,
-    trusted: bool = False,
-) -> int:
-    """Sweep a model (and others) over methods × instances; returns the exit code of `swt sweep`.
-
-    `months` with `until` is a window of the snapshot; `shard` of `shards` is one worker's share of it.
-    """
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    request = SweepRequest(
-        snapshot=snapshot,
-        methods=tuple(methods),
-        models=tuple(dict.fromkeys([model, *(models or ())])),
-        instances=tuple(instances or ()),
-        window=window_of(months, until),
-        limit=limit,
-        budget=Budget(calls=budget_calls, usd=budget_usd),
-        name=name,
-        context=context,
-        give=frozenset(give or ()),
-        incorrect=incorrect or {},
-        shard=shard,
-        shards=shards,
-        evaluate=evaluate,
-        trusted=trusted,
-    )
-    watch = ProgressArtifacts("sweep")
-    workers, callers = PrefectTasks(settings.workers, watch), PrefectTasks(settings.callers, watch)
-    summary = run_sweep(request, settings, workers, os.environ, callers=callers)
-    create_table_artifact(key="sweep", table=[asdict(cell) for cell in summary.cells], description=summary.text)
-    for problem in summary.problems:
-        print(problem)
-    return summary.exit_code
 
 
 def window_of(months: int | None, until: date | None) -> Window | None:

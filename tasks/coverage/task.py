@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.places import Places
 
 
-@task(cache_policy=NO_CACHE)
 def record_changed_lines(places: Places, instances: tuple[TaskInstance, ...]) -> int:
     """Store the changed lines of the instances that have none stored yet; the number of rows written."""
     store = Store(places.store)

@@ -13,9 +13,6 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store
@@ -27,12 +24,10 @@ from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
-from tasks.domain.retrying import may_pass
 from tasks.environment.recipes import Recipe, load_recipes
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
     """The environment of one instance, built unless it is there; null where no rung of the ladder could be built.
 

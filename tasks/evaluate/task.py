@@ -14,9 +14,6 @@ from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.rows.raw import LineProblem
@@ -35,7 +32,6 @@ from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
 from tasks.domain.places import Places
-from tasks.domain.retrying import may_pass
 from tasks.domain.run import Limits, Run, RunSpec
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
@@ -124,7 +120,6 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
     return tuple(by_id[InstanceId(name)] for name in wanted) or tuple(by_id[name] for name in sorted(by_id))
 
 
-@task(cache_policy=NO_CACHE)
 def take_candidates(
     places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy, references: bool
 ) -> Taken:
@@ -185,7 +180,6 @@ def _store_intake(store: Store, read: Iterable[Predictions], intakes: Iterable[I
     store.write([row for intake in taken for row in intake.lint])
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def run_suites(
     places: Places,
     settings: RunSettings,

@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Issue, IssueLink, PullRequest, Repository
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
-from tasks.domain.retrying import may_pass
 from tasks.filter.rules import Limits
 from tasks.filter.screen import Material, screen
 
@@ -34,7 +30,6 @@ class Filtered:
     """Those that passed every rule, still to be validated."""
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def filter_pull_requests(places: Places, repository: Repository, limits: Limits, snapshot: str) -> Filtered:
     """All pull requests of one repository through all rules; those that pass become rows of `snapshot`.
 

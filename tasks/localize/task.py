@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.retrieval.search import Searcher
@@ -21,7 +18,6 @@ from tasks.domain.errors import SwtError
 from tasks.domain.localization import LocalizationRun, LocalizationStatus, Report
 from tasks.domain.names import InstanceKey, content_key
 from tasks.domain.places import Places
-from tasks.domain.retrying import may_pass
 from tasks.localize.agent import investigate
 from tasks.localize.bm25 import retrieve
 from tasks.localize.repository import open_commit
@@ -47,7 +43,6 @@ class Localized:
     """Of the whole batch, in the order of the reports."""
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[Report, ...]) -> Localized:
     """Rank the files of each report's commit."""
     searcher = _searcher(places)
@@ -63,7 +58,6 @@ def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[Re
     return _localize(places, [bm25_plan(report, settings) for report in reports], make, together=True)
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5, retry_condition_fn=may_pass)
 def localize_with_agent(
     places: Places, settings: AgentSettings, reports: tuple[Report, ...], model: str, model_for: ModelFor
 ) -> Localized:

@@ -13,9 +13,6 @@ from datetime import datetime
 from functools import lru_cache
 
 import httpx
-from prefect import task
-from prefect.blocks.system import Secret
-from prefect.cache_policies import NO_CACHE
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub
@@ -48,26 +45,22 @@ class ScrapeRequest:
     """Name of a Prefect Secret with the tokens; empty reads the environment where the task runs."""
 
 
-@task(task_run_name="scrape {request.repo}", cache_policy=NO_CACHE)
 def scrape_repository(request: ScrapeRequest) -> SyncReport:
     """Backfill what is missing, refresh what changed. What GitHub does not give is in the report and in the store."""
     return sync_repository(_desk(request), request.repo, since=request.since)
 
 
-@task(task_run_name="scrape issues of {request.repo}", cache_policy=NO_CACHE)
 def scrape_issues(request: ScrapeRequest, numbers: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
     """Single issues that no page holds, because they are older than `since`; those that could not be had."""
     return fetch_issues(_desk(request), request.repo, numbers)
 
 
-@task(task_run_name="rows of {repo}", cache_policy=NO_CACHE)
 def record_pages(store: str, repo: RepoName) -> Recorded:
     """All raw pages of one repository become rows and links, anew; asks GitHub nothing."""
     held = Store(store)
     return record(held, repo, Shelf(held).rows(repo))
 
 
-@task(task_run_name="mirror of {repo}", cache_policy=NO_CACHE, retries=2, retry_delay_seconds=5)
 def update_mirror(places: Places, repo: RepoName, source: str) -> str:
     """Clone the repository at `source`, a URL or a path, or fetch what is new in it; where the mirror is."""
     return str(Mirrors(places.mirrors).add(repo, source))
@@ -82,6 +75,8 @@ def unknown_issues(store: str, repo: RepoName) -> tuple[int, ...]:
 def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:
     """The tokens in the Prefect Secret with this name, or in the environment; empty where there are none."""
     if secret:
+        from prefect.blocks.system import Secret
+
         block = Secret.load(secret)
         assert isinstance(block, Secret)
         return tokens_from(str(block.get()))

@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from prefect import task
-from prefect.cache_policies import NO_CACHE
-
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment
@@ -55,7 +52,6 @@ class Published:
     changes: tuple[SnapshotChange, ...]
 
 
-@task(cache_policy=NO_CACHE)
 def count_facts(places: Places, snapshot: str) -> int:
     """Count what is new of a snapshot's instances; how many rows were written."""
     store, mirrors = Store(places.store), Mirrors(places.mirrors)
@@ -87,7 +83,6 @@ def draft_snapshot(places: Places, order: Order) -> Draft:
     return Draft(order=order, rows=rows, judged=judged)
 
 
-@task(cache_policy=NO_CACHE)
 def publish_snapshot(places: Places, draft: Draft, gate: Gate) -> Published:
     """Write the snapshot, its manifest and its difference to the one before. The same rows again change nothing.
 

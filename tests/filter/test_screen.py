@@ -189,7 +189,7 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
     places = Places(store=store.url, cache=cache, recipes=tmp_path, scratch=tmp_path)
     source.changes(places.mirrors)
     for _ in range(2):
-        done = filter_pull_requests.fn(places, REPOSITORY, Limits(), "new")
+        done = filter_pull_requests(places, REPOSITORY, Limits(), "new")
     assert (done.pulls, done.proved, done.rejected, done.instances) == (3, 2, 2, ("owner__name-7",))
     assert len(store.read(TaskInstance, snapshot="new")) == 1
     assert len(store.read(Rejection)) == 5

@@ -209,7 +209,7 @@ def run(desk: Desk, made: Office) -> Generated:
     def model_for(key: str) -> object:
         return made.model(replace(work, instance_key=key))
 
-    return generate.fn(desk.places, settings, SNAPSHOT, "walker", MODEL, model_for, (desk.request,))
+    return generate(desk.places, settings, SNAPSHOT, "walker", MODEL, model_for, (desk.request,))
 
 
 @pytest.mark.bubblewrap

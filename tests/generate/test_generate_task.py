@@ -51,7 +51,7 @@ class Desk:
         self, method: str, model: Model, request: Request | None = None, settings: GenerationSettings = SETTINGS
     ) -> Generated:
         requests = (request or self.request,)
-        return generate.fn(self.places, settings, SNAPSHOT, method, "scripted", lambda _: model, requests)
+        return generate(self.places, settings, SNAPSHOT, method, "scripted", lambda _: model, requests)
 
 
 @pytest.fixture

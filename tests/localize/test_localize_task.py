@@ -43,8 +43,8 @@ def reports(places: Places) -> tuple[Report, ...]:
 
 def test_bm25_ranks_each_report_once(places: Places, reports: tuple[Report, ...]) -> None:
     settings = Bm25Settings()
-    first = localize_with_bm25.fn(places, settings, reports)
-    again = localize_with_bm25.fn(places, settings, reports)
+    first = localize_with_bm25(places, settings, reports)
+    again = localize_with_bm25(places, settings, reports)
     assert (first.made, first.reused, again.made, again.reused) == (2, 0, 0, 2)
     assert first.localization_ids == again.localization_ids
     store = Store(places.store)
@@ -59,7 +59,7 @@ def test_bm25_ranks_each_report_once(places: Places, reports: tuple[Report, ...]
 
 
 def test_a_context_is_filled_from_the_rows(places: Places, reports: tuple[Report, ...]) -> None:
-    localize_with_bm25.fn(places, Bm25Settings(), reports[:1])
+    localize_with_bm25(places, Bm25Settings(), reports[:1])
     ranking = sorted(Store(places.store).read(Localization), key=lambda row: row.rank)
     two = sum(row.tokens for row in ranking[:2])
     assert files_within(reversed(ranking), two) == tuple(row.path for row in ranking[:2])
@@ -73,8 +73,8 @@ def test_other_variants_depths_and_words_are_other_localizations(places: Places,
         Bm25Settings(k=10),
         Bm25Settings(with_tests=True),
     ):
-        localize_with_bm25.fn(places, settings, reports[:1])
-    localize_with_bm25.fn(places, Bm25Settings(), (replace(reports[0], statement="Other words"),))
+        localize_with_bm25(places, settings, reports[:1])
+    localize_with_bm25(places, Bm25Settings(), (replace(reports[0], statement="Other words"),))
     assert len({row.localization_id for row in Store(places.store).read(LocalizationRun)}) == 5
     assert any("test" in row.path for row in Store(places.store).read(Localization, with_tests=True))
 
@@ -87,7 +87,7 @@ def test_k_is_from_10_to_30(k: int) -> None:
 
 def test_a_missing_mirror_is_told_and_the_others_are_localized(places: Places, reports: tuple[Report, ...]) -> None:
     lost = replace(reports[0], repo=RepoName("nobody/nothing"))
-    done = localize_with_bm25.fn(places, Bm25Settings(), (lost, reports[1]))
+    done = localize_with_bm25(places, Bm25Settings(), (lost, reports[1]))
     assert done.made == 1
     (problem,) = done.problems
     assert "nobody/nothing" in problem
@@ -95,7 +95,7 @@ def test_a_missing_mirror_is_told_and_the_others_are_localized(places: Places, r
 
 def by_agent(places: Places, reports: tuple[Report, ...], *replies: Step) -> Localized:
     model = Scripted(replies)
-    done = localize_with_agent.fn(places, AgentSettings(top_n=1), reports, "scripted", lambda _: model)
+    done = localize_with_agent(places, AgentSettings(top_n=1), reports, "scripted", lambda _: model)
     assert model.finished()
     return done
 

@@ -85,7 +85,7 @@ def test_ten_ways_through_ten_real_instances(tmp_path: Path) -> None:
             statement=row["problem_statement"],
         )
         model = Scripted([filled(step, golden) for step in script])
-        localize_with_agent.fn(places, AgentSettings(), (report,), "scripted", lambda _, model=model: model)
+        localize_with_agent(places, AgentSettings(), (report,), "scripted", lambda _, model=model: model)
         steps = sorted(store.read(LocalizationStep, instance_key=key), key=lambda step: step.position)
         assert " ".join(step.kind for step in steps) == expected, name
         (run,) = store.read(LocalizationRun, instance_key=key)

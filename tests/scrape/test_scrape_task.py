@@ -32,8 +32,8 @@ def test_a_task_syncs_into_the_store(
         thread.start()
         url = f"http://127.0.0.1:{listening.server_port}/graphql"
         request = ScrapeRequest(store=str(tmp_path), repo=REPO, url=url)
-        report = scrape_repository.fn(request)
-        missing = scrape_issues.fn(request, (5, 99))
+        report = scrape_repository(request)
+        missing = scrape_issues(request, (5, 99))
         listening.shutdown()
         thread.join()
     assert report.failures == ()

@@ -34,7 +34,7 @@ def places(tmp_path: Path) -> Places:
 
 
 def publish(places: Places, order: Order, gate: Gate) -> Published:
-    return publish_snapshot.fn(places, draft_snapshot(places, order), gate)
+    return publish_snapshot(places, draft_snapshot(places, order), gate)
 
 
 def test_a_snapshot_is_what_its_manifest_says(places: Places) -> None:
