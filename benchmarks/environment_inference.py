@@ -196,7 +196,7 @@ def _take(row: Row, settings: Settings) -> TaskInstance:
     file.write_text(json.dumps({"problem_statement": "-", **row}) + "\n")
     print(import_rows(settings, file, name), file=sys.stderr)
     chosen = choose_instances(settings.places, name, ())
-    take_candidates.fn(settings.places, ("golden",), chosen, Policy.TESTS_ONLY, references=False)
+    take_candidates(settings.places, ("golden",), chosen, Policy.TESTS_ONLY, references=False)
     return chosen[0]
 
 
@@ -210,7 +210,7 @@ def _run(settings: Settings, instance: TaskInstance, env_id: EnvId, purpose: Pur
     places, name = settings.places, instance.instance_id
     suites = tuple(golden_suites(places, instance.snapshot, (name,)).values())
     run = RunSettings(sandbox=settings.sandbox, limits=settings.limits, tracer=Tracer.NONE)
-    return run_suites.fn(places, run, instance.snapshot, name, env_id, suites, purpose) if suites else Ran()
+    return run_suites(places, run, instance.snapshot, name, env_id, suites, purpose) if suites else Ran()
 
 
 def _measured(row: Row, climbed: Climb | None, build: Spent) -> Measured:
@@ -246,7 +246,7 @@ def _judged(row: Row, one: Measured, settings: Settings) -> Judged:
     if env_id and reason:
         _run(settings, instance, env_id, Purpose.DOUBT)
     asked = ToJudge(instance_id=instance.instance_id, env_id=env_id, golden_reason=reason)
-    (validation,) = judge_instances.fn(places, one.instance, (asked,))
+    (validation,) = judge_instances(places, one.instance, (asked,))
     listed = row.get("FAIL_TO_PASS")
     names = json.loads(listed) if isinstance(listed, str) else listed
     return Judged(
