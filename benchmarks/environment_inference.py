@@ -38,6 +38,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.outcome import Policy, SandboxKind, SuiteKind, Tracer
 from tasks.domain.places import Places
+from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, Stability, Validation
 from tasks.environment.resolve import Climb
 from tasks.environment.task import climb_for, record
@@ -66,6 +67,9 @@ class Spent:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     """Of this process and of all that it started and waited for."""
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(wall_s=round(self.wall_s + other.wall_s, 2), cpu_s=round(self.cpu_s + other.cpu_s, 2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,11 +186,18 @@ def measure(row: Row, settings: Settings) -> Measured | None:
         return _measured(row, climbed, build)
     record(Store(settings.store), instance, climbed)
     env_id = climbed.built.environment.env_id
+    earlier = _runs_so_far(settings, instance, env_id)
     ran, check = _timed(lambda: _run(settings, instance, env_id, Purpose.JUDGE))
     if ran.infrastructure:
         print(f"{instance.instance_id}: {ran.problems}", file=sys.stderr)
         return None
-    return replace(_measured(row, climbed, build), check=check)
+    return replace(_measured(row, climbed, build), check=earlier + check)
+
+
+def _runs_so_far(settings: Settings, instance: TaskInstance, env_id: EnvId) -> Spent:
+    """What a measurement that was ended halfway has spent on runs that are not made again."""
+    runs = Store(settings.store).read(Run, instance_key=instance.instance_key, env_id=env_id)
+    return Spent(wall_s=sum(run.wall_s for run in runs), cpu_s=sum(run.cpu_s or 0.0 for run in runs))
 
 
 def _take(row: Row, settings: Settings) -> TaskInstance:
