@@ -203,7 +203,7 @@ def _runs_so_far(settings: Settings, instance: TaskInstance, env_id: EnvId) -> S
 def _take(row: Row, settings: Settings) -> TaskInstance:
     """The row as a snapshot of one instance, with its golden suite."""
     name = row["instance_id"]
-    file = Path(settings.store).parent / "row.jsonl"
+    file = Path(settings.store).parent / f"{name}.jsonl"
     file.write_text(json.dumps({"problem_statement": "-", **row}) + "\n")
     print(import_rows(settings, file, name), file=sys.stderr)
     chosen = choose_instances(settings.places, name, ())
