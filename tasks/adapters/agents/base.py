@@ -19,7 +19,7 @@ class PythonKit:
     """A program from PyPI, or from a git repository, in a virtual environment of its own."""
 
     requirements: tuple[str, ...]
-    """PEP 508, the agent itself pinned. Empty where `repository` says it all."""
+    """PEP 508, the agent itself first, and pinned. Empty where `repository` says it all."""
     python: str = "3.12"
     repository: str = ""
     """`owner/name` on GitHub, for agents that need their whole source tree; it lies in `source/` of the folder."""
@@ -28,13 +28,22 @@ class PythonKit:
     """Files and folders of the repository that it needs."""
     as_of: datetime = RESOLVED
 
+    @property
+    def release(self) -> str:
+        """The agent's own, as it is pinned."""
+        return self.tag or self.requirements[0].partition("==")[2]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NpmKit:
     """A program from npm, in a folder of its own."""
 
     packages: tuple[str, ...]
-    """`name@version`."""
+    """`name@version`, the agent first."""
+
+    @property
+    def release(self) -> str:
+        return self.packages[0].rpartition("@")[2]
 
 
 Kit = PythonKit | NpmKit

@@ -117,7 +117,7 @@ class Installer:
 
     def _clone(self, kit: PythonKit, into: Path) -> Path:
         address = f"https://github.com/{kit.repository}.git"
-        hint = f"where GitHub cannot be reached, `swt repo add {kit.repository} --from <clone>` does as well"
+        hint = f"where GitHub cannot be reached, `swt repo add {kit.repository} --git <clone>` does as well"
         self._program("git").run(
             "clone", "--quiet", "--bare", "--depth", "1", "--branch", kit.tag, address, str(into), hint=hint
         )
@@ -145,7 +145,7 @@ def ready(folder: Path | None, agent: Agent) -> Installed:
     """An agent that is there; `NotFound` where it is not."""
     root = place(folder or Path("agents"), agent)
     if folder is None or not (root / ROW).is_file():
-        hint = f"`python -m tasks.adapters.agents {agent.name}` installs it"
+        hint = f"`swt agents install {agent.name}` installs it"
         raise NotFound(f"the agent {agent.name} is not installed", hint=hint)
     row = json.loads((root / ROW).read_text(encoding="utf-8"))
     python = root / "bin" / "python"
