@@ -14,7 +14,9 @@ from typing import Annotated
 
 import typer
 
+from flows.agent_commands import agents_app
 from flows.dev_commands import dev_app
+from flows.localize_commands import localize
 from flows.model_commands import dev_model
 from flows.options import InstancesOption, SandboxOption, SnapshotOption, TrustedOption, WorkersOption, end
 from flows.settings import Settings, settings_from
@@ -30,8 +32,10 @@ app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
+app.add_typer(agents_app, name="agents")
 dev_app.command("model")(dev_model)
 add_sweep_commands(app)
+app.command("localize")(localize)
 
 
 def main() -> None:

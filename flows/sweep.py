@@ -9,7 +9,7 @@ counted apart and is nobody's failure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -21,7 +21,7 @@ from flows.sweep_request import SweepRequest, Window, chosen_instances
 from flows.sweep_summary import SweepSummary
 from flows.sweep_work import SweepWork
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.model_facts import record_models
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wiring import open_switchboard, spent_by
@@ -33,7 +33,6 @@ from tasks.evaluate.controls import GOLDEN, NOP
 from tasks.evaluate.stored import source_of
 from tasks.evaluate.task import check_sandbox
 from tasks.generate.registry import method_named
-
 from tasks.generate.task import ModelFor
 
 
@@ -70,7 +69,7 @@ def run_sweep(
         open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=environ),
         patience=request.patience,
     )
-    _check_models(request, board)
+    check_models(request.models, request.budget, board)
     record_models(store, board.models)
     instances = chosen_instances(request, settings)
     work = SweepWork(request, settings, methods, instances)
@@ -111,13 +110,13 @@ def _models(work: SweepWork, board: Switchboard, meter: Meter, method: str, mode
     return model_for
 
 
-def _check_models(request: SweepRequest, board: Switchboard) -> None:
+def check_models(models: Sequence[str], budget: Budget, board: Switchboard) -> None:
     """Fail at once for a model that nobody knows, or one whose price a ceiling in dollars would need."""
-    for name in request.models:
+    for name in models:
         card = board.models.card(name)
-        if request.budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
+        if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
             hint = "add the price to data/prices.toml, or set a ceiling on calls instead"
-            raise UsageError(f"the sweep has a ceiling in dollars, and {name} has no price", hint=hint)
+            raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
 
 
 def _evaluated(request: SweepRequest, settings: Settings, work: SweepWork, fan_out: FanOut) -> EvaluationSummary:
