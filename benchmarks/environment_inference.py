@@ -269,14 +269,20 @@ def _judged(row: Row, one: Measured, settings: Settings) -> Judged:
 
 
 def _contained(store: Store, judged: Validation, names: Iterable[str]) -> int:
-    """How many of the dataset's names our F→P cases have; sympy's are functions without their file."""
+    """How many of the dataset's names our F→P cases have."""
     if judged.env_id is None:
         return 0
     asked = {"instance_key": judged.instance_key, "env_id": judged.env_id, "suite_kind": SuiteKind.GOLDEN}
     cases = store.read(CaseStability, **asked)
-    labels = {case.label for case in cases if case.stability is Stability.FAIL_TO_PASS}
-    labels |= {label.rpartition("::")[2] for label in labels}
-    return len(set(names) & labels)
+    ours = {name for case in cases if case.stability is Stability.FAIL_TO_PASS for name in names_of(case)}
+    return len(set(names) & ours)
+
+
+def names_of(case: CaseStability) -> set[str]:
+    """What a dataset may call a case: its label, a line of that where it has a docstring, sympy's function without a
+    file, unittest's `method (class)` whatever this Python makes of it."""
+    owner, _, method = case.case_id.rpartition(".")
+    return {case.label, *case.label.splitlines(), case.label.rpartition("::")[2], f"{method} ({owner})"}
 
 
 def load(path: Path) -> list[Measured]:

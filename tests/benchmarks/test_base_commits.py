@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.base_commits import file_rows, history_rows, spread
-from benchmarks.environment_inference import Judged, Measured, Spent, commits, table
+from benchmarks.environment_inference import Judged, Measured, Spent, commits, names_of, table
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.collect import Repository
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
-from tasks.domain.validation import Reason, Validation
+from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath
+from tasks.domain.outcome import SuiteKind
+from tasks.domain.validation import CaseStability, Reason, Stability, Validation
 
 REPO = RepoName("owner/name")
 TOY = Repository(repo=REPO, licence="MIT", default_branch="main", test_globs=(), source_globs=())
@@ -120,6 +121,35 @@ def judged(*, env_id: str = "e", reason: Reason = Reason.NONE, listed: int | Non
         validated_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
     return Judged(measured=measured, validation=validation, listed=listed, contained=listed and 2)
+
+
+@pytest.mark.parametrize(
+    ("case_id", "label", "listed"),
+    [
+        ("tests/test_a.py::test_b[1]", "tests/test_a.py::test_b[1]", "tests/test_a.py::test_b[1]"),
+        ("sympy/a/tests/test_b.py::test_c", "sympy/a/tests/test_b.py::test_c", "test_c"),
+        ("a.tests.B.test_c", "test_c (a.tests.B.test_c)", "test_c (a.tests.B)"),
+        ("a.tests.B.test_c", "test_c (a.tests.B)\nSays what it is.", "test_c (a.tests.B)"),
+        ("a.tests.B.test_c", "test_c (a.tests.B)\nSays what it is.", "Says what it is."),
+    ],
+)
+def test_a_case_is_known_by_the_datasets_name(case_id: str, label: str, listed: str) -> None:
+    case = CaseStability(
+        instance_key=InstanceKey("k"),
+        env_id=EnvId("e"),
+        suite_kind=SuiteKind.GOLDEN,
+        case_id=CaseId(case_id),
+        path=RepoPath("p"),
+        label=label,
+        stability=Stability.FAIL_TO_PASS,
+        before_runs=1,
+        before_passed=0,
+        after_runs=1,
+        after_passed=1,
+        flake_rate=0.0,
+        flake_upper=1.0,
+    )
+    assert listed in names_of(case)
 
 
 def test_the_table_counts_what_was_built_and_what_is_valid() -> None:
