@@ -1,7 +1,7 @@
 """Each method of ours on ten real instances, each with another branch; `-s` prints the path taken for each.
 
-Needs ../shared/data and mirrors in the cache (`swt repo add`), or clones named by SWT_TEST_MIRRORS. Tests that LIBRO
-runs do so on this interpreter, where the repositories' own dependencies are not: that a new test fails is all it needs.
+Needs ../shared/data, and a cache with mirrors (`swt repo add`): this checkout's own, or that of SWT_TEST_CACHE. The
+instances' environments are taken from it, or built there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from branches import BRANCHES, follows
+from branches import BRANCHES, edit, follows
 
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
@@ -22,60 +22,74 @@ from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import pick
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.uv.installed import installed
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import RepoName
+from tasks.domain.places import Places
+from tasks.environment.task import interpreters, prepare_environment
 from tasks.generate.briefing import brief
 from tasks.generate.contract import BUDGET
 from tasks.generate.method import Assignment, ContextFile
 from tasks.generate.registry import method_named
+from tasks.generate.task import GenerationSettings, Request, generate
 from tasks.generate.toys import LIMITS
 from tasks.scrape.swe_bench_rows import import_instances
 
 PROJECT = Path(__file__).parents[2]
 ROWS = PROJECT.parent / "shared" / "data" / "swe-bench-lite.dev.jsonl"
-MIRRORS = Path(os.environ.get("SWT_TEST_MIRRORS", PROJECT / "data" / "cache" / "mirrors"))
+CACHE = Path(os.environ.get("SWT_TEST_CACHE", PROJECT / "data" / "cache")).absolute()
 SMALL = ("pallets/flask", "psf/requests", "pylint-dev/pylint", "pytest-dev/pytest", "pydata/xarray")
 INSTANCES = 10
-NOT_HERE = {("libro", "passing"): ("chose 4",)}
-"""Where a repository's conftest.py cannot be imported on this interpreter, a test that would pass fails as well."""
+SNAPSHOT = "lite"
 pytestmark = [
     pytest.mark.real,
     pytest.mark.slow,
+    pytest.mark.network,
     pytest.mark.skipif(not ROWS.is_file(), reason="../shared/data is not there"),
 ]
 
 
 class Place:
-    """Benches for real instances, on mirrors that are only read."""
+    """Benches for real instances in their own environments; of the cache, mirrors are only read."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.mirrors = Mirrors(MIRRORS)
+        self.places = Places(
+            store=str(folder / "store"), cache=CACHE, recipes=PROJECT / "data" / "environments", scratch=folder
+        )
+        self.store = Store(self.places.store)
+        self.mirrors = Mirrors(self.places.mirrors)
         self.trees = Trees(self.mirrors, folder / "trees")
         self.histories = Histories(self.trees)
         self.sandbox = pick(None, trusted=True, base=folder)
+
+    def environment(self, instance: TaskInstance) -> Environment:
+        """Built, and in the store."""
+        self.store.write([instance])
+        env_id = prepare_environment(self.places, SNAPSHOT, instance.instance_id)
+        (row,) = self.store.read(Environment, env_id=env_id)
+        return row
 
     def assignment(self, instance: TaskInstance) -> Assignment:
         read = partial(self.mirrors.read_file, instance.repo, instance.base_commit)
         paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
         history = CommitHistory(self.mirrors, instance.repo, instance.base_commit)
-        row = host_environment(instance.repo).environment
-        task = brief(instance, row, paths, read, history)
+        task = brief(instance, self.environment(instance), paths, read, history)
         assert task.example is not None
         return Assignment(task=task, context=(ContextFile(path=task.example.path, text=task.example.text),))
 
     def bench(self, instance: TaskInstance) -> LocalWorkbench:
         repo, sha = instance.repo, instance.base_commit
+        environment = self.environment(instance)
         supplies = Supplies(
             paths=self.mirrors.list_paths(repo, sha),
             read_base=partial(self.mirrors.read_file, repo, sha),
             fill=partial(self.trees.checkout, repo, sha),
             fill_for_shell=partial(self.histories.checkout, repo, sha),
-            environment=lambda: host_environment(RepoName(repo)),
+            environment=lambda: installed(CACHE, environment, interpreters()),
             sandbox=self.sandbox,
-            scratch=self.folder / "scratch",
+            scratch=self.places.scratch / "scratch",
             limits=LIMITS,
         )
         return LocalWorkbench(supplies)
@@ -88,14 +102,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture(scope="module")
 def instances() -> list[TaskInstance]:
-    found = [one for one in import_instances(ROWS, snapshot="lite").instances if one.repo in SMALL and mirrored(one)]
+    found = [one for one in import_instances(ROWS, snapshot=SNAPSHOT).instances if one.repo in SMALL and mirrored(one)]
     if len(found) < INSTANCES:
-        pytest.skip(f"fewer than {INSTANCES} mirrored instances in {MIRRORS}")
+        pytest.skip(f"fewer than {INSTANCES} mirrored instances in {CACHE}")
     return found[:INSTANCES]
 
 
 def mirrored(instance: TaskInstance) -> bool:
-    return (MIRRORS / f"{instance.repo.replace('/', '__')}.git").is_dir()
+    return (CACHE / "mirrors" / f"{instance.repo.replace('/', '__')}.git").is_dir()
 
 
 @pytest.mark.timeout(1200)
@@ -114,9 +128,37 @@ def test_ten_instances(name: str, place: Place, instances: list[TaskInstance]) -
                     assert isinstance(apply_to_files(read, bench.base), Applied)
         path = tuple(step for proposal in made for step in proposal.path)
         print(f"{name} | {instance.instance_id} | {branch.name} | {' '.join(shorter(path))}")
-        steps = NOT_HERE.get((name, branch.name), branch.path)
-        assert follows(path, steps), (instance.instance_id, branch.name, path)
+        assert follows(path, branch.path), (instance.instance_id, branch.name, path)
         assert any(proposal.patch for proposal in made) == branch.patch
+
+
+PROBE = """
+import sys
+
+
+def test_issue():
+    assert sys.prefix == "elsewhere", sys.version_info[:2]
+"""
+VERDICT = '{"reason": "it says where it ran", "same_problem": true}'
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("name", ["pallets__flask-5063", "pylint-dev__pylint-7993"])
+def test_what_libro_runs_runs_in_the_environment_of_the_instance(name: str, place: Place) -> None:
+    """The stage's task as a sweep calls it; the judge is shown what the sample's failure says of its interpreter."""
+    (instance,) = [one for one in import_instances(ROWS, snapshot=SNAPSHOT).instances if one.instance_id == name]
+    if not mirrored(instance):
+        pytest.skip(f"no mirror of {instance.repo} in {CACHE}")
+    environment = place.environment(instance)
+    model = Scripted(lambda asked: VERDICT if "same_problem" in asked.last else edit("tests/test_place.py", PROBE))
+    request = Request(instance_id=instance.instance_id, env_id=environment.env_id)
+    settings = GenerationSettings(trusted=True)
+    done = generate(place.places, settings, SNAPSHOT, "libro", "scripted", lambda _: model, (request,))
+    assert (done.proposed, done.problems) == (1, ())
+    (judged,) = [asked.last for asked in model.asked if "same_problem" in asked.last]
+    print(f"{name} | CPython {environment.python} | {environment.env_id}")
+    assert f"/environments/{environment.env_id}" in judged
+    assert str(tuple(map(int, environment.python.split(".")[:2]))) in judged
 
 
 def shorter(path: tuple[str, ...]) -> list[str]:
