@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
+from tasks.adapters.sandbox.docker.budget import LAYER
+from tasks.adapters.sandbox.docker.engine import connected
+from tasks.adapters.sandbox.docker.naming import parse_image_tag
+from tasks.adapters.sandbox.docker.sandbox import Docker
 from tasks.adapters.sandbox.pick import ENTRIES, Entry
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.outcome import SandboxKind
@@ -99,6 +106,46 @@ def isolating(request: pytest.FixtureRequest, tmp_path: Path) -> Bench:
 def docker_bench(tmp_path: Path) -> Bench:
     """The container sandbox, where it works here."""
     return _bench_of(next(entry for entry in ENTRIES if entry.kind is SandboxKind.DOCKER), tmp_path)
+
+
+@pytest.fixture
+def client(docker_bench: Bench) -> Iterator[Any]:
+    """The engine of the container sandbox."""
+    assert isinstance(docker_bench.sandbox, Docker)
+    with connected(docker_bench.sandbox.settings) as found:
+        yield found
+
+
+@pytest.fixture
+def tags(client: Any) -> Callable[[Sequence[str]], list[str]]:
+    """Tags of the layers with these contents, those first that stand on others."""
+
+    def find(contents: Sequence[str]) -> list[str]:
+        layers = sorted(client.images(filters={"label": LAYER}), key=lambda facts: -facts["Created"])
+        names = [(tag, parse_image_tag(tag)) for facts in layers for tag in facts["RepoTags"] or []]
+        return [tag for tag, name in names if name is not None and name.content in contents]
+
+    return find
+
+
+@pytest.fixture
+def folder(client: Any, tags: Callable[[Sequence[str]], list[str]]) -> Iterator[Callable[[str, int], Mount]]:
+    """Makes folders that never change, and forgets their layers afterwards. Not below /tmp: that is the run's own."""
+    made: list[str] = []
+    root = Path(tempfile.mkdtemp(prefix="swt-test-", dir=Path.home()))
+    root.chmod(0o755)
+
+    def make(name: str, size: int) -> Mount:
+        path = root / name
+        path.mkdir()
+        (path / "data").write_bytes(os.urandom(size))
+        made.append(f"test.{os.getpid()}.{name}")
+        return Mount(path, PurePosixPath(path), content=made[-1])
+
+    yield make
+    for tag in tags(made):
+        client.remove_image(tag, force=True)
+    shutil.rmtree(root)
 
 
 def _bench_of(entry: Entry, root: Path) -> Bench:

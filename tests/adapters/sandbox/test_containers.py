@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,8 +17,6 @@ from docker.types import Ulimit
 from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.sandbox.docker.budget import drop, images, to_remove
 from tasks.adapters.sandbox.docker.container import RUN, orphans
-from tasks.adapters.sandbox.docker.engine import connected
-from tasks.adapters.sandbox.docker.naming import parse_image_tag
 from tasks.domain.errors import SandboxError
 
 pytestmark = pytest.mark.docker
@@ -53,48 +49,13 @@ LABELS = (
 )
 
 
-@pytest.fixture
-def client(docker_bench):
-    with connected(docker_bench.sandbox.settings) as found:
-        yield found
-
-
-@pytest.fixture
-def folder(client):
-    """Makes folders that never change, and forgets their layers afterwards. Not below /tmp: that is the run's own."""
-    made: list[str] = []
-    root = Path(tempfile.mkdtemp(prefix="swt-test-", dir=Path.home()))
-    root.chmod(0o755)
-
-    def make(name: str, size: int) -> Mount:
-        path = root / name
-        path.mkdir()
-        (path / "data").write_bytes(os.urandom(size))
-        made.append(f"test.{os.getpid()}.{name}")
-        return Mount(path, PurePosixPath(path), content=made[-1])
-
-    yield make
-    for tag in _tags(client, made):
-        client.remove_image(tag, force=True)
-    shutil.rmtree(root)
-
-
-def _tags(client, contents) -> list[str]:
-    """Tags of the layers with these contents, those first that stand on others."""
-    found = []
-    for facts in sorted(client.images(filters={"label": "swt.layer"}), key=lambda facts: -facts["Created"]):
-        names = [(tag, parse_image_tag(tag)) for tag in facts["RepoTags"] or []]
-        found += [tag for tag, name in names if name is not None and name.content in contents]
-    return found
-
-
 def _size(docker_bench, mounts):
     return docker_bench.sandbox.run(
         docker_bench.job("wc", "-c", *(f"{one.host}/data" for one in mounts), mounts=mounts)
     )
 
 
-def test_a_layer_is_made_once_and_holds_its_folder(docker_bench, client, folder):
+def test_a_layer_is_made_once_and_holds_its_folder(docker_bench, client, folder, tags):
     mount = folder("kept", MIB)
     first = _size(docker_bench, (mount,))
     assert (first.exit_code, docker_bench.said().split()[0]) == (0, str(MIB)), docker_bench.said()
@@ -105,40 +66,40 @@ def test_a_layer_is_made_once_and_holds_its_folder(docker_bench, client, folder)
     assert first.image.startswith("sha256:")
 
 
-def test_layers_below_are_shared(docker_bench, client, folder):
+def test_layers_below_are_shared(docker_bench, client, folder, tags):
     below, one, other = folder("below", MIB), folder("one", MIB), folder("other", MIB)
     first, second = (_size(docker_bench, (below, top)) for top in (one, other))
     layers = [client.inspect_image(run.image)["RootFS"]["Layers"] for run in (first, second)]
     assert layers[0][:-1] == layers[1][:-1]
     assert layers[0][-1] != layers[1][-1]
-    assert len(_tags(client, [below.content])) == 1
+    assert len(tags([below.content])) == 1
 
 
-def test_the_budget_removes_bytes_from_the_engine(docker_bench, client, folder):
+def test_the_budget_removes_bytes_from_the_engine(docker_bench, client, folder, tags):
     mounts = [folder(f"part{number}", 24 * MIB) for number in range(3)]
     for mount in (*mounts, mounts[0]):  # the first is used again: the second is now the oldest
         _size(docker_bench, (mount,))
         time.sleep(0.02)
-    if client.inspect_image(_tags(client, [mounts[0].content])[0])["Metadata"]["LastTagTime"].startswith("0001"):
+    if client.inspect_image(tags([mounts[0].content])[0])["Metadata"]["LastTagTime"].startswith("0001"):
         pytest.skip("this engine does not say when an image was last used: the oldest go first")
-    ids = [client.inspect_image(tag)["Id"] for mount in mounts for tag in _tags(client, [mount.content])]
+    ids = [client.inspect_image(tag)["Id"] for mount in mounts for tag in tags([mount.content])]
     ours = [image for image in images(client) if image.id in ids]
     taken = sum(image.own_bytes for image in ours)
     assert 70 * MIB < taken < 80 * MIB
     before = client.df()["LayersSize"]
     assert drop(client, to_remove(ours, taken - MIB, keep=ids[2])) == 1
-    assert [len(_tags(client, [mount.content])) for mount in mounts] == [1, 0, 1]
+    assert [len(tags([mount.content])) for mount in mounts] == [1, 0, 1]
     assert before - client.df()["LayersSize"] > 23 * MIB
     assert _size(docker_bench, (mounts[1],)).exit_code == 0, "what was removed is built again"
 
 
-def test_what_the_runs_own_folders_would_cover_is_mounted(docker_bench, client, tmp_path):
+def test_what_the_runs_own_folders_would_cover_is_mounted(docker_bench, tags, tmp_path):
     below = tmp_path / "covered"
     below.mkdir()
     (below / "data").write_bytes(b"below /tmp")
     finished = _size(docker_bench, (Mount(below, PurePosixPath(below), content=f"test.{os.getpid()}.covered"),))
     assert finished.exit_code == 0, docker_bench.said()
-    assert _tags(client, [f"test.{os.getpid()}.covered"]) == []
+    assert tags([f"test.{os.getpid()}.covered"]) == []
 
 
 def test_a_folder_that_is_not_at_its_own_path_is_refused(docker_bench, tmp_path):
@@ -147,7 +108,7 @@ def test_a_folder_that_is_not_at_its_own_path_is_refused(docker_bench, tmp_path)
         docker_bench.sandbox.run(docker_bench.job("true", mounts=(mount,)))
 
 
-def test_eight_at_once_build_a_layer_once(docker_bench, client, folder):
+def test_eight_at_once_build_a_layer_once(docker_bench, client, folder, tags):
     mount = folder("raced", MIB)
     benches = [docker_bench.beside(str(number)) for number in range(EIGHT)]
     with ThreadPoolExecutor(EIGHT) as pool:

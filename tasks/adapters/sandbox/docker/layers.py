@@ -16,7 +16,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +51,11 @@ class Layers:
         name = self.settings.base.replace("{version}", minor)
         if image := _found(client, name):
             return image
-        if image := _pulled(client, name):
+        refusal = _pull(client, name)
+        if image := _found(client, name):
             return image
         raise SandboxError(
-            f"the base image {name} is not here and cannot be pulled (SWT_DOCKER_BASE names another one)",
+            f"the base image {name} is not here and cannot be pulled (SWT_DOCKER_BASE names another one): {refusal}",
             hint="`docker pull` it, or name one that is here in SWT_DOCKER_BASE",
         )
 
@@ -74,8 +75,9 @@ class Layers:
     def _pulled_layer(self, client: Any, name: ImageName) -> str | None:
         if not self.settings.remote:
             return None
-        theirs = image_tag(ImageName(content=name.content, key=name.key, remote=self.settings.remote))
-        if image := _pulled(client, theirs):
+        theirs = image_tag(replace(name, remote=self.settings.remote))
+        _pull(client, theirs)
+        if image := _found(client, theirs):
             client.tag(image, REPOSITORY, tag=_after_colon(name))
             client.remove_image(theirs)
         return image
@@ -90,15 +92,16 @@ def _found(client: Any, name: str) -> str | None:
         return None
 
 
-def _pulled(client: Any, name: str) -> str | None:
-    """Null where no server has it."""
+def _pull(client: Any, name: str) -> str:
+    """Have the engine fetch an image; its reason where it refuses, which may come before or amid what it says."""
     import docker.errors
 
+    tag = None if ":" in name.rpartition("/")[2] or "@" in name else "latest"
     try:
-        client.pull(name, tag=None if ":" in name.rpartition("/")[2] or "@" in name else "latest")
-    except docker.errors.APIError:
-        return None
-    return _found(client, name)
+        said = list(client.pull(name, tag=tag, stream=True, decode=True))
+    except docker.errors.APIError as problem:
+        return str(problem.explanation)
+    return next((str(line["error"]) for line in said if "error" in line), "")
 
 
 def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
@@ -158,4 +161,4 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def _after_colon(name: ImageName) -> str:
-    return image_tag(ImageName(content=name.content, key=name.key)).partition(":")[2]
+    return image_tag(replace(name, remote="")).partition(":")[2]
