@@ -7,7 +7,7 @@ before and after the golden patch, without a network. At the end all are judged 
 what solves nothing runs once more with a network and twice without. data/environments and the rows' versions are not
 read.
 
-What was measured is kept in the work folder: called again, it goes on where it was. `--again ID` forgets one of them.
+What was measured is kept in the work folder: called again, or twice at once, it goes on where it was. `--again ID` forgets one of them.
 """
 
 from __future__ import annotations
@@ -143,10 +143,8 @@ def main(
     chosen = file_rows(mirrors, rows, repo or (), each)
     for name in history or ():
         chosen += history_rows(mirrors, find_repository(known, name), each)
-    done = {one.instance for one in load(work / MEASURED)}
     for row in _in_turn(chosen):
-        if row["instance_id"] not in done:
-            done.add(row["instance_id"])
+        if row["instance_id"] not in {one.instance for one in load(work / MEASURED)}:
             _keep(measure(row, settings), work / MEASURED)
     wanted = {row["instance_id"]: row for row in chosen}
     judged = judge(wanted, [one for one in load(work / MEASURED) if one.instance in wanted], settings)

@@ -14,12 +14,14 @@ from tasks.domain.names import content_key
 
 SEEN_FROM = {
     "setuptools": datetime(2019, 2, 6, tzinfo=UTC),
+    "wheel": datetime(2019, 2, 6, tzinfo=UTC),
     "pytest": datetime(2017, 3, 15, tzinfo=UTC),
     "atomicwrites": datetime(2022, 7, 9, tzinfo=UTC),
 }
 """Distributions that an earlier cutoff sees as of this day all the same. Before setuptools 40.8 nothing built a plain
-setup.py in isolation; pytest 3.0.7 is the first that supports 3.6, the oldest Python that we do, and an earlier one our
-runner cannot drive; the releases of atomicwrites were all deleted and uploaded again that summer."""
+setup.py in isolation, and the wheel before it stumbles over a missing licence; pytest 3.0.7 is the first that supports
+3.6, the oldest Python that we do, and an earlier one our runner cannot drive; the releases of atomicwrites were all
+deleted and uploaded again that summer."""
 
 _LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
 

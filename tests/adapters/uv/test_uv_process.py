@@ -82,7 +82,8 @@ def test_the_cutoff_is_a_full_utc_timestamp() -> None:
 def test_some_distributions_are_seen_later_than_the_cutoff() -> None:
     options = cutoff(datetime(2018, 1, 1, tzinfo=UTC))
     assert options[2:4] == ("--exclude-newer-package", "setuptools=2019-02-06T00:00:00Z")
-    assert options[4:] == ("--exclude-newer-package", "atomicwrites=2022-07-09T00:00:00Z")
+    assert options[4:6] == ("--exclude-newer-package", "wheel=2019-02-06T00:00:00Z")
+    assert options[6:] == ("--exclude-newer-package", "atomicwrites=2022-07-09T00:00:00Z")
     assert len(cutoff(datetime(2020, 1, 1, tzinfo=UTC))) == 4
     assert "pytest=2017-03-15T00:00:00Z" in cutoff(datetime(2016, 1, 1, tzinfo=UTC))
 
