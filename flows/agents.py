@@ -28,8 +28,9 @@ class AgentInstalls:
 
 
 def list_agents(settings: Settings) -> str:
-    """All that are known, as a table: the pinned release, and where it is if it is installed."""
-    return text_table(pa.Table.from_pylist([_row(agent, _found(settings, agent)) for agent in AGENTS]))
+    """All that are known, as a table: the pinned release, and the folder that it is installed in."""
+    table = text_table(pa.Table.from_pylist([_row(agent, _found(settings, agent)) for agent in AGENTS]))
+    return f"{table}\nfolders are below {settings.places.agents}"
 
 
 def install_agents(settings: Settings, names: Sequence[str], environ: Mapping[str, str]) -> AgentInstalls:
@@ -63,7 +64,7 @@ def _row(agent: Agent, found: Installed | None) -> dict[str, object]:
         "release": agent.kit.release,
         "dialect": agent.dialect,
         "packages": len(found.lock) if found else None,
-        "installed": str(found.root) if found else None,
+        "installed": found.root.name if found else None,
     }
 
 

@@ -25,10 +25,11 @@ def test_the_list_has_every_agent_and_says_which_are_installed(tmp_path: Path, m
     monkeypatch.setenv("SWT_CACHE", str(tmp_path))
     said = CliRunner().invoke(app, ["agents", "list"])
     assert said.exit_code == 0, said.output
-    _, _, *rows = said.stdout.strip().splitlines()
+    _, _, *rows, _, where = said.stdout.strip().splitlines()
+    assert where.endswith(str(settings.places.agents))
     cells = {row.split()[0]: row.split()[1:] for row in rows}
     assert set(cells) == {agent.name for agent in AGENTS}
-    assert cells["codex"] == [agent_named("codex").kit.release, "responses", "1", str(root)]
+    assert cells["codex"] == [agent_named("codex").kit.release, "responses", "1", root.name]
     assert cells["aider"][2:] == ["-", "-"]
 
 
