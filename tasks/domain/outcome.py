@@ -43,7 +43,7 @@ class Variant(StrEnum):
 
     Conditions of a validation, all untraced:
     `rerun`       once more
-    `reordered`   cases in reversed order: every two of them change places
+    `reordered`   cases shuffled by a seed that follows from the run's key
     `reseeded`    another hash seed
     `online`      with a network
     `later`       with the clock a year on
@@ -65,7 +65,9 @@ class CaseOrder(StrEnum):
 
     GIVEN = "given"
     REVERSED = "reversed"
-    """Cases of one class and one module stay together."""
+    """Every two of them change places. Cases of one class and one module stay together."""
+    SHUFFLED = "shuffled"
+    """By lot, from a seed: modules, the classes of each, and the cases of each of these."""
 
 
 class SuiteKind(StrEnum):

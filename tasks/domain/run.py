@@ -98,6 +98,11 @@ class RunSpec:
             facts.pop("network")
         return RunKey(content_key("run", jsonable(facts)))
 
+    @property
+    def order_seed(self) -> int | None:
+        """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""
+        return int(self.run_key[:8], 16) if self.order is CaseOrder.SHUFFLED else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -132,6 +137,8 @@ class Run:
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: Variant = Variant.PLAIN
     """`plain`, or the guard or the condition of a validation that this run is for."""
+    order_seed: int | None = None
+    """Seed that the cases were shuffled by; null where they came in the order given, or reversed."""
     log: str
     """SHA-256 of the log under `files/` of the store; empty where nothing was printed."""
     project_commit: str

@@ -116,6 +116,7 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
         tracer=spec.tracer,
         seed=SEED,
         order=spec.order,
+        order_seed=spec.order_seed,
     )
     return runner_process(
         sandbox,
@@ -177,6 +178,7 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
         cases=len(cases),
         image=finished.image if finished else "",
         variant=spec.variant,
+        order_seed=spec.order_seed,
         log="",
         **asdict(origin),
     )

@@ -12,7 +12,7 @@ from tasks.domain.names import CaseId, EnvId, InstanceKey, RepoPath
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind, Variant
 from tasks.domain.validation import CaseStability, Stability
 
-TODAY = (Variant.PLAIN, Variant.RERUN, Variant.REORDERED, Variant.RESEEDED)
+TODAY = (Variant.PLAIN, Variant.RERUN, Variant.REORDERED, Variant.RESEEDED, Variant.REPEAT)
 """Conditions under which an honest case always does the same."""
 
 CONFIDENCE = 0.95
@@ -65,10 +65,14 @@ SIGNS: tuple[Sign, ...] = (
     (Stability.FLAKY, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN)),
     (Stability.ORDER, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.REORDERED)),
     (Stability.SEED, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.RESEEDED)),
+    (Stability.ORDER, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.REPEAT)),
     (Stability.NEEDS_NETWORK, lambda sides: _only_with_network(sides)),
     (Stability.TIME_BOMB, lambda sides: _only_today(sides)),
 )
-"""Ways not to be stable, in this order: the first that holds is what a case is called."""
+"""Ways not to be stable, in this order: the first that holds is what a case is called.
+
+A guard's repeat has the order reversed and another seed: where the other seed alone changes nothing, it is the order.
+"""
 
 
 def stability(case: CaseId, runs: Sequence[Observed]) -> Stability:

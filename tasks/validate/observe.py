@@ -14,8 +14,8 @@ from tasks.domain.outcome import CodeState, RunStatus, SuiteKind, Variant
 from tasks.domain.run import CaseOutcome, Run
 from tasks.validate.judge import Observed, SeenCase
 
-GUARDS = (Variant.REPEAT, Variant.PLACEBO, Variant.PARAPHRASE)
-"""Runs for another purpose: two conditions at once, or other code."""
+EDITED = (Variant.PLACEBO, Variant.PARAPHRASE)
+"""Runs on other code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def _counts(run: Run, suite: Suite) -> bool:
     ours = (
         run.suite_id == suite.suite_id if run.suite_kind is SuiteKind.GOLDEN else run.files_key == suite.base_files_key
     )
-    return ours and run.suite_kind is not SuiteKind.CANDIDATE and run.variant not in GUARDS
+    return ours and run.suite_kind is not SuiteKind.CANDIDATE and run.variant not in EDITED
 
 
 def _observed(run: Run, rows: Iterable[CaseOutcome]) -> Observed:

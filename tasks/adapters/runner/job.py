@@ -34,6 +34,8 @@ class RunnerJob:
     seed: int | None = 0
     """For runners that draw random numbers (sympy); null leaves it to them."""
     order: CaseOrder = CaseOrder.GIVEN
+    order_seed: int | None = None
+    """What a shuffle starts from; it needs one."""
     coverage_path: PurePosixPath | None = None
     """Folder in the sandbox that holds `coverage`; null where the environment has it. For the coverage tracer only."""
 
@@ -49,7 +51,8 @@ def write_job(folder: Path, job: RunnerJob, report: PurePosixPath) -> Path:
         "watch": {watch.path: list(watch.lines) for watch in job.watch},
         "tracer": job.tracer.value,
         "seed": job.seed,
-        "reverse": job.order is CaseOrder.REVERSED,
+        "order": job.order.value,
+        "order_seed": job.order_seed,
         "coverage_path": str(job.coverage_path) if job.coverage_path else "",
         "report": str(report),
     }

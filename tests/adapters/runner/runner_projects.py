@@ -272,8 +272,8 @@ import sympy.testing.runtests as runtests
 print("seed", sys.argv[sys.argv.index("--seed") + 1])
 reporter = runtests.PyTestReporter()
 tests = runtests.SymPyTests(reporter)
-for name in tests.get_test_files("sympy"):
-    tests.test_file(name)
+tests._testfiles.extend(tests.get_test_files("sympy"))
+tests.test(sort=True)
 """,
     "sympy/__init__.py": "import os\nassert os.environ['SYMPY_USE_CACHE'] == 'no'\n",
     "sympy/core/__init__.py": "",
@@ -302,7 +302,12 @@ class PyTestReporter:
 
 
 class SymPyTests:
-    def __init__(self, reporter): self._reporter = reporter
+    def __init__(self, reporter): self._reporter, self._testfiles = reporter, []
+
+    def test(self, sort=False):
+        self._testfiles.sort()
+        for filename in self._testfiles:
+            self.test_file(filename)
 
     def get_test_files(self, folder): return []
 
@@ -316,9 +321,9 @@ class SymPyTests:
             return
         except Exception:
             self._reporter.test_exception(sys.exc_info())
-        found = [names[name] for name in names if name.startswith("test_")]
-        self._reporter.entering_filename(filename, len(found))
-        for f in found:
+        funcs = [names[name] for name in names if name.startswith("test_")]
+        self._reporter.entering_filename(filename, len(funcs))
+        for f in funcs:
             self._reporter.entering_test(f)
             try:
                 f()
@@ -352,9 +357,18 @@ DJANGO = {
 import sys, unittest
 print(" ".join(sys.argv[1:]))
 import django.test.testcases
-labels = sys.argv[sys.argv.index("--parallel") + 2:]
+from django.test.runner import DiscoverRunner
+labels = [word for word in sys.argv[sys.argv.index("--parallel") + 2:] if word != "--reverse"]
 loader = unittest.TestLoader()
-suite = unittest.TestSuite([loader.loadTestsFromName(label) for label in labels])
+
+
+def flat(suite):
+    return [case for part in suite for case in flat(part)] if isinstance(suite, unittest.TestSuite) else [suite]
+
+
+cases = flat(unittest.TestSuite([loader.loadTestsFromName(label) for label in labels]))
+kind = DiscoverRunner.reorder_by[0]
+suite = unittest.TestSuite(sorted(cases, key=lambda case: not isinstance(case, kind)))
 result = unittest.TextTestRunner(verbosity=2).run(suite)
 sys.exit(not result.wasSuccessful())
 """,
@@ -376,6 +390,13 @@ class SimpleTestCase(unittest.TestCase):
     def _pre_setup(self):
         if "before" in self._testMethodName:
             raise ValueError("before startTest")
+""",
+    "django/test/runner.py": """
+from django.test.testcases import SimpleTestCase
+
+
+class DiscoverRunner:
+    reorder_by = (SimpleTestCase,)
 """,
     "tests/app/__init__.py": "",
     "tests/app/test_x.py": """

@@ -3,8 +3,10 @@
 import os
 import runpy
 import sys
+from itertools import groupby
 
 import swt_unittest
+from swt_order import order_of
 
 _SCRIPT = "tests/runtests.py"
 _DEFAULTS = ("--verbosity", "2", "--settings=test_sqlite")
@@ -13,24 +15,43 @@ _DEFAULTS = ("--verbosity", "2", "--settings=test_sqlite")
 def run(config, recorder, root):
     """(exit code, complaint). Versions 1.11 to 5; always in one process."""
     labels = swt_unittest.labels_of(config["files"], base="tests/")
-    listener = swt_unittest.Listener(recorder, labels)
+    order = order_of(config)
+    listener = swt_unittest.Listener(recorder, labels, arrange=lambda suite: mix(suite, order))
     swt_unittest.install(listener)
     _hook_case_call(listener)
     script = os.path.join(root, _SCRIPT)
-    sys.argv = [script] + arguments(config["test_args"], config.get("reverse")) + list(labels)
+    sys.argv = [script] + arguments(config["test_args"], order) + list(labels)
     sys.path.insert(0, os.path.dirname(script))
     runpy.run_path(script, run_name="__main__")
     return 0, ""
 
 
-def arguments(test_args, reverse=False):
+def arguments(test_args, order):
     """The script's options, with `--parallel 1` where they do not say; its own reversal keeps kinds of cases apart."""
     args = list(test_args) or list(_DEFAULTS)
     if not any(arg.startswith("--parallel") for arg in args):
         args += ["--parallel", "1"]
-    if reverse and "--reverse" not in args:
+    if order.is_reversed and "--reverse" not in args:
         args += ["--reverse"]
     return args
+
+
+def mix(suite, order):
+    """Shuffle the cases in place. Kinds of cases stay in the order that Django isolates them by: those that undo what
+    they did to the database come before those that do not."""
+    if order.is_shuffled:
+        mixed = []
+        for _, cases in groupby(sorted(swt_unittest.flatten(suite), key=_kind), key=_kind):
+            kind = list(cases)
+            order.arrange_groups(kind, lambda case: (type(case).__module__, type(case).__qualname__))
+            mixed += kind
+        suite._tests[:] = mixed
+
+
+def _kind(case):
+    runner = sys.modules.get("django.test.runner")
+    kinds = runner.DiscoverRunner.reorder_by if runner else ()
+    return next((number for number, kind in enumerate(kinds) if isinstance(case, kind)), len(kinds))
 
 
 def _hook_case_call(listener):

@@ -3,6 +3,8 @@
 import os
 import sys
 
+from swt_order import order_of
+
 _BASE = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
 _QUIET_CODES = (0, 1, 5)
 _COMPLAINTS = {
@@ -19,14 +21,14 @@ def run(config, recorder, root):
     sys.argv = [script] + args
     import pytest
 
-    listener = _listener(pytest, recorder, bool(config.get("reverse")))
+    listener = _listener(pytest, recorder, order_of(config))
     code = int(pytest.main(args, plugins=[listener]))
     listener.close_open_case()
     complaint = "" if code in _QUIET_CODES else listener.complaint or _COMPLAINTS.get(code, "exit code %d" % code)
     return code, complaint
 
 
-def _listener(pytest, recorder, reverse):
+def _listener(pytest, recorder, order):
     """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
 
     class Plugin(Listener):
@@ -38,13 +40,20 @@ def _listener(pytest, recorder, reverse):
         def pytest_cmdline_main(self, config):
             _one_process(config)
 
-        @pytest.hookimpl(trylast=True)
+        @pytest.hookimpl(tryfirst=order.is_shuffled, trylast=not order.is_shuffled)
         def pytest_collection_modifyitems(self, items):
-            """Cases of one class and one module stay together, so what they share is made as often as before."""
-            if reverse:
-                items.reverse()
+            """Cases of one class and one module stay together, so what they share is made as often as before.
+
+            What is shuffled is shuffled before pytest brings together the cases of one parameter of a shared fixture.
+            """
+            order.arrange_groups(items, _groups)
 
     return Plugin(recorder)
+
+
+def _groups(item):
+    """Module and classes of a case."""
+    return item.nodeid.replace("::()::", "::").split("[", 1)[0].split("::")[:-1]
 
 
 def _one_process(config):

@@ -6,6 +6,8 @@ import runpy
 import sys
 import traceback
 
+from swt_order import order_of
+
 _SCRIPT = "bin/test"
 
 
@@ -17,10 +19,10 @@ def run(config, recorder, root):
     sys.path[0:0] = [os.path.dirname(script), root]
     sys.path[0:2] = [root, os.path.dirname(script)]
     runtests = _runtests()
-    runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder, bool(config.get("reverse")))
+    order = order_of(config)
+    runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder, order)
     files = [os.path.join(root, path) for path in config["files"]]
-    if config.get("reverse"):
-        files.reverse()
+    _hook_files(runtests.SymPyTests, order)
     runtests.SymPyTests.get_test_files = lambda self, *rest, **options: list(files)
     if config.get("seed") is not None and "--seed" not in args:
         args += ["--seed", str(config["seed"])]
@@ -43,7 +45,27 @@ def _runtests():
         return importlib.import_module("sympy.utilities.runtests")
 
 
-def reporting(base, recorder, reverse=False):
+def _hook_files(tests, order):
+    """The runner sorts the files that it was given right before it goes through them."""
+    original = tests.test
+
+    def test(self, *args, **options):
+        if not order.is_given:
+            self._testfiles = Kept(sorted(self._testfiles))
+            order.arrange(self._testfiles)
+        return original(self, *args, **options)
+
+    tests.test = test
+
+
+class Kept(list):
+    """A list that stays in the order that it is in."""
+
+    def sort(self, *args, **options):
+        pass
+
+
+def reporting(base, recorder, order):
     """A subclass of sympy's reporter that also writes rows."""
 
     class Reporter(base):
@@ -53,8 +75,7 @@ def reporting(base, recorder, reverse=False):
 
         def entering_filename(self, filename, n):
             self._file, self._seen = recorder.relative(filename), {}
-            if reverse:
-                _turn(sys._getframe(1))
+            _turn(sys._getframe(1), order)
             return base.entering_filename(self, filename, n)
 
         def entering_test(self, f):
@@ -106,11 +127,11 @@ def reporting(base, recorder, reverse=False):
     return Reporter
 
 
-def _turn(frame):
-    """Reverse the cases that the runner is about to go through: a list of its frame, sorted by then."""
+def _turn(frame, order):
+    """Bring the cases that the runner is about to go through into order: a list of its frame, sorted by then."""
     cases = frame.f_locals.get("funcs")
     if isinstance(cases, list):
-        cases.reverse()
+        order.arrange(cases)
 
 
 def _uncollected(recorder, filename, exc_info):

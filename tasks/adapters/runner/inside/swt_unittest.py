@@ -9,6 +9,7 @@ from unittest import loader as _loader
 from unittest import result as _result
 from unittest import suite as _suite
 
+from swt_order import order_of
 from swt_recorder import worst
 
 _HOLDER = re.compile(r"(setUpClass|tearDownClass|setUpModule|tearDownModule) \((.+)\)\Z")
@@ -31,7 +32,8 @@ def run(config, recorder, root):
     sys.argv = ["python -m unittest"] + list(config["test_args"]) + list(labels)
     if root not in sys.path:
         sys.path.insert(0, root)
-    install(Listener(recorder, labels, reverse=bool(config.get("reverse"))))
+    order = order_of(config)
+    install(Listener(recorder, labels, arrange=lambda suite: turn(suite, order)))
     program = unittest.main(module=None, argv=sys.argv, exit=False)
     return (0 if program.result.wasSuccessful() else 1), ""
 
@@ -88,8 +90,7 @@ def _hook_suite(listener):
         if listener.result is None:
             listener.result = result
             listener.expect(suite)
-            if listener.reverse:
-                turn(suite)
+            listener.arrange(suite)
 
     _hook(_suite.TestSuite, "run", entering)
 
@@ -116,12 +117,12 @@ def _stand_in(loader, name, error):
     return made[0] if isinstance(made, tuple) else made
 
 
-def turn(suite):
-    """Reverse nested suites in place; cases of one class stay together."""
+def turn(suite, order):
+    """Bring nested suites into an order, in place; cases of one class stay together."""
     if isinstance(suite, _suite.BaseTestSuite):
-        suite._tests.reverse()
+        order.arrange(suite._tests)
         for part in suite._tests:
-            turn(part)
+            turn(part, order)
 
 
 def flatten(suite):
@@ -134,9 +135,9 @@ def flatten(suite):
 class Listener(object):
     """Result calls in, rows out."""
 
-    def __init__(self, recorder, labels, reverse=False):
+    def __init__(self, recorder, labels, arrange):
         self.result = None
-        self.reverse = reverse
+        self.arrange = arrange
         self.labels = labels
         self._recorder = recorder
         self._cases = []

@@ -1,0 +1,107 @@
+"""Which runs a validation makes: how many, under which conditions, and that what is drawn by lot can be drawn again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tasks.adapters.uv.host import host_environment
+from tasks.domain.candidate import Suite
+from tasks.domain.names import RepoPath, SuiteId
+from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, Tracer, Variant
+from tasks.domain.run import Limits, RunSpec, files_key
+from tasks.evaluate.plan import Bench, guard_specs
+from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
+from tasks.scrape.swe_bench_rows import import_instances
+
+DEMO = Path(__file__).parents[2] / "data" / "demo"
+LIBRARY = "/usr/lib/faketime/libfaketime.so.1"
+
+
+@pytest.fixture
+def bench() -> Bench:
+    instance = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances[0]
+    return Bench(
+        instance=instance,
+        environment=host_environment(instance.repo).environment,
+        watches={},
+        sandbox=SandboxKind.PROCESS,
+        limits=Limits(),
+        runner_version="r",
+    )
+
+
+@pytest.fixture
+def suite(bench: Bench) -> Suite:
+    files = (RepoPath("tests/test_recipe.py"),)
+    return Suite(
+        suite_id=SuiteId("s"),
+        instance_key=bench.instance.instance_key,
+        instance_id=bench.instance.instance_id,
+        kind=SuiteKind.GOLDEN,
+        patch=bench.instance.test_patch,
+        files=files,
+        files_key=files_key(files),
+        base_files=files,
+        base_files_key=files_key(files),
+    )
+
+
+def golden(specs: tuple[RunSpec, ...], state: CodeState) -> list[RunSpec]:
+    return [spec for spec in specs if spec.suite_kind is SuiteKind.GOLDEN and spec.code_state is state]
+
+
+def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, suite: Suite) -> None:
+    specs = validation_specs(bench, suite, Repeats(faketime=LIBRARY))
+
+    assert [spec.variant for spec in golden(specs, CodeState.BEFORE)] == [Variant.REORDERED, Variant.RERUN]
+    assert [spec.variant for spec in golden(specs, CodeState.AFTER)] == [
+        Variant.REORDERED,
+        Variant.RERUN,
+        Variant.RESEEDED,
+        Variant.LATER,
+    ]
+    assert Counter(spec.suite_kind for spec in specs) == {SuiteKind.GOLDEN: 6, SuiteKind.NONE: 6}
+    assert {spec.tracer for spec in specs} == {Tracer.NONE}
+    assert len({spec.run_key for spec in specs}) == 12
+
+
+def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench: Bench, suite: Suite) -> None:
+    first, second = (validation_specs(bench, suite, Repeats()) for _ in range(2))
+    drawn = [spec for spec in first if spec.variant is Variant.REORDERED]
+
+    assert {spec.order for spec in drawn} == {CaseOrder.SHUFFLED}
+    assert [spec.order_seed for spec in first] == [spec.order_seed for spec in second]
+    assert len({spec.order_seed for spec in drawn}) == len(drawn) == 4
+    assert all(spec.order_seed is None for spec in first if spec not in drawn)
+
+
+def test_guards_keep_the_reversed_order(bench: Bench, suite: Suite) -> None:
+    specs = guard_specs(bench, suite, ())
+
+    assert {(spec.order, spec.order_seed) for spec in specs} == {(CaseOrder.REVERSED, None)}
+
+
+def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:
+    specs = validation_specs(bench, suite, Repeats())
+
+    assert [spec.variant for spec in golden(specs, CodeState.AFTER)][-1] is Variant.RERUN
+    assert len({spec.run_key for spec in specs}) == len(specs) == 12
+
+
+def test_settling_repeats_what_was_not_run_yet(bench: Bench, suite: Suite) -> None:
+    made = {spec.run_key for spec in validation_specs(bench, suite, Repeats())}
+    more = settling_specs(bench, suite, Repeats(more=10))
+
+    assert len(more) == 40
+    assert not made & {spec.run_key for spec in more}
+
+
+def test_doubts_are_settled_with_a_network_and_without(bench: Bench, suite: Suite) -> None:
+    assert [(spec.variant, spec.network) for spec in doubt_specs(bench, suite)] == [
+        (Variant.ONLINE, True),
+        (Variant.RERUN, False),
+        (Variant.RERUN, False),
+    ]
