@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from domain_rows import stability_row, task_instance, validation_row
+from scratch_git import git
 
 from benchmarks.base_commits import file_rows, history_rows, spread
 from benchmarks.environment_inference import Judged, Measured, Spent, commits, names_of, table
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.collect import Repository
-from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath
-from tasks.domain.outcome import SuiteKind
-from tasks.domain.validation import CaseStability, Reason, Stability, Validation
+from tasks.domain.names import CaseId, EnvId, RepoName
+from tasks.domain.validation import Reason
 
 REPO = RepoName("owner/name")
 TOY = Repository(repo=REPO, licence="MIT", default_branch="main", test_globs=(), source_globs=())
-
-
-def git(folder: Path, *args: str, day: int = 1) -> str:
-    when = f"2020-01-{day:02}T12:00:00+00:00"
-    env = {"GIT_COMMITTER_DATE": when, "GIT_AUTHOR_DATE": when, "PATH": "/usr/bin:/bin", "HOME": str(folder)}
-    who = ("-c", "user.name=a", "-c", "user.email=a@b")
-    return subprocess.run(
-        ["git", *who, *args], cwd=folder, env=env, check=True, capture_output=True, text=True
-    ).stdout.strip()
 
 
 def commit(folder: Path, message: str, day: int, **files: str) -> str:
     for name, text in files.items():
         (folder / f"{name}.py").write_text(text)
     git(folder, "add", ".")
-    git(folder, "commit", "-q", "-m", message, day=day)
+    git(folder, "commit", "-q", "-m", message, date=f"2020-01-{day:02}T12:00:00+00:00")
     return git(folder, "rev-parse", "HEAD")
 
 
@@ -105,20 +96,8 @@ def judged(*, env_id: str = "e", reason: Reason = Reason.NONE, listed: int | Non
         build=Spent(wall_s=wall_s, cpu_s=1),
         check=Spent(wall_s=wall_s, cpu_s=1),
     )
-    validation = Validation(
-        instance_key=InstanceKey("k"),
-        instance_id=InstanceId("owner__name-1"),
-        snapshot="s",
-        env_id=EnvId(env_id) if env_id else None,
-        valid=not reason,
-        reason=reason,
-        detail="",
-        fail_to_pass=2,
-        pass_to_pass=3,
-        quarantined=0,
-        runs=4,
-        cpu_s=1,
-        validated_at=datetime(2026, 1, 1, tzinfo=UTC),
+    validation = validation_row(
+        task_instance(), reason, env_id=EnvId(env_id) if env_id else None, fail_to_pass=2, pass_to_pass=3, runs=4
     )
     return Judged(measured=measured, validation=validation, listed=listed, contained=listed and 2)
 
@@ -134,21 +113,7 @@ def judged(*, env_id: str = "e", reason: Reason = Reason.NONE, listed: int | Non
     ],
 )
 def test_a_case_is_known_by_the_datasets_name(case_id: str, label: str, listed: str) -> None:
-    case = CaseStability(
-        instance_key=InstanceKey("k"),
-        env_id=EnvId("e"),
-        suite_kind=SuiteKind.GOLDEN,
-        case_id=CaseId(case_id),
-        path=RepoPath("p"),
-        label=label,
-        stability=Stability.FAIL_TO_PASS,
-        before_runs=1,
-        before_passed=0,
-        after_runs=1,
-        after_passed=1,
-        flake_rate=0.0,
-        flake_upper=1.0,
-    )
+    case = stability_row(case_id=CaseId(case_id), label=label)
     assert listed in names_of(case)
 
 

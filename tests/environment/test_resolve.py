@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from domain_rows import task_instance
 
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, InstanceKey, RepoName, RepoPath, Sha
+from tasks.domain.names import RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.recipes import load_recipes
 from tasks.environment.resolve import climb, plan_environment, plan_ladder, version_of
@@ -49,23 +50,7 @@ FILES = {
 
 
 def instance(version: str | None = None, repo: str = "owner/name") -> TaskInstance:
-    return TaskInstance(
-        repo=RepoName(repo),
-        instance_id=InstanceId("owner__name-1"),
-        base_commit=Sha("0" * 40),
-        patch="",
-        test_patch="",
-        problem_statement="",
-        hints_text="",
-        created_at=None,
-        version=version,
-        FAIL_TO_PASS=None,
-        PASS_TO_PASS=None,
-        environment_setup_commit=None,
-        snapshot="s",
-        instance_key=InstanceKey("k"),
-        source="t",
-    )
+    return task_instance(repo=RepoName(repo), version=version)
 
 
 @pytest.fixture

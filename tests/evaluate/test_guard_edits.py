@@ -6,6 +6,7 @@ import ast
 from collections.abc import Mapping
 
 import pytest
+from domain_rows import task_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,8 +15,6 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import Variant
 from tasks.evaluate.dead_code import never_runs
 from tasks.evaluate.guard_edits import guard_edits
@@ -54,23 +53,7 @@ AFTER = BEFORE.replace(
 def edits_of(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[Variant, GuardEdit]:
     """The edits of a fix from some files to others."""
     changes = [Change(path=path, before=before.get(path), after=after.get(path)) for path in {**before, **after}]
-    instance = TaskInstance(
-        repo=RepoName("a/b"),
-        instance_id=InstanceId("a__b-1"),
-        base_commit=Sha("0" * 40),
-        patch=render(changes),
-        test_patch="",
-        problem_statement="",
-        hints_text="",
-        created_at=None,
-        version=None,
-        FAIL_TO_PASS=None,
-        PASS_TO_PASS=None,
-        environment_setup_commit=None,
-        snapshot="s",
-        instance_key=InstanceKey("key"),
-        source="",
-    )
+    instance = task_instance(patch=render(changes))
     return {edit.variant: edit for edit in guard_edits(instance, lambda path: _bytes(before.get(path)))}
 
 

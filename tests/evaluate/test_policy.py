@@ -1,14 +1,12 @@
 """What of a candidate is executed, and why some are not well-formed."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 import pytest
+from domain_rows import candidate_row, task_instance
 
 from tasks.adapters.patch.model import Refused
 from tasks.domain.candidate import Candidate, Suite
-from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CandidateId, InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.evaluate.policy import Ruling, golden_suite, submit
 
@@ -37,20 +35,7 @@ BINARY = "diff --git a/tests/x.png b/tests/x.png\nBinary files a/tests/x.png and
 
 
 def candidate(patch: str) -> Candidate:
-    return Candidate(
-        candidate_id=CandidateId("c"),
-        snapshot="s",
-        instance_id=InstanceId("o__n-1"),
-        instance_key=InstanceKey("k"),
-        method="m",
-        model=None,
-        sample=0,
-        patch=patch,
-        provenance="self_reported",
-        source="p.jsonl:1",
-        problem="",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    return candidate_row(patch=patch)
 
 
 def rule(patch: str, policy: Policy = Policy.TESTS_ONLY, golden: Suite | None = None) -> Ruling:
@@ -58,24 +43,7 @@ def rule(patch: str, policy: Policy = Policy.TESTS_ONLY, golden: Suite | None = 
 
 
 def golden(test_patch: str) -> Suite:
-    instance = TaskInstance(
-        repo=RepoName("o/n"),
-        instance_id=InstanceId("o__n-1"),
-        base_commit=Sha("0" * 40),
-        patch="",
-        test_patch=test_patch,
-        problem_statement="",
-        hints_text="",
-        created_at=None,
-        version=None,
-        FAIL_TO_PASS=None,
-        PASS_TO_PASS=None,
-        environment_setup_commit=None,
-        snapshot="s",
-        instance_key=InstanceKey("k"),
-        source="f",
-    )
-    suite = golden_suite(instance, BASE.get)
+    suite = golden_suite(task_instance(test_patch=test_patch), BASE.get)
     assert not isinstance(suite, Refused)
     return suite
 

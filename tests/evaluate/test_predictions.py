@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from domain_rows import task_instance
 
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
@@ -24,22 +25,13 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 def instance(number: int) -> TaskInstance:
     repo, base = RepoName("acme/box"), Sha("1" * 40)
-    return TaskInstance(
+    return task_instance(
         repo=repo,
         instance_id=InstanceId(f"acme__box-{number}"),
         base_commit=base,
         patch=f"fix {number}",
         test_patch=f"tests {number}",
-        problem_statement="It breaks.",
-        hints_text="",
-        created_at=None,
-        version=None,
-        FAIL_TO_PASS=None,
-        PASS_TO_PASS=None,
-        environment_setup_commit=None,
-        snapshot="s",
         instance_key=TaskInstance.key_of(repo, base, f"fix {number}", f"tests {number}"),
-        source="rows.jsonl",
     )
 
 

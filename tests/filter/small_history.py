@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from scratch_git import git
 
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
@@ -30,10 +30,7 @@ class Source:
     folder: Path
 
     def git(self, *args: str) -> str:
-        who = {f"GIT_{role}_{what}": "x@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "GIT_CONFIG_NOSYSTEM": "1", **who}
-        done = subprocess.run(["git", *args], cwd=self.folder, env=env, check=True, capture_output=True, text=True)
-        return done.stdout.strip()
+        return git(self.folder, *args)
 
     def commit(self, files: Mapping[str, str | bytes | None], message: str = "x") -> Sha:
         """Write (null: delete) files and commit them all."""

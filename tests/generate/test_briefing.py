@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 from fnmatch import fnmatch
 
 import pytest
+from domain_rows import environment_row
 
 from tasks.adapters.patch.split import is_test_path
-from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, Sha
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import RunnerKind
 from tasks.generate.briefing import TEST_GLOBS, brief, pick_example
 from tasks.generate.redaction import NoHistory
@@ -61,27 +61,8 @@ def trapped() -> TaskInstance:
     )
 
 
-def environment(runner: RunnerKind = RunnerKind.PYTEST, *args: str) -> Environment:
-    return Environment(
-        env_id=EnvId("e"),
-        repo=RepoName("owner/name"),
-        python="3.9",
-        python_full="3.9.19",
-        lock="",
-        install=(),
-        exclude_newer=None,
-        runner=runner,
-        test_args=args,
-        env=(),
-        source_roots=("",),
-        recipe="inferred",
-        built_at=datetime(2026, 1, 1, tzinfo=UTC),
-        build_seconds=1.0,
-    )
-
-
 def task_of(runner: RunnerKind = RunnerKind.PYTEST, *args: str) -> MethodTask:
-    return brief(trapped(), environment(runner, *args), FILES, FILES.get, NoHistory())
+    return brief(trapped(), environment_row(runner=runner, test_args=args), FILES, FILES.get, NoHistory())
 
 
 def test_briefing_looks_at_nothing_golden_and_hands_out_nothing_golden() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from domain_rows import task_instance
 
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
+from tasks.domain.names import InstanceId
 from tasks.generate.redaction import find_pointers, redacted, redaction_rows
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "redactions.toml").read_text())["case"]
@@ -27,23 +28,7 @@ class Known:
 
 
 def instance(text: str, name: str = "owner__name-500") -> TaskInstance:
-    return TaskInstance(
-        repo=RepoName("owner/name"),
-        instance_id=InstanceId(name),
-        base_commit=Sha("0" * 40),
-        patch="",
-        test_patch="",
-        problem_statement=text,
-        hints_text="",
-        created_at=None,
-        version=None,
-        FAIL_TO_PASS=None,
-        PASS_TO_PASS=None,
-        environment_setup_commit=None,
-        snapshot="s",
-        instance_key=InstanceKey("k"),
-        source="f",
-    )
+    return task_instance(instance_id=InstanceId(name), problem_statement=text)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:40])

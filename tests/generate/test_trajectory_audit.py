@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from domain_rows import candidate_row
 from test_redaction import instance
 
 from tasks.domain.candidate import Candidate
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CandidateId, RepoName, Sha
+from tasks.domain.names import RepoName, Sha
 from tasks.domain.trajectory import TrajectoryStep
 from tasks.generate.trajectory_audit import RULES, audit_trajectory, secrets_of
 
@@ -37,20 +37,7 @@ def larder() -> TaskInstance:
 
 
 def candidate() -> Candidate:
-    return Candidate(
-        candidate_id=CandidateId("c"),
-        snapshot="s",
-        instance_id=larder().instance_id,
-        instance_key=larder().instance_key,
-        method="m",
-        model=None,
-        sample=0,
-        patch="",
-        provenance="verified",
-        source="m",
-        problem="",
-        created_at=datetime(2026, 1, 1, tzinfo=UTC),
-    )
+    return candidate_row(instance_id=larder().instance_id, instance_key=larder().instance_key)
 
 
 def rows_of(steps: list[list[str]]) -> tuple[TrajectoryAudit, ...]:

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+from scratch_git import git
 from snapshot_rows import instance
 
 from tasks.adapters.git.mirrors import Mirrors
@@ -59,10 +58,8 @@ def test_a_code_base_is_its_python_files_without_tests_and_links(tmp_path: Path)
         (source / path).parent.mkdir(parents=True, exist_ok=True)
         (source / path).write_text("x = 1\ny = 2\n")
     (source / "link.py").symlink_to("pkg/a.py")
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "GIT_CONFIG_GLOBAL": os.devnull}
-    env |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     for words in (("init", "--quiet", "--initial-branch=main"), ("add", "--all"), ("commit", "--quiet", "-m", "base")):
-        subprocess.run(["git", *words], cwd=source, env=env, check=True)
+        git(source, *words)
     mirrors = Mirrors(tmp_path / "mirrors")
     mirrors.add("owner/name", source)
 

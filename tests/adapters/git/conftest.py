@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from small_source import git
+from scratch_git import git
 
 from tasks.adapters.git.mirrors import Mirrors
 

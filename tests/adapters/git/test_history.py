@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_source import git
+from scratch_git import git
 
 from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors

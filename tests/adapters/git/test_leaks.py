@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from small_source import git
+from scratch_git import git
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories

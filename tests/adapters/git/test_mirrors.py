@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from small_source import git
+from scratch_git import git
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.errors import BadInput, InfrastructureError, NotFound

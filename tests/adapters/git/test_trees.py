@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from small_source import git
+from scratch_git import git
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees

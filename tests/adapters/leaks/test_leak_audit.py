@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from domain_rows import task_instance
+from scratch_git import git
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories
@@ -19,18 +19,11 @@ from tasks.adapters.uv.leaks import Surroundings
 from tasks.domain.errors import LeakFound
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, Sha
+from tasks.domain.names import EnvId, Sha
 
 FIX = "--- a/larder.py\n+++ b/larder.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
 TESTS = "--- /dev/null\n+++ b/test_larder.py\n@@ -0,0 +1 @@\n+def test_x(): pass\n"
 BASE = {"larder.py": b"x = 1\n"}
-
-
-def git(folder: Path, *args: str) -> str:
-    env = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_GLOBAL": os.devnull}
-    env |= {f"GIT_{who}_{what}": "x@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    done = subprocess.run(["git", *args], cwd=folder, env=env, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
 
 
 class Place:
@@ -52,23 +45,7 @@ class Place:
 
     @property
     def instance(self) -> TaskInstance:
-        return TaskInstance(
-            repo=RepoName("owner/name"),
-            instance_id=InstanceId("owner__name-500"),
-            base_commit=Sha(self.sha),
-            patch=FIX,
-            test_patch=TESTS,
-            problem_statement="text",
-            hints_text="",
-            created_at=None,
-            version=None,
-            FAIL_TO_PASS=None,
-            PASS_TO_PASS=None,
-            environment_setup_commit=None,
-            snapshot="s",
-            instance_key=InstanceKey("k"),
-            source="f",
-        )
+        return task_instance(base_commit=Sha(self.sha), patch=FIX, test_patch=TESTS, problem_statement="text")
 
     def audit(self) -> Audited:
         checkout = Checkout(self.tree, self.sha, Git(self.mirrors.root), fixed=fixed_blobs(self.instance, BASE.get))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import subprocess
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from scratch_git import git
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.retrieval.analyzers import code_terms, english_terms
@@ -40,9 +40,8 @@ def commit(tmp_path_factory: pytest.TempPathFactory) -> tuple[Mirrors, Sha]:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / "pkg" / "link.py").symlink_to("apple.py")
-    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    for argv in (["init", "-q"], ["add", "--all"], [*who, "commit", "-q", "-m", "first"]):
-        subprocess.run(["git", *argv], cwd=folder, check=True)
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "first")):
+        git(folder, *words)
     mirrors = Mirrors(tmp_path_factory.mktemp("mirrors"))
     mirrors.add(REPO, folder)
     return mirrors, Sha(mirrors.commit(REPO, "HEAD"))
