@@ -7,7 +7,8 @@ before and after the golden patch, without a network. At the end all are judged 
 what solves nothing runs once more with a network and twice without. data/environments and the rows' versions are not
 read.
 
-What was measured is kept in the work folder: called again, or twice at once, it goes on where it was. `--again ID` forgets one of them.
+What was measured is kept in the work folder: called again, or twice at once, it goes on where it was. `--again ID`
+forgets one of them.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ def main(
     settings = WithoutRecipes(
         store=str(work / "store"), cache=own, database=work / "swt.duckdb", sandbox=SandboxKind.BUBBLEWRAP
     )
-    _forget(work / MEASURED, again or ())
+    if again:
+        _forget(work / MEASURED, again)
     mirrors = Mirrors(own / "mirrors")
     known = read_repositories(PROJECT / "data" / "repositories.toml")
     chosen = file_rows(mirrors, rows, repo or (), each)
