@@ -88,9 +88,9 @@ def shell(call: Spoken) -> Step:
 
 
 def described(call: Spoken) -> Step:
-    """The same for one that wants every command described, and ends by a plain answer."""
+    """The same for one that wants every command described, ends by a plain answer, and asks for a title beforehand."""
     done = sum(message.role is Role.TOOL for message in call.messages)
-    if done == len(COMMANDS) - 1:
+    if not call.tools or done == len(COMMANDS) - 1:
         return Step(reply=Reply(text="Done."))
     given = json.dumps({"command": COMMANDS[done], "description": "look"})
     command = ToolCall(call_id=f"c{done}", name="bash", arguments=given)
