@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.project import Project, read_project
 from tasks.environment.pyproject import read_pyproject
-from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements
+from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements, unique
 from tasks.environment.setup_files import read_setup_cfg, read_setup_py
 
 READERS = (read_pyproject, read_setup_cfg, read_setup_py)
@@ -40,6 +40,8 @@ _REQUIREMENT_FILES = (
 )
 _DJANGO_SCRIPT = "tests/runtests.py"
 _PLAIN_FACTORS = {"py", "test", "tests"}
+_OLD_PYTEST = re.compile(r"pytest\s*(?:(?:==|~=|<=?)\s*[12]\b|<\s*3(?:\.0)*\s*(?:[,;]|$))", re.IGNORECASE)
+"""A bound below version 3, which is the first that our runner drives."""
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 
@@ -122,6 +124,8 @@ def infer(read: Read) -> tuple[Project, tuple[Proposal, ...]]:
 def _complete(project: Project, found: Requirements) -> Requirements:
     everything = project.requirements() + found
     without_self = everything.without([project.name]) if project.name else everything
+    lines = tuple("pytest" if _OLD_PYTEST.match(line) else line for line in without_self.lines)
+    without_self = Requirements(unique(lines), without_self.constraints)
     return without_self if "pytest" in without_self.names else without_self + Requirements(("pytest",))
 
 

@@ -152,6 +152,20 @@ def test_what_the_project_itself_needs_is_never_left_out() -> None:
     assert [one.rung for one in climb(instance(), plans(), build).attempts] == ["extras", "bare"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("pytest==2.8.1", "pytest"),
+        ("pytest<3", "pytest"),
+        ("pytest<3.1", "pytest<3.1"),
+        ("pytest>=2.8,<9", "pytest>=2.8,<9"),
+    ],
+)
+def test_a_pytest_that_the_runner_cannot_drive_is_not_asked_for(asked: str, expected: str) -> None:
+    files = {"requirements.txt": f"{asked}\npytest-cov==2.1.0\n"}
+    assert plan_environment(instance(), files.get, {}, HAVE, DATE).requirements == (expected, "pytest-cov==2.1.0")
+
+
 def test_djangos_own_script_is_known_by_its_function() -> None:
     script = {"tests/runtests.py": "def django_tests(verbosity):\n    pass\n"}
     other = {"tests/runtests.py": "import pytest\npytest.main()\n"}
