@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from flows.fan_out import FanOut, Threads, Unit
 from flows.settings import Settings
-from flows.summary import EvaluationSummary, Tally, suites_to_confirm, suites_to_guard, summarise
-from tasks.adapters.store.database import build_views
+from flows.summary import EvaluationSummary, Tally, standing, summarise
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.names import SuiteId
@@ -55,7 +55,8 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     """The story. `fan_out` says where units of work run; the result is the same."""
     places, run = settings.places, request.run_settings(settings)
     check_sandbox(places, run)
-    torn = Store(settings.store).quarantine()
+    store = Store(settings.store)
+    torn = store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
     taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
@@ -66,20 +67,31 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     units: list[Unit] = [
         (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in work.ready.items()
     ]
-    ran = fan_out("runs", run_suites, units)
-    work.ran(units, ran)
-    build_views(settings.store, settings.database, settings.sql)
-    if request.guards:
-        again = _again(units, suites_to_guard(settings.database, request.snapshot), Purpose.GUARD)
-        guarded = fan_out("guards", run_suites, again)
-        work.ran(again, guarded)
-    if request.confirm and request.coverage:
-        again = _again(units, suites_to_confirm(settings.database, request.snapshot), Purpose.CONFIRM)
-        confirmed = fan_out("confirmations", run_suites, again)
-        work.ran(again, confirmed)
-    return summarise(settings, request.snapshot, work)
+    work.ran(units, fan_out("runs", run_suites, units))
+    again = _Again(store, fan_out, work, units)
+    found = standing(settings, request.snapshot)
+    if request.guards and again.run("guards", Purpose.GUARD, found.to_guard):
+        found = standing(settings, request.snapshot)
+    if request.confirm and request.coverage and again.run("confirmations", Purpose.CONFIRM, found.to_confirm):
+        found = standing(settings, request.snapshot)
+    ensure_views(settings.store, settings.database, settings.sql)
+    return summarise(found.table, work)
 
 
-def _again(units: Sequence[Unit], wanted: frozenset[SuiteId], purpose: Purpose) -> list[Unit]:
-    """The units that have some of the wanted suites, with these alone, for another purpose."""
-    return [(*unit[:5], tuple(sorted(wanted & set(unit[5]))), purpose) for unit in units if wanted & set(unit[5])]
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """Further runs of some suites of the units."""
+
+    store: Store
+    fan_out: FanOut
+    work: Tally
+    units: Sequence[Unit]
+
+    def run(self, label: str, purpose: Purpose, wanted: frozenset[SuiteId]) -> bool:
+        """Make what is missing; whether the store knows more now."""
+        before = self.store.version()
+        units: list[Unit] = [
+            (*unit[:5], tuple(sorted(wanted & set(unit[5]))), purpose) for unit in self.units if wanted & set(unit[5])
+        ]
+        self.work.ran(units, self.fan_out(label, run_suites, units))
+        return self.store.version() != before

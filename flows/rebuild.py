@@ -19,7 +19,7 @@ from flows.fan_out import Failed, FanOut, Threads, Unit
 from flows.settings import PROJECT, Settings
 from flows.validation import ValidationRequest, ValidationSummary, run_validation
 from tasks.adapters.github.client import API
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
@@ -126,7 +126,7 @@ def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) ->
     known = read_repositories(request.repositories_file)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
     passed, problems = _collect(request, settings, fan_out, chosen)
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     validated: tuple[ValidationSummary, ...] = ()
     published = already_published(settings.places, request.snapshot)
     if published is None:
@@ -135,7 +135,7 @@ def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) ->
         count_facts(settings.places, POOL)
         order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
         published = publish(settings, order)
-        build_views(settings.store, settings.database, settings.sql)
+        ensure_views(settings.store, settings.database, settings.sql)
     return RebuildSummary(
         published=published,
         validated=validated,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flows.asking import text_table
 from flows.settings import Settings
 from flows.validation import ValidationRequest, validate_here
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
@@ -46,7 +46,7 @@ def freeze_snapshot(settings: Settings, pool: str, name: str, *, trusted: bool) 
     count_facts(settings.places, pool)
     order = Order(snapshot=name, pool=pool, previous=published_before(settings.places, name))
     made = publish(settings, order).snapshot
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     return f"{validated.text}\nsnapshot {name}: {made.instances} instances, content {made.content[:12]}"
 
 
@@ -63,5 +63,5 @@ def _known(settings: Settings, name: str) -> Snapshot:
 
 
 def _answer(settings: Settings, sql: str) -> str:
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     return text_table(query(settings.database, sql))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from flows.asking import text_table
 from flows.fan_out import Failed, Unit
 from flows.settings import Settings
-from tasks.adapters.store.database import query
 from tasks.adapters.store.latest import literal
+from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.quarantine import Problem
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.evaluate.task import Ran, Taken
@@ -96,44 +97,62 @@ class Tally:
         return 1 if failures or self.broken or self.total.infrastructure else 0
 
 
-def suites_to_guard(database: Path, snapshot: str) -> frozenset[SuiteId]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What graders and guards say of a snapshot, as its runs stand."""
+
+    to_guard: frozenset[SuiteId]
     """Suites of candidates that any grader calls solved."""
-    return _suites(database, f"verdict.snapshot = {literal(snapshot)} AND verdict.solved")
-
-
-def suites_to_confirm(database: Path, snapshot: str) -> frozenset[SuiteId]:
+    to_confirm: frozenset[SuiteId]
     """Would-be successes that untraced repeats do not speak for, and one in `SAMPLE` of the other suites.
 
     A guard's repeat that behaves as the traced run shows that tracing changed nothing; where it does not, or was not
     made, the plain run without tracing tells whose doing that is.
     """
-    return _suites(
-        database,
-        f"""verdict.snapshot = {literal(snapshot)} AND CASE
-              WHEN NOT coalesce(verdict.solved, false) THEN hash(submission.suite_id) % {SAMPLE} = 0
-              ELSE NOT EXISTS (
-                FROM guard_outcome AS g
-                WHERE g.snapshot = verdict.snapshot AND g.candidate_id = verdict.candidate_id
-                  AND g.policy = verdict.policy AND g.grader = verdict.grader
-                  AND g.guard = 'repeat' AND g.result = 'passed')
-            END""",
-    )
+    table: pa.Table
+    """The rows of `table2`."""
 
 
-def _suites(database: Path, condition: str) -> frozenset[SuiteId]:
-    """The suites of submissions with a verdict for which `condition` holds."""
-    answer = query(
-        database,
-        f"""SELECT DISTINCT submission.suite_id
-            FROM verdict JOIN submission USING (candidate_id, policy)
-            WHERE submission.suite_id IS NOT NULL AND {condition}""",
+UNCONFIRMED = f"""CASE
+    WHEN NOT coalesce(verdict.solved, false) THEN hash(submission.suite_id) % {SAMPLE} = 0
+    ELSE NOT EXISTS (
+        FROM guard_outcome AS g
+        WHERE g.snapshot = verdict.snapshot AND g.candidate_id = verdict.candidate_id
+            AND g.policy = verdict.policy AND g.grader = verdict.grader
+            AND g.guard = 'repeat' AND g.result = 'passed')
+END"""
+"""Which verdicts have suites to confirm, as SQL."""
+
+
+def standing(settings: Settings, snapshot: str) -> Standing:
+    """Ask the store as it is now."""
+    names = ("verdict", "submission", "guard_outcome", "table2")
+    to_guard, to_confirm, table = answers(
+        settings.store,
+        settings.sql,
+        names,
+        (
+            _suites(snapshot, "verdict.solved"),
+            _suites(snapshot, UNCONFIRMED),
+            f"FROM table2 WHERE snapshot = {literal(snapshot)}",
+        ),
     )
+    return Standing(to_guard=_ids(to_guard), to_confirm=_ids(to_confirm), table=table)
+
+
+def _suites(snapshot: str, condition: str) -> str:
+    """The suites of the snapshot's submissions with a verdict for which `condition` holds, as SQL."""
+    return f"""SELECT DISTINCT submission.suite_id
+        FROM verdict JOIN submission USING (candidate_id, policy)
+        WHERE submission.suite_id IS NOT NULL AND verdict.snapshot = {literal(snapshot)} AND {condition}"""
+
+
+def _ids(answer: pa.Table) -> frozenset[SuiteId]:
     return frozenset(SuiteId(value) for value in answer["suite_id"].to_pylist())
 
 
-def summarise(settings: Settings, snapshot: str, work: Tally) -> EvaluationSummary:
+def summarise(table: pa.Table, work: Tally) -> EvaluationSummary:
     """The table of the snapshot, and a line on what was done for it."""
-    table = query(settings.database, f"FROM table2 WHERE snapshot = {literal(snapshot)}")
     return EvaluationSummary(
         text=f"{text_table(table)}\n{work.facts}",
         facts=work.facts,

@@ -13,7 +13,7 @@ from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.retries import Patience
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.rows.reader import read_rows
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Mode
@@ -118,7 +118,7 @@ def chosen_instances(request: SweepRequest, settings: Settings) -> tuple[TaskIns
 
 
 def _inside(window: Window, snapshot: str, settings: Settings) -> frozenset[str]:
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     called = f"instance_window({literal(snapshot)}, {window.months}, DATE {literal(window.until.isoformat())})"
     return frozenset(query(settings.database, f"SELECT instance_id FROM {called}")["instance_id"].to_pylist())
 

@@ -17,7 +17,7 @@ from flows.evaluation import EvaluationRequest, run_evaluation
 from flows.fan_out import Failed, FanOut, Threads, Unit
 from flows.settings import Settings
 from flows.summary import EvaluationSummary
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.validation import Validation
@@ -104,7 +104,7 @@ def run_validation(request: ValidationRequest, settings: Settings, fan_out: FanO
         snapshot,
         tuple(_to_judge(name, evaluation, reasons, looked.get(name, _CLEAN)) for name in wanted),
     )
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     return ValidationSummary(validations=judged, evaluation=evaluation, executed=executed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,19 @@ import pyarrow as pa
 
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest, literal, quoted
-from tasks.adapters.store.questions import Question, named_queries
+from tasks.adapters.store.questions import Question, define, named_queries
 from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
+from tasks.domain import tables as domain_tables
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.tables import TABLES, table_name
 
 FORMAT = "v1.5.0"
 """Storage version of the file: command lines from DuckDB 1.5 on can open it."""
+
+MADE_FROM = "made_from"
+"""The view that says by a digest what the file was made from."""
 
 
 def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, ...]:
@@ -35,12 +40,21 @@ def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, .
     database.parent.mkdir(parents=True, exist_ok=True)
     unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}.tmp")
     try:
-        steadily(lambda: _write(unfinished, store.url, questions))
+        steadily(lambda: _write(unfinished, store.url, questions, _definitions(store.url, sql)))
         database.with_name(database.name + ".wal").unlink(missing_ok=True)
         unfinished.replace(database)
     finally:
         unfinished.unlink(missing_ok=True)
     return questions
+
+
+def ensure_views(store_root: str, database: Path, sql: Path) -> None:
+    """`build_views`, unless the file was made for this store from the same definitions."""
+    store = Store(store_root)
+    if _recorded(database) != _definitions(store.url, sql):
+        build_views(store_root, database, sql)
+    else:
+        store.seed(missing_only=True)
 
 
 def query(database: Path, sql: str) -> pa.Table:
@@ -58,7 +72,24 @@ def table_views(url: str) -> tuple[str, ...]:
     return tuple(text for row_type in TABLES for text in _table_view(url, row_type))
 
 
-def _write(path: Path, url: str, questions: tuple[Question, ...]) -> None:
+def _definitions(url: str, sql: Path) -> str:
+    """Digest of all that decides what is in the file: the store's place, `sql`, the domain, this package."""
+    digest = hashlib.sha256(f"{FORMAT} {duckdb.__version__} {url}".encode())
+    domain, package = Path(domain_tables.__file__).parent, Path(__file__).parent
+    for path in (*sorted(sql.rglob("*.sql")), *sorted(domain.glob("*.py")), *sorted(package.glob("*.py"))):
+        digest.update(f"\n{path.name}\n".encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _recorded(database: Path) -> str:
+    """The digest that is kept in the file; empty where there is none."""
+    try:
+        return str(_query(database, f"SELECT digest FROM {MADE_FROM}")["digest"][0])
+    except duckdb.Error:
+        return ""
+
+
+def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: str) -> None:
     path.unlink(missing_ok=True)
     with connected() as connection:
         _reach(connection, url)
@@ -69,9 +100,11 @@ def _write(path: Path, url: str, questions: tuple[Question, ...]) -> None:
         for row_type in TABLES:
             connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
         for question in questions:
-            _define(connection, question)
+            define(connection, question)
         for statement in table_views(url):
             connection.execute(statement)
+        connection.execute(f"CREATE VIEW {MADE_FROM} AS SELECT {literal(definitions)} AS digest")
+        connection.execute(f"COMMENT ON VIEW {MADE_FROM} IS 'Tells whether the file has to be made anew'")
         connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
@@ -82,15 +115,6 @@ def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:
     for row_type in TABLES:
         connection.register("no_rows", arrow_schema(row_type).empty_table())
         connection.execute(f"CREATE TABLE memory.main.{table_name(row_type)} AS FROM no_rows")
-
-
-def _define(connection: duckdb.DuckDBPyConnection, question: Question) -> None:
-    for statement in question.statements:
-        try:
-            connection.execute(statement)
-        except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
-            hint = "name what it uses in its `-- needs:` line"
-            raise BadInput(f"{question.path.name} cannot be defined: {error}", hint=hint) from error
 
 
 def _table_view(url: str, row_type: type[Any]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from tasks.domain.tables import TABLES, table_name
 
 MACROS = "macros"
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
+_VIEW = re.compile(r"(CREATE\s+OR\s+REPLACE\s+)VIEW\b", re.IGNORECASE)
 _COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
 _NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
 
@@ -51,6 +52,34 @@ def named_queries(sql: Path) -> tuple[Question, ...]:
     for question in found:
         _check_needs(question, by_name)
     return tuple(by_name[name] for name in _ordered(found) if name in by_name)
+
+
+def define(connection: duckdb.DuckDBPyConnection, question: Question) -> None:
+    """Create what a file defines; `BadInput` names the file where that cannot be."""
+    for statement in question.statements:
+        try:
+            connection.execute(statement)
+        except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
+            hint = "name what it uses in its `-- needs:` line"
+            raise BadInput(f"{question.path.name} cannot be defined: {error}", hint=hint) from error
+
+
+def as_table(statement: str) -> str:
+    """The definition of a view as that of a table; a macro stays what it is."""
+    return _VIEW.sub(r"\1TABLE", statement, count=1)
+
+
+def needed_by(questions: Iterable[Question], names: Iterable[str]) -> frozenset[str]:
+    """These names, and those of all tables and files that they need, directly or not."""
+    needs = {question.name: question.needs for question in questions}
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += needs.get(name, ())
+    return frozenset(found)
 
 
 def _question(path: Path) -> Question:

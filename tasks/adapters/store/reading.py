@@ -70,18 +70,7 @@ def glob_of(url: str, row_type: type[Any]) -> str:
     return f"read_parquet({literal(pattern)}, union_by_name=true, filename=true, hive_partitioning=false)"
 
 
-def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
-    with connected() as connection:
-        sources = {kind: _source(connection, disk, kind) for kind in kinds}
-        return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
-
-
-def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
-    """The tables to list, the `run` before its facts."""
-    return (Run, row_type) if row_type in FACTS else (row_type,)
-
-
-def _source(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) -> str:
+def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) -> str:
     """FROM clause over the files of a table and its empty form."""
     name = f"{table_name(kind)}_files"
     files = data_files(disk, kind)
@@ -96,6 +85,17 @@ def _source(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) 
     paths = ", ".join(literal(f"{disk.url}/{entry.path}") for entry in files)
     found = f"read_parquet([{paths}], union_by_name=true, filename=true, hive_partitioning=false)"
     return f"(FROM {name} UNION ALL BY NAME FROM {found})"
+
+
+def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
+    with connected() as connection:
+        sources = {kind: source_of(connection, disk, kind) for kind in kinds}
+        return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
+
+
+def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
+    """The tables to list, the `run` before its facts."""
+    return (Run, row_type) if row_type in FACTS else (row_type,)
 
 
 def _remote(disk: Disk, path: str) -> pa.Table:

@@ -121,11 +121,17 @@ class Store:
             hint = "see `swt store check`"
             raise NotFound(f"the store has no file {sha or '(empty name)'}", hint=hint) from None
 
-    def seed(self) -> None:
+    def seed(self, *, missing_only: bool = False) -> None:
         """Write one file without rows for each table, so that every glob finds something and knows all columns."""
         for row_type in TABLES:
-            empty = parquet_bytes(stored_schema(row_type).empty_table())
-            self.disk.write(f"{table_name(row_type)}/{SCHEMA_FOLDER}/part-empty.parquet", empty)
+            path = f"{table_name(row_type)}/{SCHEMA_FOLDER}/part-empty.parquet"
+            if not missing_only or self.disk.size(path) is None:
+                self.disk.write(path, parquet_bytes(stored_schema(row_type).empty_table()))
+
+    def version(self) -> str:
+        """Changes with every file that is written, moved or removed. Lists the store."""
+        listed = [self.disk.files(table_name(row_type)) for row_type in TABLES]
+        return hashlib.sha256(repr(listed).encode()).hexdigest()
 
     def quarantine(self) -> tuple[Problem, ...]:
         """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers only."""

@@ -6,6 +6,7 @@ import importlib.metadata
 import platform
 import sys
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
@@ -49,7 +50,11 @@ def host_interpreter() -> Interpreter:
     return Interpreter(path=Path(sys.executable), version=platform.python_version(), base_prefix=Path(sys.base_prefix))
 
 
+@cache
 def installed_lock() -> str:
-    """`name==version` of every installed distribution, sorted; no hashes, since files on disk have none."""
+    """`name==version` of every installed distribution, sorted; no hashes, since files on disk have none.
+
+    Read once per process: what it has imported stays what it was.
+    """
     found = importlib.metadata.distributions()
     return "".join(sorted({f"{one.metadata['Name'].lower()}=={one.version}\n" for one in found}))
