@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import build_views, ensure_views, query
 from tasks.adapters.store.questions import named_queries
 from tasks.adapters.store.schema import from_arrow
 from tasks.adapters.store.warehouse import Store
@@ -103,6 +103,26 @@ def test_a_moved_store_needs_new_views_only(store: Store, root: Path, database: 
     shutil.move(root, moved)
     build_views(str(moved), database, sql)
     assert len(query(database, "FROM case_outcome")) == 2
+
+
+def test_the_file_is_made_anew_only_for_other_definitions(store: Store, root: Path, database: Path, sql: Path) -> None:
+    def made() -> bool:
+        before = database.stat().st_ino if database.exists() else 0
+        ensure_views(str(root), database, sql)
+        return database.stat().st_ino != before
+
+    store.write_run(run(1))
+    assert (made(), made()) == (True, False)
+    add(sql, "views/x.sql", "-- One.\nCREATE OR REPLACE VIEW x AS SELECT 1 AS n;")
+    assert (made(), made()) == (True, False)
+    assert query(database, "FROM x").to_pylist() == [{"n": 1}]
+    shutil.rmtree(root)
+    assert not made()
+    assert len(query(database, "FROM run")) == 0
+    ensure_views(str(root) + "2", database, sql)
+    assert made()
+    database.write_bytes(b"no database")
+    assert made()
 
 
 def test_a_torn_file_does_not_stop_the_views(store: Store, root: Path, database: Path, sql: Path) -> None:

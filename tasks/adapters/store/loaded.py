@@ -1,0 +1,74 @@
+"""Several questions at once over the rows that are there now: files are read once, and every view is computed once.
+
+In the database file a view reads all that it needs anew, once for each mention of it. That is right for one question;
+a flow that has several about the same verdicts asks here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from tasks.adapters.store.disk import Disk, open_disk
+from tasks.adapters.store.duck import connected
+from tasks.adapters.store.latest import latest
+from tasks.adapters.store.quarantine import quarantine
+from tasks.adapters.store.questions import Question, as_table, define, named_queries, needed_by
+from tasks.adapters.store.reading import source_of, steadily
+from tasks.domain.run import Run
+from tasks.domain.tables import TABLES, table_name
+
+RUNS = "all_runs"
+"""Every stored row of `run`: facts are read by way of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Needed:
+    """What has to be there before something can be asked."""
+
+    tables: tuple[type[Any], ...]
+    questions: tuple[Question, ...]
+    """Their views as tables."""
+
+
+def answers(store_root: str, sql: Path, names: Sequence[str], statements: Sequence[str]) -> tuple[pa.Table, ...]:
+    """The answer to each statement. They may use `names`: tables of the domain and files of `sql`.
+
+    Torn files are moved aside on the way.
+    """
+    disk = open_disk(store_root)
+    needed = _needed(sql, names)
+    return steadily(lambda: _answers(disk, needed, statements), on_torn=lambda: quarantine(disk))
+
+
+def _needed(sql: Path, names: Sequence[str]) -> _Needed:
+    known = named_queries(sql)
+    wanted = needed_by(known, names)
+    return _Needed(
+        tables=tuple(row_type for row_type in TABLES if table_name(row_type) in wanted),
+        questions=tuple(
+            replace(question, statements=tuple(map(as_table, question.statements)))
+            for question in known
+            if question.name in wanted
+        ),
+    )
+
+
+def _answers(disk: Disk, needed: _Needed, statements: Sequence[str]) -> tuple[pa.Table, ...]:
+    with connected() as connection:
+        connection.execute(f"CREATE TABLE {RUNS} AS FROM {source_of(connection, disk, Run)}")
+        for row_type in needed.tables:
+            _load(connection, disk, row_type)
+        for question in needed.questions:
+            define(connection, question)
+        return tuple(connection.sql(statement).to_arrow_table() for statement in statements)
+
+
+def _load(connection: duckdb.DuckDBPyConnection, disk: Disk, row_type: type[Any]) -> None:
+    body = latest(row_type, lambda kind: RUNS if kind is Run else source_of(connection, disk, kind))
+    connection.execute(f"CREATE TABLE {table_name(row_type)} AS {body}")
