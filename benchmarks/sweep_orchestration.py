@@ -14,18 +14,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.prefect_server import Prefect, prefect_server
 from flows.demo import DEMO, build_demo_mirror
 from flows.fan_out import Failed, Threads
 from flows.importing import add_mirror
@@ -45,7 +43,6 @@ SNAPSHOT = "orchestration"
 OURS = ("zero_shot", "zero_shot_plus", "pass_at_5", "libro", "auto_code_rover", "agent")
 PLUG_INS = ("plug_a", "plug_b", "plug_c", "plug_d")
 SHARDS = 2
-PREFECT = Path(sys.executable).with_name("prefect")
 PLUG_IN = '''"""Methods of somebody else: edits at four temperatures."""
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.talk import Talk
@@ -139,17 +136,11 @@ def _measure(settings: Settings, work: Path, methods: Sequence[str], think: floa
 
     with ExitStack() as stack:
         url = stack.enter_context(ScriptedProvider(answer).serve())
-        environ = _environ(settings, work, url)
-        port = environ["PREFECT_API_URL"].rsplit(":", 1)[1].removesuffix("/api")
-        stack.enter_context(_running(environ, work / "server.log", "server", "start", "--port", port))
-        _wait_for(environ["PREFECT_API_URL"])
-        _prefect(environ, "work-pool", "create", "swt", "--type", "process")
-        _prefect(environ, "--no-prompt", "deploy", "--all")
+        prefect = stack.enter_context(prefect_server(work, _environ(settings, work, url)))
         for number in range(SHARDS):
-            worker = ("worker", "start", "--pool", "swt", "--type", "process", "--limit", "1", "--name", f"w{number}")
-            stack.enter_context(_running(environ, work / f"worker{number}.log", *worker))
+            stack.enter_context(prefect.worker(f"worker{number}", "--limit", "1"))
         begun = datetime.now(UTC)
-        runs = [stack.enter_context(_shard(environ, work, methods, number)) for number in range(1, SHARDS + 1)]
+        runs = [stack.enter_context(_shard(prefect, methods, number)) for number in range(1, SHARDS + 1)]
         ended: dict[int, datetime] = {}
         while len(ended) < SHARDS:
             for number, run in enumerate(runs, 1):
@@ -183,14 +174,7 @@ def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: bench-plugins\nVersion: 1.0\n")
     points = "".join(f"{name} = bench_plugins:{name}\n" for name in PLUG_INS)
     (facts / "entry_points.txt").write_text(f"[rolling_swt_bench.methods]\n{points}")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     return dict(os.environ) | {
-        "PREFECT_HOME": str(work / "prefect"),
-        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
-        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-        "PREFECT_CLI_PROMPT": "false",
         "PYTHONPATH": os.pathsep.join([str(plugins), str(PROJECT)]),
         "SWT_STORE": settings.store,
         "SWT_CACHE": str(settings.cache),
@@ -200,10 +184,7 @@ def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
     }
 
 
-@contextmanager
-def _shard(
-    environ: dict[str, str], work: Path, methods: Sequence[str], number: int
-) -> Iterator[subprocess.Popen[bytes]]:
+def _shard(prefect: Prefect, methods: Sequence[str], number: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
     parameters = {
         "model": "scripted",
         "methods": list(methods),
@@ -212,40 +193,8 @@ def _shard(
         "shards": SHARDS,
         "trusted": True,
     }
-    argv = [str(PREFECT), "deployment", "run", "sweep/new-model", "--watch", "--params", json.dumps(parameters)]
-    with (work / f"shard{number}.log").open("wb") as out:
-        process = subprocess.Popen(argv, env=environ, cwd=PROJECT, stdout=out, stderr=out)
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-@contextmanager
-def _running(environ: dict[str, str], log: Path, *argv: str) -> Iterator[None]:
-    with log.open("wb") as out:
-        process = subprocess.Popen([str(PREFECT), *argv], env=environ, cwd=PROJECT, stdout=out, stderr=out)
-        try:
-            yield
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def _prefect(environ: dict[str, str], *argv: str) -> None:
-    subprocess.run([str(PREFECT), *argv], env=environ, cwd=PROJECT, check=True, capture_output=True, timeout=240)
-
-
-def _wait_for(url: str, patience_s: float = 240.0) -> None:
-    deadline = time.monotonic() + patience_s
-    while time.monotonic() < deadline:
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=5):  # noqa: S310 - our own server
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.5)
-    sys.exit(f"the server at {url} did not come up")
+    asked = ("deployment", "run", "sweep/new-model", "--watch", "--params", json.dumps(parameters))
+    return prefect.process(f"shard{number}", *asked)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+"""A Prefect server of one's own with the deployments of `prefect.yaml`, and workers; all of it ends with its block."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from flows.settings import PROJECT
+from tasks.domain.errors import InfrastructureError
+
+PROGRAM = Path(sys.executable).with_name("prefect")
+POOL = "swt"
+PATIENCE_S = 240.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefect:
+    """The command `prefect`, for one server."""
+
+    folder: Path
+    """Prefect's home, and a log of each process."""
+    environ: Mapping[str, str]
+
+    def call(self, *argv: str) -> str:
+        """What `prefect argv…` prints. `InfrastructureError` where it ends badly."""
+        done = subprocess.run(
+            [str(PROGRAM), *argv],
+            env=dict(self.environ),
+            cwd=PROJECT,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        if done.returncode:
+            message = f"prefect {argv[0]} ended with {done.returncode}: {done.stdout}{done.stderr}"
+            raise InfrastructureError(message, hint=f"see the logs in {self.folder}")
+        return done.stdout
+
+    @contextmanager
+    def process(self, name: str, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
+        """`prefect argv…` beside the block, with a log called `name`."""
+        with (self.folder / f"{name}.log").open("wb") as out:
+            process = subprocess.Popen(
+                [str(PROGRAM), *argv], env=dict(self.environ), cwd=PROJECT, stdout=out, stderr=out
+            )
+            try:
+                yield process
+            finally:
+                process.terminate()
+                process.wait(60)
+
+    def worker(self, name: str, *options: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        """A worker of the pool."""
+        return self.process(name, "worker", "start", "--pool", POOL, "--type", "process", "--name", name, *options)
+
+
+@contextmanager
+def prefect_server(folder: Path, environ: Mapping[str, str]) -> Iterator[Prefect]:
+    """A server on a free port, with an empty pool and our deployments. `InfrastructureError` where it stays away."""
+    port = _free_port()
+    url = f"http://127.0.0.1:{port}/api"
+    own = {
+        "PREFECT_HOME": str(folder / "prefect"),
+        "PREFECT_API_URL": url,
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_CLI_PROMPT": "false",
+    }
+    prefect = Prefect(folder=folder, environ={**environ, **own})
+    with prefect.process("server", "server", "start", "--host", "127.0.0.1", "--port", str(port)):
+        _wait_for(f"{url}/health", folder)
+        prefect.call("work-pool", "create", POOL, "--type", "process")
+        prefect.call("--no-prompt", "deploy", "--all")
+        yield prefect
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, folder: Path) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - our own server
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.5)
+    raise InfrastructureError(f"nothing answers at {url}", hint=f"see the logs in {folder}")
