@@ -49,11 +49,12 @@ def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, .
 
 
 def ensure_views(store_root: str, database: Path, sql: Path) -> None:
-    """`build_views`, unless the file was made for this store from the same definitions."""
+    """`build_views`, unless the file was made for this store from the same definitions. Torn files go in any case."""
     store = Store(store_root)
     if _recorded(database) != _definitions(store.url, sql):
         build_views(store_root, database, sql)
     else:
+        store.quarantine()
         store.seed(missing_only=True)
 
 
