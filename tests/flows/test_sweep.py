@@ -35,6 +35,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus
+from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
 from tasks.generate.contract import HELPFUL
@@ -243,6 +244,35 @@ def test_what_changes_most() -> None:
     assert changed_files(patch) == ("one.py",)
     assert most_changed(patch) == "one.py"
     assert most_changed("") == ""
+
+
+def looks_around(call: Spoken) -> Step:
+    """Answers every method; an agent looks at all of the history, and at other processes, first."""
+    said = [message.text for message in call.messages]
+    if "Exit code:" in said[-1]:
+        return text_step(f"```bash\nsubmit\n```\n{HELPFUL}" if len(said) > 3 else HELPFUL)
+    shell = "marked bash" in said[0] or "```bash" in said[0]
+    return text_step("```bash\ngit log --all | cat\n```" if shell else HELPFUL)
+
+
+@pytest.mark.slow
+def test_candidates_whose_method_looked_around_are_suspected(settings: Settings) -> None:
+    request = replace(REQUEST, methods=("zero_shot_plus", "agent"), instances=INSTANCES[:1], evaluate=True)
+    with desk_over(settings, looks_around) as desk:
+        done = desk.sweep(request)
+        assert (done.exit_code, done.left) == (0, 0), done.problems
+        assert all(row.trajectory for row in desk.store.read(Generation))
+        (found,) = desk.store.read(TrajectoryAudit)
+        assert (found.rule, found.detail) == ("all-history", "git log --all")
+    scores = query(settings.database, "SELECT method, audited, suspected FROM table2_unsuspected ORDER BY method")
+    assert [tuple(row.values()) for row in scores.to_pylist()] == [
+        ("agent", 1, 1),
+        ("golden", 0, 0),
+        ("nop", 0, 0),
+        ("zero_shot_plus", 1, 0),
+    ]
+    suspects = query(settings.database, "SELECT method, reasons FROM suspects")
+    assert suspects.to_pylist() == [{"method": "agent", "reasons": ["trajectory:all-history"]}]
 
 
 def test_shards_windows_and_limits_choose(settings: Settings) -> None:
