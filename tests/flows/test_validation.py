@@ -1,0 +1,73 @@
+"""A validation from end to end: what leaks is judged by its leak and published by nobody, its neighbour is valid."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from flows.demo import SNAPSHOT
+from flows.settings import Settings
+from flows.validation import ValidationRequest, validate_here
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.patch.apply import apply_patch
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.instance import TaskInstance
+from tasks.domain.outcome import CodeState, SuiteKind, Variant
+from tasks.domain.run import Run
+from tasks.domain.validation import Reason
+from tasks.snapshot.task import Order, draft_snapshot
+
+LEAKING, SOUND = (f"rolling-swt-bench__larder-{number}" for number in (3, 7))
+
+
+def plant_the_fix(settings: Settings, instance: TaskInstance, folder: Path) -> None:
+    """Put the fixed file, under a name of its own, into the archive that checkouts of the base commit come from."""
+    trees = Trees(Mirrors(settings.places.mirrors), settings.places.trees)
+    trees.checkout(instance.repo, instance.base_commit, folder)
+    applied = apply_patch(folder, instance.patch)
+    data = (folder / applied.changes[0].path).read_bytes()
+    (archive,) = settings.places.trees.glob(f"*-{instance.base_commit}.tar")
+    with tarfile.open(archive, "a") as tar:
+        member = tarfile.TarInfo("notes_of_a_colleague.py")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+
+
+@pytest.fixture
+def own_trees(settings: Settings, tmp_path: Path) -> Settings:
+    """The same warehouse with a cache of its own: what is planted must not reach other tests."""
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (cache / "mirrors").symlink_to(settings.places.mirrors)
+    return Settings(
+        store=settings.store,
+        cache=cache,
+        database=settings.database,
+        sandbox=settings.sandbox,
+        workers=settings.workers,
+        limits=settings.limits,
+    )
+
+
+@pytest.mark.slow
+def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path: Path) -> None:
+    store = Store(own_trees.store)
+    (instance,) = store.read(TaskInstance, instance_id=LEAKING)
+    plant_the_fix(own_trees, instance, tmp_path / "tree")
+
+    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND), trusted=True), own_trees)
+
+    rows = {row.instance_id: row for row in summary.validations}
+    assert (rows[LEAKING].reason, rows[SOUND].reason) == (Reason.LEAK, Reason.NONE)
+    assert rows[LEAKING].detail.startswith("1 leaks, first files/fix at notes_of_a_colleague.py")
+    assert "leak" in summary.text
+    draft = draft_snapshot(own_trees.places, Order(snapshot="published", pool=SNAPSHOT))
+    assert [row.instance_id for row in draft.rows] == [SOUND]
+    assert {run.variant for run in store.read(Run, instance_id=LEAKING)}.isdisjoint({Variant.RERUN, Variant.REORDERED})
+    drawn = store.read(Run, instance_id=SOUND, suite_kind=SuiteKind.GOLDEN, variant=Variant.REORDERED)
+    assert {run.code_state for run in drawn} == set(CodeState)
+    assert all(run.order_seed == int(run.run_key[:8], 16) for run in drawn)
