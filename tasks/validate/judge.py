@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from scipy.stats import beta
 
@@ -92,6 +93,7 @@ def case_rows(
     return tuple(_row(instance_key, env_id, case, runs) for case in cases)
 
 
+@lru_cache(maxsize=4096)
 def flake_upper(disagreeing: int, runs: int) -> float:
     """Upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 where there are no runs."""
     if disagreeing >= runs:
