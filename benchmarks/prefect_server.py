@@ -55,8 +55,7 @@ class Prefect:
             try:
                 yield process
             finally:
-                process.terminate()
-                process.wait(60)
+                _end(process)
 
     def worker(self, name: str, *options: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """A worker of the pool."""
@@ -77,9 +76,19 @@ def prefect_server(folder: Path, environ: Mapping[str, str]) -> Iterator[Prefect
     prefect = Prefect(folder=folder, environ={**environ, **own})
     with prefect.process("server", "server", "start", "--host", "127.0.0.1", "--port", str(port)):
         _wait_for(f"{url}/health", folder)
-        prefect.call("work-pool", "create", POOL, "--type", "process")
+        prefect.call("work-pool", "create", POOL, "--type", "process", "--overwrite")
         prefect.call("--no-prompt", "deploy", "--all")
         yield prefect
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Asked to end, and made to where it does not: what it had to say is in the database or a log by then."""
+    process.terminate()
+    try:
+        process.wait(PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _free_port() -> int:
