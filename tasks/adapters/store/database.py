@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest, literal, quoted
-from tasks.adapters.store.questions import Question, define, named_queries
+from tasks.adapters.store.questions import Question, as_tables, define, named_queries, views_of
 from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
@@ -100,8 +100,7 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         connection.execute("BEGIN")
         for row_type in TABLES:
             connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
-        for question in questions:
-            define(connection, question)
+        _define_all(connection, questions)
         for statement in table_views(url):
             connection.execute(statement)
         connection.execute(f"CREATE VIEW {MADE_FROM} AS SELECT {literal(definitions)} AS digest")
@@ -109,6 +108,20 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
+
+
+def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
+    """Every view, first as an empty table, then from the last to the first as itself.
+
+    DuckDB looks through all that a view is made of when it is created; tables end that look. For a hundred views that
+    stand on each other this is four times cheaper.
+    """
+    for question in questions:
+        define(connection, as_tables(question))
+    for question in reversed(questions):
+        for name in views_of(question):
+            connection.execute(f"DROP TABLE {name}")
+        define(connection, question)
 
 
 def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:

@@ -7,7 +7,7 @@ a flow that has several about the same verdicts asks here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest
 from tasks.adapters.store.quarantine import quarantine
-from tasks.adapters.store.questions import Question, as_table, define, named_queries, needed_by
+from tasks.adapters.store.questions import Question, as_tables, define, named_queries, needed_by
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.domain.run import Run
 from tasks.domain.tables import TABLES, table_name
@@ -51,11 +51,7 @@ def _needed(sql: Path, names: Sequence[str]) -> _Needed:
     wanted = needed_by(known, names)
     return _Needed(
         tables=tuple(row_type for row_type in TABLES if table_name(row_type) in wanted),
-        questions=tuple(
-            replace(question, statements=tuple(map(as_table, question.statements)))
-            for question in known
-            if question.name in wanted
-        ),
+        questions=tuple(as_tables(question) for question in known if question.name in wanted),
     )
 
 

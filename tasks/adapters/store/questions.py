@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -64,9 +64,15 @@ def define(connection: duckdb.DuckDBPyConnection, question: Question) -> None:
             raise BadInput(f"{question.path.name} cannot be defined: {error}", hint=hint) from error
 
 
-def as_table(statement: str) -> str:
-    """The definition of a view as that of a table; a macro stays what it is."""
-    return _VIEW.sub(r"\1TABLE", statement, count=1)
+def as_tables(question: Question) -> Question:
+    """The same with a table for each view: computed once, and cheap to refer to. A macro stays what it is."""
+    return replace(question, statements=tuple(_VIEW.sub(r"\1TABLE", one, count=1) for one in question.statements))
+
+
+def views_of(question: Question) -> tuple[str, ...]:
+    """Names of the views that a file defines; macros are not among them."""
+    found = map(_created, question.statements)
+    return tuple(match[2] for match in found if match[1].upper() == "VIEW")
 
 
 def needed_by(questions: Iterable[Question], names: Iterable[str]) -> frozenset[str]:
