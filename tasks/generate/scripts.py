@@ -6,17 +6,16 @@ what it means on the command line: an exception or an exit code other than 0 is 
 
 from __future__ import annotations
 
-import re
 from pathlib import PurePosixPath
 
 from tasks.adapters.edits.model import EditReason, EditRefused
 from tasks.adapters.edits.snippet import parse
+from tasks.adapters.llm.fences import fenced_blocks
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.method_task import MethodTask
 from tasks.domain.outcome import RunnerKind
 
-_FENCE = re.compile(r"^```[^\n`]*\n(?P<body>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 NAME = "test_reproduction_script"
 _IN_CLASSES = (RunnerKind.UNITTEST, RunnerKind.DJANGO)
 
@@ -48,7 +47,7 @@ def script_patch(reply: str, task: MethodTask, read_base: ReadBase) -> str | Edi
     """The patch that adds the last script of a reply as a test module."""
     if not reply.strip():
         return EditRefused(reason=EditReason.EMPTY, detail="the reply is empty")
-    blocks = [match["body"] for match in _FENCE.finditer(reply.replace("\r\n", "\n"))]
+    blocks = fenced_blocks(reply)
     if not blocks:
         return EditRefused(reason=EditReason.NO_BLOCK, detail="the reply has no fenced script")
     script = blocks[-1]

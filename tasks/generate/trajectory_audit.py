@@ -61,6 +61,7 @@ _WEB_TOOL = re.compile(
     r"\b(?:web_search|web_fetch|webfetch|websearch|browser_\w+|google_search|fetch_url)\b", re.IGNORECASE
 )
 _GOLDEN_FIELD = re.compile(r"\b(?:environment_setup_commit|FAIL_TO_PASS|PASS_TO_PASS|test_patch)\b")
+_LIST_COMMA = re.compile(r"""['"]\s*,\s*['"]""")
 _OTHER_PLACE = re.compile(
     r"(?:\bfind\s+/(?:\s|$)|\bgrep\s+-\w*r\w*\s+\S+\s+/(?:\s|$)|\bls\s+(?:-\S+\s+)*/(?:\s|$)|/proc/(?:1|self)/)"
 )
@@ -192,8 +193,9 @@ def _row(candidate: Candidate, step: int, rule: str, detail: str) -> TrajectoryA
 
 
 def _commands(step: TrajectoryStep, pattern: re.Pattern[str]) -> Iterator[str]:
+    """Also where the command is a list of words in a program: `["git", "log", "--all"]`."""
     if step.role == "command":
-        yield from (match[0] for match in pattern.finditer(step.text))
+        yield from (match[0] for match in pattern.finditer(_LIST_COMMA.sub(" ", step.text)))
 
 
 def _commits_in(text: str, secrets: Secrets) -> Iterator[str]:

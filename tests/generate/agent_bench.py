@@ -48,7 +48,8 @@ while True:
         sys.exit("my model says " + str(error.code))
     if said == "stop":
         break
-    ran = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True)
+    code = said.removeprefix("```python\\n").removesuffix("```")
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     history += [{"role": "assistant", "content": said}, {"role": "user", "content": ran.stdout + ran.stderr}]
 """
 

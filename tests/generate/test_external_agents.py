@@ -220,7 +220,7 @@ def test_a_look_around_finds_nothing_and_is_on_record(desk: Desk, tmp_path: Path
 
     def script(call: object) -> Step:
         told.append(str(call))
-        return Step(reply=Reply(text=spy if len(told) == 1 else "stop"))
+        return Step(reply=Reply(text=f"```python\n{spy}```" if len(told) == 1 else "stop"))
 
     with office(tmp_path, script) as made:
         port = next(iter(made.board.wires.values())).base_url.rpartition(":")[2].partition("/")[0]  # type: ignore[attr-defined]
@@ -242,7 +242,8 @@ def test_a_look_around_finds_nothing_and_is_on_record(desk: Desk, tmp_path: Path
         steps = as_trajectory(steps_in(file.read()))
     assert any("git" in step.text for step in steps)
     assert row.trajectory == account.trajectory
-    assert {found.candidate_id for found in desk.store.read(TrajectoryAudit)} == {candidate.candidate_id}
+    found = desk.store.read(TrajectoryAudit)
+    assert {(one.candidate_id, one.rule) for one in found} == {(candidate.candidate_id, "all-history")}
     everything = b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -26,6 +27,15 @@ def test_exit_codes(bench, code):
 @pytest.mark.parametrize("number", [2, 6, 9, 11, 15])
 def test_signals_are_negative(bench, number):
     assert bench.python(f"import os; os.kill(os.getpid(), {number})").exit_code == -number
+
+
+def test_signals_that_we_ignore_are_not_ignored_in_a_job(bench):
+    """As where a shell started us with `&`."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert bench.python("import os; os.kill(os.getpid(), 2)").exit_code == -2
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_missing_program_is_127(bench):

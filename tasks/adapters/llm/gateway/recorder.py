@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 
 from tasks.adapters.llm.base import Message, Reply, Role, ToolCall
+from tasks.adapters.llm.fences import fenced_blocks
 from tasks.domain.llm import RecordedStep
 from tasks.domain.names import content_key
 from tasks.domain.trajectory import TrajectoryStep
@@ -155,7 +156,7 @@ def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
     """The same for the audit: prompts, thoughts, commands and outputs.
 
     What a conversation is told once the model has spoken is an output: many agents show it what a command printed as
-    the user's words.
+    the user's words. A fenced block of a reply without a tool counts as a command as well, for these agents run it.
     """
     spoken: set[int] = set()
     made = []
@@ -163,7 +164,12 @@ def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
         made.append(TrajectoryStep(role=_audit_role(step, spoken=step.thread in spoken), text=_audit_text(step)))
         if step.role == Role.ASSISTANT:
             spoken.add(step.thread)
+            made += [TrajectoryStep(role="command", text=block) for block in _run_blocks(step)]
     return tuple(made)
+
+
+def _run_blocks(step: RecordedStep) -> tuple[str, ...]:
+    return () if step.tool else fenced_blocks(step.text)
 
 
 def _audit_role(step: RecordedStep, *, spoken: bool) -> str:

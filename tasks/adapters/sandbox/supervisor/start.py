@@ -17,6 +17,16 @@ from tasks.adapters.sandbox.supervisor.order import PROGRAM_MISSING, PROGRAM_REF
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 OPEN_FILES = 4096
+RESTORED = (
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGHUP,
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGTERM,
+    signal.SIGCHLD,
+)
+"""Signals that a job finds as any program does, whatever we or a shell's `&` and `nohup` made of them."""
 DISK_SLACK = 256 << 20
 """A single file may outgrow the disk limit by so much: the meter names the limit before the kernel has to."""
 
@@ -69,7 +79,7 @@ def _shield() -> None:
 
 def _become(order: Order, output: int, report: int) -> NoReturn:
     die_with_parent(signal.SIGKILL)
-    for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGTERM, signal.SIGCHLD):
+    for number in RESTORED:
         signal.signal(number, signal.SIG_DFL)
     _set_limits(order)
     os.umask(0o022)
