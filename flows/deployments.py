@@ -55,7 +55,7 @@ def evaluate(
         trusted=trusted,
     )
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    summary = run_evaluation(request, settings, PrefectTasks())
+    summary = run_evaluation(request, settings, PrefectTasks(settings.workers))
     create_table_artifact(key="evaluation", table=[dict(row) for row in summary.rows], description=snapshot)
     return summary.exit_code
 
@@ -86,7 +86,7 @@ def rebuild(
         secret=secret,
         trusted=trusted,
     )
-    summary = run_rebuild(request, settings, PrefectTasks())
+    summary = run_rebuild(request, settings, PrefectTasks(settings.workers))
     create_table_artifact(key="funnel", table=list(summary.funnel), description=request.snapshot)
     return summary.exit_code
 
@@ -151,4 +151,4 @@ def validate(
     """Judge the golden tests of a snapshot; returns the exit code of `swt validate`."""
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
     request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    return run_validation(request, settings, PrefectTasks()).exit_code
+    return run_validation(request, settings, PrefectTasks(settings.workers)).exit_code

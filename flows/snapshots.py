@@ -10,6 +10,7 @@ from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.published import SnapshotChange
 from tasks.snapshot.compose import changes
 from tasks.snapshot.task import Order, count_facts, published_before, verify_snapshot
 
@@ -30,11 +31,13 @@ def show_snapshot(settings: Settings, name: str) -> str:
 
 
 def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
-    """What differs between any two snapshots, whether or not one follows the other."""
+    """What differs between any two snapshots; with the reasons of the publication where one follows the other."""
     store = Store(settings.store)
     rows = [store.read(TaskInstance, snapshot=_known(settings, name).snapshot) for name in (older, newer)]
     found = changes(rows[0], rows[1], {}, snapshot=newer, previous=older)
-    lines = [f"{row.change:9} {row.instance_id}  {row.reason}" for row in found]
+    published = store.read(SnapshotChange, snapshot=newer, previous=older)
+    why = {(row.instance_id, row.change): row.reason for row in published}
+    lines = [f"{row.change:9} {row.instance_id}  {why.get((row.instance_id, row.change), row.reason)}" for row in found]
     return "\n".join([*lines, f"{len(found)} of {len(rows[0])} and {len(rows[1])} instances differ"])
 
 

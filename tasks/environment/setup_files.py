@@ -7,6 +7,7 @@ import configparser
 from collections.abc import Mapping
 from typing import Any
 
+from tasks.domain.syntax import syntax_tree
 from tasks.environment.project import Project
 from tasks.environment.requirements import Read, read_requirements
 
@@ -61,7 +62,7 @@ def _cfg_root(package_dir: str, where: str) -> str | None:
 def read_setup_py(read: Read) -> Project:
     """What the call of `setup()` in setup.py says, as far as literals, names and files bound before it tell."""
     try:
-        tree = ast.parse(read("setup.py") or "")
+        tree = syntax_tree(read("setup.py") or "")
     except (SyntaxError, ValueError):
         return Project()
     names = _bindings(tree)

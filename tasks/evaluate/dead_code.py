@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from tasks.adapters.patch.read import split_lines
+from tasks.domain.syntax import syntax_tree
 
 NEVER = "not __name__"
 NEVER_IN_A_CLASS = "0"
@@ -76,7 +77,7 @@ class _Scopes:
     """The scopes of a module without those of code that never runs."""
 
     def __init__(self, text: str) -> None:
-        every = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt))
+        every = (node for node in ast.walk(syntax_tree(text)) if isinstance(node, ast.stmt))
         self.dead = frozenset(_lines([node for node in every if never_runs(node)]))
         self.top = symtable.symtable(text, "", "exec")
 

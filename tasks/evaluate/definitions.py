@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
+
+from tasks.domain.syntax import syntax_tree
 
 _FIXTURES = ("fixture", "yield_fixture")
 CLASS_SETUP = (
@@ -87,9 +88,7 @@ class Case:
 
 def parse(text: str) -> Module | SyntaxError:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text.encode("utf-8", "surrogateescape"))
+        tree = syntax_tree(text.encode("utf-8", "surrogateescape"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
     module = Module()

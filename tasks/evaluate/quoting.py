@@ -8,11 +8,11 @@ file in which the text would have an effect is refused, never altered.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.adapters.patch.read import split_lines
+from tasks.domain.syntax import syntax_tree
 from tasks.evaluate.dead_code import never_run, never_runs, same_scopes
 
 NO_EFFECT = "__name__"
@@ -61,9 +61,7 @@ def parse(text: str) -> ast.Module | Unedited:
     """The syntax tree in today's grammar."""
     try:
         text.encode("utf-8")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
+        return syntax_tree(text)
     except UnicodeEncodeError:
         return Unedited("it is not UTF-8")
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from dataclasses import dataclass
 from enum import StrEnum
 
 from tasks.adapters.edits.model import EditReason, EditRefused
+from tasks.domain.syntax import syntax_tree
 
 _NUMBERED = re.compile(r"\s*\d+[ \t:|](?P<rest>.*)|\s*\d+(?P<empty>)$")
 MAX_CUT = 200
@@ -71,9 +71,7 @@ class Snippet:
 def parse(source: str) -> ast.Module | None:
     """The syntax tree; null where there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(source.encode("utf-8", "replace").decode("utf-8"))
+        return syntax_tree(source.encode("utf-8", "replace").decode("utf-8"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+
+from tasks.domain.syntax import syntax_tree
 
 CODE_CHARACTERS = 200
 
@@ -142,9 +143,7 @@ class Module:
 def parse(text: str, added: frozenset[int]) -> Module | SyntaxError:
     """The file, or why it is none; never raises."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return Module(text, ast.parse(text.encode("utf-8", "surrogateescape")), added)
+        return Module(text, syntax_tree(text.encode("utf-8", "surrogateescape")), added)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
 

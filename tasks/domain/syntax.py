@@ -1,0 +1,21 @@
+"""Python's own parser, for code that runs on several threads."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from threading import Lock
+
+_ONE_AT_A_TIME = Lock()
+
+
+def syntax_tree(source: str | bytes) -> ast.Module:
+    """`ast.parse` without its warnings, one thread at a time.
+
+    CPython 3.11 counts the depth of a tree under way per interpreter, so two threads at once now and then end in a
+    `SystemError` (python/cpython#106905); what silences warnings is not safe with threads either. Raises what
+    `ast.parse` does: `SyntaxError`, `ValueError`, `RecursionError`, `MemoryError`.
+    """
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
