@@ -16,6 +16,7 @@ from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.hiding import hidden, packages_of
 from tasks.adapters.agents.install import Installer, place, ready
+from tasks.adapters.sandbox.base import own_packages
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv
 from tasks.domain.errors import BuildFailed, NotFound
 
@@ -80,10 +81,12 @@ def test_what_cannot_be_installed_leaves_nothing(installer: Installer, tmp_path:
 
 def test_the_project_under_test_is_shown_without_its_source(installer: Installer, wheel: Path) -> None:
     made = installer.install(agent(wheel))
-    assert hidden(made, ["src/other/__init__.py"])[1:] == ()
-    bare, cover = hidden(made, ["walker/__init__.py", "tests/__init__.py"])
-    assert list(bare.host.iterdir()) == []
-    assert str(bare.guest).startswith(str(made.base_prefix))
+    bare = hidden(made, ["src/other/__init__.py"])
+    assert made.base_prefix is not None
+    assert [str(mount.guest) for mount in bare] == list(map(str, own_packages(made.base_prefix)))
+    assert all(list(mount.host.iterdir()) == [] for mount in bare)
+    *same, cover = hidden(made, ["walker/__init__.py", "tests/__init__.py"])
+    assert tuple(same) == bare
     assert str(cover.guest).endswith("site-packages/walker")
     assert sorted(path.name for path in cover.host.iterdir()) == ["__init__.pyc", "__main__.pyc", "data.txt"]
     path = cover.host.parent / "walker"
