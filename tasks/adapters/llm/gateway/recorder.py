@@ -156,20 +156,18 @@ def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
     """The same for the audit: prompts, thoughts, commands and outputs.
 
     What a conversation is told once the model has spoken is an output: many agents show it what a command printed as
-    the user's words. A fenced block of a reply without a tool counts as a command as well, for these agents run it.
+    the user's words. Where no command is on record, a fenced block of a reply counts as one: such agents run it.
     """
     spoken: set[int] = set()
     made = []
+    recorded = any(step.role == Role.ASSISTANT and step.tool for step in steps)
     for step in steps:
         made.append(TrajectoryStep(role=_audit_role(step, spoken=step.thread in spoken), text=_audit_text(step)))
         if step.role == Role.ASSISTANT:
             spoken.add(step.thread)
-            made += [TrajectoryStep(role="command", text=block) for block in _run_blocks(step)]
+            blocks = () if recorded else fenced_blocks(step.text)
+            made += [TrajectoryStep(role="command", text=block) for block in blocks]
     return tuple(made)
-
-
-def _run_blocks(step: RecordedStep) -> tuple[str, ...]:
-    return () if step.tool else fenced_blocks(step.text)
 
 
 def _audit_role(step: RecordedStep, *, spoken: bool) -> str:
