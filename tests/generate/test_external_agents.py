@@ -242,8 +242,7 @@ def test_a_look_around_finds_nothing_and_is_on_record(desk: Desk, tmp_path: Path
         steps = as_trajectory(steps_in(file.read()))
     assert any("git" in step.text for step in steps)
     assert row.trajectory == account.trajectory
-    found = desk.store.read(TrajectoryAudit)
-    assert {(one.candidate_id, one.rule) for one in found} == {(candidate.candidate_id, "all-history")}
+    assert not desk.store.read(TrajectoryAudit), "an agent without tools says what it runs in its thoughts"
     everything = b"".join(path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file())
     assert KEY.encode() not in everything
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Lock
 
 from tasks.adapters.llm.base import Message, Reply, Role, ToolCall
-from tasks.adapters.llm.fences import fenced_blocks
 from tasks.domain.llm import RecordedStep
 from tasks.domain.names import content_key
 from tasks.domain.trajectory import TrajectoryStep
@@ -156,17 +155,14 @@ def as_trajectory(steps: Sequence[RecordedStep]) -> tuple[TrajectoryStep, ...]:
     """The same for the audit: prompts, thoughts, commands and outputs.
 
     What a conversation is told once the model has spoken is an output: many agents show it what a command printed as
-    the user's words. Where no command is on record, a fenced block of a reply counts as one: such agents run it.
+    the user's words.
     """
     spoken: set[int] = set()
     made = []
-    recorded = any(step.role == Role.ASSISTANT and step.tool for step in steps)
     for step in steps:
         made.append(TrajectoryStep(role=_audit_role(step, spoken=step.thread in spoken), text=_audit_text(step)))
         if step.role == Role.ASSISTANT:
             spoken.add(step.thread)
-            blocks = () if recorded else fenced_blocks(step.text)
-            made += [TrajectoryStep(role="command", text=block) for block in blocks]
     return tuple(made)
 
 
