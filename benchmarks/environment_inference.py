@@ -32,7 +32,7 @@ from flows.importing import import_rows
 from flows.settings import PROJECT, Settings
 from flows.validation import golden_reasons
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.database import build_views
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
@@ -245,7 +245,7 @@ def _measured(row: Row, climbed: Climb | None, build: Spent) -> Measured:
 
 def judge(rows: Mapping[str, Row], measured: Sequence[Measured], settings: Settings) -> list[Judged]:
     """Every measured commit with its judgement, by the runs in the store."""
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     return [_judged(rows[one.instance], one, settings) for one in measured]
 
 

@@ -41,7 +41,6 @@ STEADY, FLIPPING = CaseId("steady"), CaseId("flipping")
 PLANS = {"3 before, 5 after": Repeats(), "5 before, 20 after": Repeats(before=5, after=20)}
 """The default, and one that is four times as thorough on the fixed code."""
 
-
 STAGES = (("first runs", Repeats(more=0)), ("settled", Repeats()))
 """As a case is judged alone, and after the many runs that any disagreement costs."""
 SO_FAR = (("so far", None),)

@@ -24,7 +24,7 @@ from benchmarks.measured import cost_of, machine, text_table
 from flows.importing import import_rows
 from flows.settings import Settings
 from tasks.adapters.sandbox.supervisor import tree
-from tasks.adapters.store.database import build_views
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Run
@@ -98,7 +98,7 @@ def differences(settings: Settings) -> list[str]:
     """What `sandbox_difference` finds, as text."""
     import duckdb
 
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     with duckdb.connect(str(settings.database), read_only=True) as con:
         return [str(row) for row in con.sql("FROM sandbox_difference ORDER BY ALL").fetchall()]
 

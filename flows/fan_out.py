@@ -67,25 +67,21 @@ Watch = Callable[[str, int, int], None]
 
 
 class PrefectTasks:
-    """One task run per unit, under the flow's own task runner.
+    """One task run per unit, under the flow's own task runner; at most `at_once` of them are under way."""
 
-    At most `at_once` of them are under way; without, as many as the task runner takes.
-    """
-
-    def __init__(self, at_once: int | None = None, watch: Watch | None = None) -> None:
+    def __init__(self, at_once: int, watch: Watch | None = None) -> None:
         self.at_once = at_once
         self.watch = watch
 
     def __call__(self, label: str, function: Callable[..., Result], units: Sequence[Unit]) -> list[Result | Failed]:
         named = _as_task(function, label)
-        room = self.at_once or max(1, len(units))
-        futures = [named.submit(*unit) for unit in units[:room]]
+        futures = [named.submit(*unit) for unit in units[: self.at_once]]
         results: list[Result | Failed] = []
         for number in range(len(units)):
             results.append(_settled(futures[number].result(raise_on_failure=False)))
             if self.watch:
                 self.watch(label, number + 1, len(units))
-            futures += [named.submit(*unit) for unit in units[len(futures) : number + 1 + room]]
+            futures += [named.submit(*unit) for unit in units[len(futures) : number + 1 + self.at_once]]
         return results
 
 

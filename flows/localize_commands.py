@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from flows.options import InstancesOption, SnapshotOption, WorkersOption, end
+from flows.options import CallsOption, InstancesOption, SnapshotOption, UsdOption, WorkersOption, end, one_of
 
 
 def localize(
@@ -17,8 +17,8 @@ def localize(
     model: Annotated[str, typer.Option(help="Name in data/models.toml, for the agent.")] = "",
     instances: InstancesOption = None,
     with_tests: Annotated[bool, typer.Option("--with-tests", help="Rank test files as well.")] = False,
-    budget_usd: Annotated[float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")] = None,
-    budget_calls: Annotated[int | None, typer.Option(min=0, help="Stop when so many model calls are paid for.")] = None,
+    budget_usd: UsdOption = None,
+    budget_calls: CallsOption = None,
     workers: WorkersOption = None,
 ) -> None:
     """Rank the files that each issue may be about, and print how often the right ones are found.
@@ -29,14 +29,11 @@ def localize(
     from flows.settings import settings_from
     from tasks.adapters.llm.budget import Budget
     from tasks.adapters.retrieval.variants import Variant
-    from tasks.domain.errors import UsageError
 
-    if retriever not in list(Variant):
-        raise UsageError(f"there is no retriever {retriever!r}", hint="one of " + ", ".join(Variant))
     request = LocalizeRequest(
         snapshot=snapshot,
         method=method,
-        retriever=Variant(retriever),
+        retriever=one_of(Variant, retriever, f"there is no retriever {retriever!r}"),
         model=model,
         instances=tuple(instances or ()),
         with_tests=with_tests,

@@ -21,7 +21,7 @@ from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wiring import open_switchboard, spent_by
 from tasks.adapters.retrieval.variants import Variant
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
@@ -152,7 +152,7 @@ class _Models:
 
 def _recall(request: LocalizeRequest, settings: Settings) -> str:
     """The rows of the snapshot, over all that was ever localized of it in this way."""
-    build_views(settings.store, settings.database, settings.sql)
+    ensure_views(settings.store, settings.database, settings.sql)
     columns = (
         "method, model, n, unmeasured, any_1, any_5, any_10, any_30, recall_1, recall_5, recall_10, recall_30, mrr"
     )

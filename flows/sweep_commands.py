@@ -5,19 +5,27 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.options import InstancesOption, SandboxOption, SnapshotOption, TrustedOption, WorkersOption, end, say
+from flows.options import (
+    CallsOption,
+    InstancesOption,
+    SandboxOption,
+    SnapshotOption,
+    TrustedOption,
+    UsdOption,
+    WorkersOption,
+    end,
+    one_of,
+    say,
+)
 from flows.settings import Settings, settings_from
 
 if TYPE_CHECKING:
     from flows.sweep_request import SweepRequest
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 MethodOption = Annotated[list[str], typer.Option("--method", help="Name of a method; may be repeated.")]
 ModelOption = Annotated[list[str], typer.Option("--model", help="Name in data/models.toml; may be repeated.")]
@@ -25,8 +33,6 @@ MonthsOption = Annotated[int | None, typer.Option(min=1, help="Only pull request
 UntilOption = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Last day of the window.")]
 LimitOption = Annotated[int | None, typer.Option(min=1, help="Only so many instances, always the same ones.")]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print planned calls, tokens and dollars; ask nobody.")]
-UsdOption = Annotated[float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")]
-CallsOption = Annotated[int | None, typer.Option(min=0, help="Stop when so many model calls are paid for.")]
 NameOption = Annotated[str, typer.Option(help="Who pays: sweeps of one name share a budget.")]
 RetrieverOption = Annotated[str, typer.Option(help="Retriever for methods that want files: code or lucene.")]
 GiveOption = Annotated[
@@ -90,8 +96,8 @@ def _command(*, evaluate: bool) -> Callable[..., None]:
             limit=limit,
             budget=Budget(calls=budget_calls, usd=budget_usd),
             name=name,
-            context=_one_of(Variant, context, "--context"),
-            give=frozenset(_one_of(Give, text, "--give") for text in give or ()),
+            context=one_of(Variant, context, f"--context {context!r}"),
+            give=frozenset(one_of(Give, text, f"--give {text!r}") for text in give or ()),
             incorrect=fixes_in(incorrect) if incorrect else {},
             mode=Mode.REPRODUCTION_SCRIPT if script else Mode.UNIT_TEST,
             evaluate=evaluate,
@@ -115,11 +121,3 @@ def _run(request: SweepRequest, settings: Settings) -> None:
 
     summary = sweep_here(request, settings, os.environ)
     end(summary.problems, summary.text, summary.exit_code)
-
-
-def _one_of(kind: type[Choice], text: str, option: str) -> Choice:
-    from tasks.domain.errors import UsageError
-
-    if text not in list(kind):
-        raise UsageError(f"{option} {text!r}", hint="one of " + ", ".join(kind))
-    return kind(text)

@@ -50,7 +50,7 @@ def script_patch(reply: str, task: MethodTask, read_base: ReadBase) -> str | Edi
     blocks = fenced_blocks(reply)
     if not blocks:
         return EditRefused(reason=EditReason.NO_BLOCK, detail="the reply has no fenced script")
-    script = blocks[-1]
+    script = blocks[-1].body
     if not script.strip() or parse(script) is None:
         return EditRefused(reason=EditReason.CODE_DOES_NOT_PARSE, detail="the last fenced block is no Python script")
     path = script_path(task, read_base)

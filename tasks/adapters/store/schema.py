@@ -26,6 +26,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.text import storable, unstorable
 from tasks.domain.errors import BadInput, StoreError
+from tasks.domain.syntax import syntax_tree
 
 Row = TypeVar("Row")
 Convert = Callable[[Any], Any]
@@ -94,7 +95,7 @@ def from_arrow(table: pa.Table, row_type: type[Row]) -> tuple[Row, ...]:
 def field_texts(row_type: type[Any]) -> dict[str, str]:
     """Field name → the docstring below it, read from the source of the class."""
     source = textwrap.dedent(inspect.getsource(row_type))
-    body = ast.parse(source).body[0]
+    body = syntax_tree(source).body[0]
     assert isinstance(body, ast.ClassDef)
     texts: dict[str, str] = {}
     for node, after in zip(body.body, body.body[1:], strict=False):

@@ -19,7 +19,9 @@ _NETWORK = re.compile(
 )
 _MACHINE = re.compile(r"no space left on device|too many open files|cannot allocate memory", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b[a-z][a-z+]*://[^\s\"'`)>\]]+", re.IGNORECASE)
-ADDRESS_OPTIONS = ("--index", "--index-url", "--extra-index-url", "--default-index", "--find-links")
+ADDRESS_OPTIONS = tuple(
+    f"--{name}" for name in ("index", "index-url", "extra-index-url", "default-index", "find-links")
+)
 """What uv is told a server of packages by."""
 _ADDRESS_OPTION = re.compile(rf"((?:{'|'.join(ADDRESS_OPTIONS)})[= ])\S+")
 _COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)

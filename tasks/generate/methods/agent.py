@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 
 from tasks.adapters.llm.base import Message, Model, user
 from tasks.adapters.llm.errors import ContextTooLong
+from tasks.adapters.llm.fences import fenced_blocks
 from tasks.adapters.workbench.base import Ran, Workbench
 from tasks.domain.generation import Mode
 from tasks.generate.answers import from_script
@@ -21,7 +21,6 @@ OUTPUT_CHARACTERS = 8_000
 SAME = 3
 """How often one command may be given in a row before the model is told that it goes in circles."""
 SCRIPT = "reproduction_script.py"
-_FENCE = re.compile(r"^```(?P<marked>[^\n`]*)\n(?P<body>.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 _SHELLS = ("", "bash", "sh", "shell", "console")
 
 
@@ -57,8 +56,7 @@ def _work(assignment: Assignment, bench: Workbench, talk: Talk) -> None:
 
 def commands_in(text: str) -> list[str]:
     """The commands of a reply: its blocks that are marked as shell, or not at all."""
-    blocks = _FENCE.finditer(text.replace("\r\n", "\n"))
-    found = [block["body"].strip() for block in blocks if block["marked"].strip().lower() in _SHELLS]
+    found = [block.body.strip() for block in fenced_blocks(text) if block.mark.lower() in _SHELLS]
     return [command for command in found if command]
 
 

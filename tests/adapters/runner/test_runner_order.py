@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 
 import pytest
-from runner_projects import DJANGO, SYMPY
+from script_projects import DJANGO, SYMPY
 
 from tasks.adapters.runner.job import RunnerJob
 from tasks.domain.names import RepoPath

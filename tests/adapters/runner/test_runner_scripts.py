@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from runner_projects import DJANGO, SYMPY
+from script_projects import DJANGO, SYMPY
 
 from tasks.adapters.runner.job import RunnerJob, runner_argv, runner_version
 from tasks.domain.names import LineNo, RepoPath
