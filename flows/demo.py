@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flows.asking import text_table
+from flows.demo_rebuild import rebuild_demo
 from flows.evaluation import EvaluationRequest, evaluate_here
 from flows.importing import import_rows
 from flows.rebuild import RebuildSummary
@@ -16,7 +17,7 @@ from flows.sweep_request import SweepRequest
 from flows.sweep_summary import SweepSummary
 from tasks.adapters.llm.provider.script import read_script
 from tasks.adapters.llm.provider.server import ScriptedProvider
-from tasks.adapters.store.database import query
+from tasks.adapters.store.loaded import answers
 from tasks.domain.instance import TaskInstance
 from tasks.scrape.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
@@ -41,16 +42,17 @@ QUESTIONS = (
 
 def run_demo(settings: Settings) -> str:
     """Import the demo's snapshot, judge its recorded candidates and the controls, and print the answers."""
-    build_demo_mirror(settings)
+    mirror = build_demo_mirror(settings)
     print(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), file=sys.stderr)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
     summary = evaluate_here(request, settings)
     swept = sweep_demo(settings)
-    for problem in (*summary.problems, *swept.problems):
+    rebuilt = rebuild_demo(settings, DEMO, mirror)
+    for problem in (*summary.problems, *swept.problems, *rebuilt.problems):
         print(problem, file=sys.stderr)
-    lines = [*_answers(settings.database), summary.facts, *swept.text.splitlines()[-1:], "", *_next_steps(settings)]
-    return "\n".join(lines)
+    done = (summary.facts, *swept.text.splitlines()[-1:], "")
+    return "\n".join((*_answers(settings), *_rebuilt(rebuilt), *done, *_next_steps(settings)))
 
 
 def sweep_demo(settings: Settings) -> SweepSummary:
@@ -65,6 +67,7 @@ def sweep_demo(settings: Settings) -> SweepSummary:
 def _rebuilt(summary: RebuildSummary) -> Iterator[str]:
     yield "What would a rolling rebuild publish of the same history? (swt rebuild)"
     yield from summary.text.splitlines()
+    yield ""
 
 
 def build_demo_mirror(settings: Settings) -> Path:
@@ -78,10 +81,13 @@ def _demo_instances() -> tuple[TaskInstance, ...]:
     return import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances
 
 
-def _answers(database: Path) -> Iterator[str]:
-    for title, view, condition in QUESTIONS:
+def _answers(settings: Settings) -> Iterator[str]:
+    views = [view for _, view, _ in QUESTIONS]
+    statements = [f"FROM {view} WHERE {condition}" for _, view, condition in QUESTIONS]
+    tables = answers(settings.store, settings.sql, views, statements)
+    for (title, _, _), table in zip(QUESTIONS, tables, strict=True):
         yield title
-        yield text_table(query(database, f"FROM {view} WHERE {condition}"))
+        yield text_table(table)
 
 
 def _next_steps(settings: Settings) -> Iterator[str]:

@@ -25,7 +25,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.environment.recipes import Recipe, load_recipes
-from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder
+from tasks.environment.requirements import Read
+from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, version_of
 
 
 def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
@@ -45,17 +46,24 @@ def climb_for(places: Places, instance: TaskInstance) -> Climb:
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
     read = partial(_read_text, mirrors, instance)
-    if recipe := _host_recipe(places, instance):
-        built = host_environment(instance.repo, source_roots=recipe.source_roots, runner=recipe.runner)
+    if recipe := _host_recipe(places, instance, read):
+        built = host_environment(
+            instance.repo,
+            source_roots=recipe.source_roots,
+            runner=recipe.runner,
+            test_args=recipe.test_args,
+            env=recipe.env,
+        )
         return already(instance, built, "host")
     plans = plan_ladder(instance, read, books(places.recipes), interpreters(), committed_at)
     return climb(instance, plans, partial(_build, places, instance))
 
 
-def _host_recipe(places: Places, instance: TaskInstance) -> Recipe | None:
+def _host_recipe(places: Places, instance: TaskInstance, read: Read) -> Recipe | None:
     """The instance's recipe, if it asks for the interpreter that runs this."""
-    book = books(places.recipes).get(instance.repo)
-    picked = book.pick(instance.version) if book else None
+    known = books(places.recipes)
+    book = known.get(instance.repo)
+    picked = book.pick(version_of(instance, read, known)) if book else None
     return picked.recipe if picked and picked.recipe.install == "host" else None
 
 

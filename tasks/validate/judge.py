@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from scipy.stats import beta
-
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RepoPath
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind, Variant
 from tasks.domain.validation import CaseStability, Stability
@@ -96,9 +94,11 @@ def case_rows(
 @lru_cache(maxsize=4096)
 def flake_upper(disagreeing: int, runs: int) -> float:
     """Upper end of the Clopper-Pearson interval for `disagreeing` of `runs`; 1 where there are no runs."""
+    from scipy.special import betaincinv  # half a second, which no other command should wait for
+
     if disagreeing >= runs:
         return 1.0
-    return float(beta.ppf(1 - (1 - CONFIDENCE) / 2, disagreeing + 1, runs - disagreeing))
+    return float(betaincinv(disagreeing + 1, runs - disagreeing, 1 - (1 - CONFIDENCE) / 2))
 
 
 def disagreeing(passes: Sequence[bool]) -> int:

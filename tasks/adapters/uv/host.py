@@ -18,12 +18,20 @@ RECIPE = "host"
 
 
 def host_environment(
-    repo: RepoName, *, source_roots: tuple[str, ...] = ("",), runner: RunnerKind = RunnerKind.PYTEST
+    repo: RepoName,
+    *,
+    source_roots: tuple[str, ...] = ("",),
+    runner: RunnerKind = RunnerKind.PYTEST,
+    test_args: tuple[str, ...] = (),
+    env: tuple[str, ...] = (),
 ) -> BuiltEnvironment:
-    """The interpreter that runs this, with all that is installed in it; `env_id` comes from names and versions."""
+    """The interpreter that runs this, with all that is installed in it; `env` holds `NAME=value`.
+
+    `env_id` comes from the arguments and from the names and versions of what is installed.
+    """
     interpreter = host_interpreter()
     lock = installed_lock()
-    env_id = EnvId(content_key("host", repo, interpreter.version, lock, source_roots, str(runner)))
+    env_id = EnvId(content_key("host", repo, interpreter.version, lock, source_roots, str(runner), test_args, env))
     row = Environment(
         env_id=env_id,
         repo=repo,
@@ -33,8 +41,8 @@ def host_environment(
         install=(RECIPE,),
         exclude_newer=None,
         runner=runner,
-        test_args=(),
-        env=(),
+        test_args=test_args,
+        env=env,
         source_roots=source_roots,
         recipe=RECIPE,
         built_at=datetime.now(UTC),

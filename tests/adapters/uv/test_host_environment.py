@@ -25,3 +25,10 @@ def test_the_lock_is_sorted_and_bare() -> None:
     lines = installed_lock().splitlines()
     assert lines == sorted(set(lines))
     assert all(line.count("==") == 1 for line in lines)
+
+
+def test_what_a_recipe_asks_for_is_in_the_row_and_in_the_id() -> None:
+    plain = host_environment(RepoName("demo/shop")).environment
+    asked = host_environment(RepoName("demo/shop"), env=("QUIET=1",), test_args=("-x",)).environment
+    assert (asked.env, asked.test_args) == (("QUIET=1",), ("-x",))
+    assert asked.env_id != plain.env_id
