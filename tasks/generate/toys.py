@@ -20,6 +20,8 @@ from tasks.domain.run import Limits
 from tasks.generate.briefing import TEST_GLOBS
 from tasks.generate.method import Assignment, ContextFile
 
+PLAIN_PYTEST = ("PYTEST_DISABLE_PLUGIN_AUTOLOAD=1",)
+"""Plugins of this interpreter are none of a toy's business, and slow to load."""
 LIMITS = Limits(wall_s=60.0, memory_mb=1024, processes=64, disk_mb=64, log_mb=1)
 
 
@@ -61,7 +63,7 @@ class Toy:
             read_base=lambda path: self.files[path].encode() if path in self.files else None,
             fill=fill,
             fill_for_shell=fill,
-            environment=lambda: host_environment(RepoName(f"toys/{self.name}")),
+            environment=lambda: host_environment(RepoName(f"toys/{self.name}"), env=PLAIN_PYTEST),
             sandbox=Process(scratch),
             scratch=scratch,
             limits=LIMITS,
