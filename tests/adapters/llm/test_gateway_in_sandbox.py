@@ -42,7 +42,7 @@ sys.exit(7)
 """
 why_not = cache(lambda entry: entry.why_not())
 KINDS = [
-    pytest.param(entry, id=str(entry.kind), marks=[getattr(pytest.mark, entry.kind)] if entry.isolating else [])
+    pytest.param(entry, id=str(entry.kind), marks=[getattr(pytest.mark, str(entry.kind))] if entry.isolating else [])
     for entry in ENTRIES
 ]
 

@@ -68,10 +68,10 @@ class Bench:
             log=self.log,
         )
 
-    def python(self, code: str, **rest: object) -> Finished:
-        """Run a program as `job.py` of the checkout."""
+    def python(self, code: str, *words: str, **rest: object) -> Finished:
+        """Run a program as `job.py` of the checkout; `words` are on its command line."""
         (self.checkout / "job.py").write_text(textwrap.dedent(code))
-        return self.sandbox.run(self.job(PYTHON, "-ISu", "job.py", **rest))  # type: ignore[arg-type]
+        return self.sandbox.run(self.job(PYTHON, "-ISu", "job.py", *words, **rest))  # type: ignore[arg-type]
 
     def said(self) -> str:
         return self.log.read_text()
@@ -85,7 +85,7 @@ why_not = cache(lambda entry: entry.why_not())
 """Each kind is tried once for all tests."""
 
 KINDS = [
-    pytest.param(entry, id=str(entry.kind), marks=[getattr(pytest.mark, entry.kind)] if entry.isolating else [])
+    pytest.param(entry, id=str(entry.kind), marks=[getattr(pytest.mark, str(entry.kind))] if entry.isolating else [])
     for entry in ENTRIES
 ]
 

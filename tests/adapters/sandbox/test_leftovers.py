@@ -22,7 +22,7 @@ DAEMON = """
         if os.fork() == 0:
             for fd in range(3):
                 os.close(fd)
-            time.sleep(float("71.%s"))
+            time.sleep(71)
         os._exit(0)
     os.wait()
     time.sleep(0.1)
@@ -45,12 +45,13 @@ sandbox.run(job)
 
 
 def test_a_daemon_ends_with_its_job(bench, alive):
-    finished = bench.python(DAEMON % os.getpid())
+    own = f"daemon-of-{os.getpid()}"
+    finished = bench.python(DAEMON, own)
     assert finished.exit_code == 0
     assert bench.said() == "done\n"
     assert finished.wall_s < 10
     assert not alive(str(bench.checkout))
-    assert not alive("job.py")
+    assert not alive(own)
 
 
 def test_a_daemon_that_keeps_the_log_open_holds_nothing_up(bench):
