@@ -23,7 +23,7 @@ def connected(database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 @contextmanager
-def passing() -> Iterator[duckdb.DuckDBPyConnection]:
+def for_one_question() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one question over files; it may register tables, and is to create nothing that stays.
 
     All of a process share one database in memory: making one takes twenty times as long as connecting to it.

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.store.disk import Disk, LocalDisk
-from tasks.adapters.store.duck import passing
+from tasks.adapters.store.duck import for_one_question
 from tasks.adapters.store.latest import Source, column_list, latest, literal, quoted
 from tasks.adapters.store.layout import FACTS
 from tasks.adapters.store.parquet import data_files, stored_schema
@@ -88,7 +88,7 @@ def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]
 
 
 def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
-    with passing() as connection:
+    with for_one_question() as connection:
         sources = {kind: source_of(connection, disk, kind) for kind in kinds}
         return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
 
