@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -50,7 +51,12 @@ class Prefect:
         """`prefect argv…` beside the block, with a log called `name`."""
         with (self.folder / f"{name}.log").open("wb") as out:
             process = subprocess.Popen(
-                [str(PROGRAM), *argv], env=dict(self.environ), cwd=PROJECT, stdout=out, stderr=out
+                [str(PROGRAM), *argv],
+                env=dict(self.environ),
+                cwd=PROJECT,
+                stdout=out,
+                stderr=out,
+                preexec_fn=_listen,
             )
             try:
                 yield process
@@ -79,6 +85,11 @@ def prefect_server(folder: Path, environ: Mapping[str, str]) -> Iterator[Prefect
         prefect.call("work-pool", "create", POOL, "--type", "process", "--overwrite")
         prefect.call("--no-prompt", "deploy", "--all")
         yield prefect
+
+
+def _listen() -> None:
+    """What a shell starts with `&` ignores SIGINT, and so would all that we start; Prefect ends its parts with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

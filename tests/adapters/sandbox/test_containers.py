@@ -15,7 +15,7 @@ import pytest
 from docker.types import Ulimit
 
 from tasks.adapters.sandbox.base import Mount
-from tasks.adapters.sandbox.docker.budget import drop, images, to_remove
+from tasks.adapters.sandbox.docker.budget import LAYER, drop, images, to_remove
 from tasks.adapters.sandbox.docker.container import RUN, orphans
 from tasks.domain.errors import SandboxError
 
@@ -91,6 +91,26 @@ def test_the_budget_removes_bytes_from_the_engine(docker_bench, client, folder, 
     assert [len(tags([mount.content])) for mount in mounts] == [1, 0, 1]
     assert before - client.df()["LayersSize"] > 23 * MIB
     assert _size(docker_bench, (mounts[1],)).exit_code == 0, "what was removed is built again"
+
+
+class EarlierListing:
+    """The engine as it looks to one who listed its images before one of them was removed."""
+
+    def __init__(self, client, listed):
+        self._client, self._listed = client, listed
+
+    def images(self, **_):
+        return self._listed
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+
+def test_an_image_that_somebody_removes_meanwhile_is_none(docker_bench, client, folder):
+    image = _size(docker_bench, (folder("kept", MIB),)).image
+    (kept,) = [facts for facts in client.images(filters={"label": LAYER}) if facts["Id"] == image]
+    gone = kept | {"Id": "sha256:" + 64 * "0"}
+    assert [found.id for found in images(EarlierListing(client, [gone, kept]))] == [image]
 
 
 def test_what_the_runs_own_folders_would_cover_is_mounted(docker_bench, tags, tmp_path):

@@ -27,14 +27,15 @@ class Image:
 
 
 def images(client: Any) -> tuple[Image, ...]:
-    """Every image of ours on the engine."""
+    """Every image of ours on the engine. One that another process removes meanwhile is none."""
     found = {facts["Id"]: facts for facts in client.images(filters={"label": LAYER})}
     sizes = {name: int(facts["Size"]) for name, facts in found.items()}
     rows = []
     for name, facts in found.items():
         parent = facts["Labels"][PARENT]
         below = sizes[parent] if parent in sizes else _size(client, parent)
-        rows.append(Image(id=name, parent=parent, own_bytes=sizes[name] - below, used=_last_used(client, name)))
+        if used := _last_used(client, name):
+            rows.append(Image(id=name, parent=parent, own_bytes=sizes[name] - below, used=used))
     return tuple(rows)
 
 
@@ -88,6 +89,12 @@ def _size(client: Any, name: str) -> int:
 
 
 def _last_used(client: Any, name: str) -> str:
-    facts = client.inspect_image(name)
+    """Empty where it is gone."""
+    import docker.errors
+
+    try:
+        facts = client.inspect_image(name)
+    except docker.errors.ImageNotFound:
+        return ""
     tagged = str(facts.get("Metadata", {}).get("LastTagTime") or "")
     return max(tagged, str(facts["Created"]))
