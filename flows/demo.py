@@ -41,7 +41,10 @@ QUESTIONS = (
 
 
 def run_demo(settings: Settings) -> str:
-    """Import the demo's snapshot, judge its recorded candidates and the controls, and print the answers."""
+    """Judge the demo's recorded candidates and the controls, let recorded replies make more, rebuild the snapshot.
+
+    Problems go to standard error; the answers, what was done and where to look next are returned.
+    """
     mirror = build_demo_mirror(settings)
     print(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), file=sys.stderr)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))

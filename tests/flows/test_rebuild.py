@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, build_demo_mirror
-from flows.demo_rebuild import listening
+from flows.demo_rebuild import listening, rebuild_demo
 from flows.rebuild import POOL, RebuildRequest, RebuildSummary, rebuild_here
 from flows.settings import Settings
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
@@ -107,3 +107,14 @@ def test_a_month_later_only_what_is_new_is_asked_for_and_what_became_flaky_is_re
     assert query(
         settings.database, f"SELECT count(*) AS n FROM task_instance WHERE snapshot = '{POOL}'"
     ).to_pylist() == [{"n": 10}]
+
+
+@pytest.mark.slow
+def test_the_demo_publishes_what_is_fit_of_its_own_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN_VARIABLES[0], TOKEN)
+    made = rebuild_demo(settings, DEMO, build_demo_mirror(settings))
+    reasons = {row.instance_id.rpartition("-")[2]: row.reason for part in made.validated for row in part.validations}
+    assert made.exit_code == 0
+    assert reasons == {"14": "", "15": "", "17": "no_f2p", "18": "golden_fails"}
+    assert made.published.snapshot.instances == 2
+    assert query(settings.database, "SELECT DISTINCT recipe FROM environment").to_pylist() == [{"recipe": "host"}]
