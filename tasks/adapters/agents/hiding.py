@@ -11,7 +11,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from tasks.adapters.agents.install import Installed, alone
+from tasks.adapters.agents.install import Installed
+from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Mount, own_packages
 from tasks.adapters.uv.process import Tool
 

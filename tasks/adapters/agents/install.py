@@ -7,20 +7,18 @@ agents/.<name>-<key>.half       half made
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 import shutil
 import tarfile
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
+from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
 from tasks.adapters.uv.lock import cutoff
@@ -153,15 +151,3 @@ def ready(folder: Path | None, agent: Agent) -> Installed:
     return Installed(
         name=agent.name, root=root, base_prefix=prefix, lock=tuple(row["lock"]), seconds=float(row["seconds"])
     )
-
-
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Hold a lock file between processes; it is left behind, since removing it would let two in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.locking import alone
 from tasks.adapters.uv.install import install, move
 from tasks.adapters.uv.interpreters import find_uv
 from tasks.adapters.uv.lock import Locker, lock_key
@@ -56,7 +55,7 @@ class Builder:
     def lock(self, plan: EnvironmentPlan) -> str:
         """The plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
         locks = self.cache.absolute() / "locks"
-        with _alone(locks / f".{lock_key(plan)}.lock"):
+        with alone(locks / f".{lock_key(plan)}.lock"):
             return Locker(self.tool, locks).lock(plan)
 
     def build(self, plan: EnvironmentPlan, checkout: Callable[[], Path]) -> BuiltEnvironment:
@@ -69,7 +68,7 @@ class Builder:
         lock = self.lock(plan)
         env_id = plan.env_id(lock)
         root = self.root(env_id)
-        with _alone(root.with_name(f".{env_id}.lock")):
+        with alone(root.with_name(f".{env_id}.lock")):
             if not (root / ROW).is_file():
                 self._build(plan, lock, env_id, checkout)
         return self.load(env_id)
@@ -107,18 +106,6 @@ def _behind(python: Path, row: Environment) -> Interpreter:
     if not target.is_file():
         raise InfrastructureError(f"environment {row.env_id} has lost its CPython {row.python_full}", hint=REBUILD)
     return Interpreter(path=target, version=row.python_full, base_prefix=target.parent.parent)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock file between processes; it is left behind, since removing it would let two in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def row_of(plan: EnvironmentPlan, lock: str, env_id: EnvId, seconds: float) -> Environment:

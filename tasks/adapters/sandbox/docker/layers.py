@@ -9,7 +9,6 @@ starts, and the container is committed.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, drop, images, to_remove
 from tasks.adapters.sandbox.docker.container import HOLDER, kept, remove, run_labels
@@ -65,7 +65,7 @@ class Layers:
         if image := _found(client, image_tag(name)):
             client.tag(image, REPOSITORY, tag=_after_colon(name))
             return image
-        with _alone(self.locks / "swt-images.lock"):
+        with alone(self.locks / "swt-images.lock"):
             image = _found(client, image_tag(name)) or self._pulled_layer(client, name)
             if image is None:
                 image = _build(client, parent, mount, name)
@@ -147,17 +147,6 @@ def _archive(mount: Mount) -> Iterator[Any]:
         said.seek(0)
         if code:
             raise SandboxError(f"tar of {mount.host}: {said.read().decode(errors='replace').strip()}")
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Hold a lock file between threads and processes; it is left behind, since removing it would let two in."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _after_colon(name: ImageName) -> str:
