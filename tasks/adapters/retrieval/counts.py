@@ -89,9 +89,7 @@ class TermCache:
         """Ready for writing; made if need be."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection:
-            with alone(
-                self.path.with_name(f".{self.path.name}.lock")
-            ):  # SQLite waits for no change of mode
+            with alone(self.path.with_name(f".{self.path.name}.lock")):  # SQLite waits for no change of mode
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.executescript(_TABLES)
             connection.execute("PRAGMA synchronous=NORMAL")
