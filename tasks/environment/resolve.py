@@ -28,35 +28,37 @@ PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PDM_BUILD_SCM_VERSION", "POETRY_DY
 """What tells a build its version where there are no tags."""
 
 
-def plan_environment(
-    instance: TaskInstance, read: Read, books: Books, interpreters: tuple[Interpreter, ...], committed_at: datetime
-) -> EnvironmentPlan:
-    """The plan that is tried first. See `plan_ladder`."""
-    return plan_ladder(instance, read, books, interpreters, committed_at)[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """What is known of an instance's environment before anything is planned."""
+
+    repo: RepoName
+    version: str | None
+    """The row's own, else what the checkout's files say by the rules of its recipe file."""
+    picked: Picked | None
+    """Null where no recipe covers the version; then the environment is inferred."""
+
+
+def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
+    """Find an instance's version and its recipe; `read` gives files of the base commit."""
+    book = books.get(instance.repo)
+    if book is None:
+        return Resolved(repo=instance.repo, version=instance.version, picked=None)
+    version = instance.version or derive_version(read, book.version_rules)
+    return Resolved(repo=instance.repo, version=version, picked=book.pick(version))
 
 
 def plan_ladder(
-    instance: TaskInstance, read: Read, books: Books, interpreters: tuple[Interpreter, ...], committed_at: datetime
+    resolved: Resolved, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
 ) -> tuple[EnvironmentPlan, ...]:
     """Plans for an instance, in the order in which they are tried: its recipe alone, else one per rung.
 
     `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC). Raises `NotFound`
     where this machine has no fitting interpreter.
     """
-    version = version_of(instance, read, books)
-    book = books.get(instance.repo)
-    picked = book.pick(version) if book else None
-    if picked:
-        return (_from_recipe(instance.repo, version, picked, read, interpreters),)
-    return _inferred(instance.repo, version, read, interpreters, committed_at)
-
-
-def version_of(instance: TaskInstance, read: Read, books: Books) -> str | None:
-    """The row's own version, else what the checkout's files say by the rules of its recipe file."""
-    if instance.version:
-        return instance.version
-    book = books.get(instance.repo)
-    return derive_version(read, book.version_rules) if book else None
+    if resolved.picked:
+        return (_from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters),)
+    return _inferred(resolved.repo, resolved.version, read, interpreters, committed_at)
 
 
 def _from_recipe(

@@ -18,15 +18,14 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.host import host_environment
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
-from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
+from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.environment.recipes import Recipe, load_recipes
-from tasks.environment.requirements import Read
-from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, version_of
+from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve
 
 
 def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
@@ -46,25 +45,21 @@ def climb_for(places: Places, instance: TaskInstance) -> Climb:
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
     read = partial(_read_text, mirrors, instance)
-    if recipe := _host_recipe(places, instance, read):
-        built = host_environment(
-            instance.repo,
-            source_roots=recipe.source_roots,
-            runner=recipe.runner,
-            test_args=recipe.test_args,
-            env=recipe.env,
-        )
-        return already(instance, built, "host")
-    plans = plan_ladder(instance, read, books(places.recipes), interpreters(), committed_at)
+    resolved = resolve(instance, read, books(places.recipes))
+    if resolved.picked and resolved.picked.recipe.install == "host":
+        return already(instance, _on_this_interpreter(instance, resolved.picked.recipe), "host")
+    plans = plan_ladder(resolved, read, machine_interpreters(), committed_at)
     return climb(instance, plans, partial(_build, places, instance))
 
 
-def _host_recipe(places: Places, instance: TaskInstance, read: Read) -> Recipe | None:
-    """The instance's recipe, if it asks for the interpreter that runs this."""
-    known = books(places.recipes)
-    book = known.get(instance.repo)
-    picked = book.pick(version_of(instance, read, known)) if book else None
-    return picked.recipe if picked and picked.recipe.install == "host" else None
+def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnvironment:
+    return host_environment(
+        instance.repo,
+        source_roots=recipe.source_roots,
+        runner=recipe.runner,
+        test_args=recipe.test_args,
+        env=recipe.env,
+    )
 
 
 def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | None:
@@ -108,12 +103,6 @@ def record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
 def books(folder: Path) -> Books:
     """The recipes, read once per process."""
     return load_recipes(folder)
-
-
-@lru_cache(maxsize=1)
-def interpreters() -> tuple[Interpreter, ...]:
-    """The CPythons of this machine, found once per process."""
-    return find_interpreters(os.environ, find_uv())
 
 
 @lru_cache(maxsize=4)

@@ -6,24 +6,21 @@ Reads `task_instance`, `environment`, `suite`; writes `candidate`, `submission`,
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.rows.raw import LineProblem
 from tasks.adapters.runner.job import runner_version
-from tasks.adapters.sandbox.base import Sandbox
-from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
-from tasks.adapters.uv.plan import Interpreter
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
 from tasks.domain.errors import NotFound
@@ -261,7 +258,7 @@ def _bench(
         instance=instance,
         environment=environment,
         watches=watches(changed),
-        sandbox=sandbox_of(settings.sandbox, settings.trusted, places.scratch).kind,
+        sandbox=swept(settings.sandbox, trusted=settings.trusted, base=places.scratch).kind,
         limits=settings.limits,
         runner_version=runner_version(),
         tracer=settings.tracer,
@@ -271,27 +268,13 @@ def _bench(
 def _workshop(places: Places, settings: RunSettings, environment: Environment) -> Workshop:
     return Workshop(
         trees=Trees(Mirrors(places.mirrors), places.trees),
-        sandbox=sandbox_of(settings.sandbox, settings.trusted, places.scratch),
-        environment=lambda _: installed(places.cache, environment, _interpreters()),
+        sandbox=swept(settings.sandbox, trusted=settings.trusted, base=places.scratch),
+        environment=lambda _: installed(places.cache, environment, machine_interpreters()),
         scratch=places.scratch,
         config=asdict(settings),
     )
 
 
-@lru_cache(maxsize=1)
-def _interpreters() -> tuple[Interpreter, ...]:
-    return find_interpreters(os.environ, find_uv())
-
-
-@lru_cache(maxsize=8)
-def sandbox_of(kind: SandboxKind | None, trusted: bool, scratch: Path) -> Sandbox:
-    """The sandbox in use, picked and swept once per process."""
-    scratch.mkdir(parents=True, exist_ok=True, mode=0o711)
-    sandbox = pick(kind, trusted=trusted, base=scratch)
-    sandbox.sweep()
-    return sandbox
-
-
 def check_sandbox(places: Places, settings: RunSettings) -> None:
     """Fail at once, and not in every unit, where there is no sandbox for the request."""
-    sandbox_of(settings.sandbox, settings.trusted, places.scratch)
+    swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)

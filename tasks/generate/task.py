@@ -7,12 +7,10 @@ A kill loses the instance under way and nothing else; its model calls are kept a
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache, partial
-from pathlib import Path
+from functools import partial
 
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
@@ -21,12 +19,11 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.gateway.overhearing import Notes, Overheard
-from tasks.adapters.sandbox.base import Sandbox
-from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
-from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
+from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError, NotFound, TerminalError
@@ -250,7 +247,7 @@ class _Hands:
         return tuple(ContextFile(path=p, text=data.decode("utf-8", "replace")) for p, data in found if data is not None)
 
     def built(self) -> BuiltEnvironment:
-        return installed(self.places.cache, self.environment, _interpreters())
+        return installed(self.places.cache, self.environment, machine_interpreters())
 
     def supplies(self) -> Supplies:
         repo, sha = self.instance.repo, self.instance.base_commit
@@ -260,7 +257,7 @@ class _Hands:
             fill=partial(self.trees.checkout, repo, sha),
             fill_for_shell=partial(self.histories.checkout, repo, sha),
             environment=self.built,
-            sandbox=_sandbox(self.settings.sandbox, self.settings.trusted, self.places.scratch),
+            sandbox=swept(self.settings.sandbox, trusted=self.settings.trusted, base=self.places.scratch),
             scratch=self.places.scratch,
             limits=self.settings.limits,
             agents=self.places.agents,
@@ -273,17 +270,3 @@ class _Hands:
         if looks and not max(looks, key=lambda row: row.audited_at).blocked:
             return
         look_for_leaks(self.places, self.instance, self.built()).refuse()
-
-
-@lru_cache(maxsize=1)
-def _interpreters() -> tuple[Interpreter, ...]:
-    return find_interpreters(os.environ, find_uv())
-
-
-@lru_cache(maxsize=8)
-def _sandbox(kind: SandboxKind | None, trusted: bool, scratch: Path) -> Sandbox:
-    """The sandbox in use, picked and swept once per process."""
-    scratch.mkdir(parents=True, exist_ok=True, mode=0o711)
-    sandbox = pick(kind, trusted=trusted, base=scratch)
-    sandbox.sweep()
-    return sandbox

@@ -6,6 +6,7 @@ asks GitHub.
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,4 +91,6 @@ def _desk(request: ScrapeRequest) -> Desk:
 @lru_cache
 def _client(url: str, held: tuple[Token, ...]) -> GitHub:
     """One client for all threads of this process, so that each token has one request in flight."""
-    return GitHub(pool=TokenPool(held, SystemClock()), http=httpx.Client(), url=url)
+    http = httpx.Client()
+    atexit.register(http.close)
+    return GitHub(pool=TokenPool(held, SystemClock()), http=http, url=url)

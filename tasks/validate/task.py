@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
-from tasks.adapters.uv.plan import Interpreter
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
@@ -52,12 +49,7 @@ def audit_instance(places: Places, snapshot: str, instance_id: InstanceId, env_i
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
-    return look_for_leaks(places, instance, installed(places.cache, environment, _interpreters())).complaint
-
-
-@lru_cache(maxsize=1)
-def _interpreters() -> tuple[Interpreter, ...]:
-    return find_interpreters(os.environ, find_uv())
+    return look_for_leaks(places, instance, installed(places.cache, environment, machine_interpreters())).complaint
 
 
 def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -> tuple[Validation, ...]:

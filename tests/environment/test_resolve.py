@@ -15,7 +15,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.recipes import load_recipes
-from tasks.environment.resolve import climb, plan_environment, plan_ladder, version_of
+from tasks.environment.requirements import Read
+from tasks.environment.resolve import Books, climb, plan_ladder, resolve
 
 HAVE = tuple(
     Interpreter(path=Path(f"/opt/{version}/bin/python"), version=version, base_prefix=Path(f"/opt/{version}"))
@@ -59,15 +60,21 @@ def books(tmp_path: Path):
     return load_recipes(tmp_path)
 
 
+def ladder(
+    instance: TaskInstance, read: Read, books: Books, have: tuple[Interpreter, ...] = HAVE
+) -> tuple[EnvironmentPlan, ...]:
+    return plan_ladder(resolve(instance, read, books), read, have, DATE)
+
+
 def test_the_rows_own_version_wins(books) -> None:
-    assert version_of(instance("1.0"), FILES.get, books) == "1.0"
-    assert version_of(instance(), FILES.get, books) == "1.3"
-    assert version_of(instance(), {}.get, books) is None
-    assert version_of(instance(repo="a/b"), FILES.get, books) is None
+    assert resolve(instance("1.0"), FILES.get, books).version == "1.0"
+    assert resolve(instance(), FILES.get, books).version == "1.3"
+    assert resolve(instance(), {}.get, books).version is None
+    assert resolve(instance(repo="a/b"), FILES.get, books).version is None
 
 
 def test_a_recipe_becomes_one_plan(books) -> None:
-    (plan,) = plan_ladder(instance(), FILES.get, books, HAVE, DATE)
+    (plan,) = ladder(instance(), FILES.get, books)
     assert plan.requirements == ("Click==8.1.3", "black", "click>=8", "mock")
     assert plan.recipe == "owner__name.toml#1.0~1.3"
     assert plan.project == "thing"
@@ -76,11 +83,10 @@ def test_a_recipe_becomes_one_plan(books) -> None:
     assert plan.generated == (TextFile(path=RepoPath("v.py"), text="1.3"),)
     assert [file.path for file in plan.project_files] == ["setup.cfg"]
     assert plan.steps == ("editable", "compile", "generate:v.py")
-    assert plan_environment(instance(), FILES.get, books, HAVE, DATE) == plan
 
 
 def test_without_a_recipe_every_rung_is_a_plan_as_of_the_base_commit() -> None:
-    plans = plan_ladder(instance(), FILES.get, {}, HAVE, DATE)
+    plans = ladder(instance(), FILES.get, {})
     assert [plan.rung for plan in plans] == ["extras", "bare"]
     assert plans[0].requirements == ("click>=8", "mock", "pytest")
     assert {plan.exclude_newer for plan in plans} == {DATE}
@@ -89,19 +95,19 @@ def test_without_a_recipe_every_rung_is_a_plan_as_of_the_base_commit() -> None:
 
 
 def test_a_version_that_no_recipe_covers_is_inferred(books) -> None:
-    assert plan_environment(instance("0.1"), FILES.get, books, HAVE, DATE).recipe == "inferred"
+    assert ladder(instance("0.1"), FILES.get, books)[0].recipe == "inferred"
 
 
 def test_a_machine_without_the_interpreter(books) -> None:
     with pytest.raises(NotFound, match=r"CPython 3\.9"):
-        plan_environment(instance("1.0"), FILES.get, books, HAVE[:1], DATE)
+        ladder(instance("1.0"), FILES.get, books, HAVE[:1])
     files = {**FILES, "setup.py": "setup(python_requires='<3.9')"}
     with pytest.raises(NotFound, match=r"'<3\.9' of 2023-01-01"):
-        plan_ladder(instance(), files.get, {}, HAVE, DATE)
+        ladder(instance(), files.get, {})
 
 
 def plans() -> tuple[EnvironmentPlan, ...]:
-    return plan_ladder(instance(), FILES.get, {}, HAVE, DATE)
+    return ladder(instance(), FILES.get, {})
 
 
 def built() -> BuiltEnvironment:
@@ -163,15 +169,13 @@ def test_what_the_project_itself_needs_is_never_left_out() -> None:
 )
 def test_a_pytest_that_the_runner_cannot_drive_is_not_asked_for(asked: str, expected: str) -> None:
     files = {"requirements.txt": f"{asked}\npytest-cov==2.1.0\n"}
-    assert plan_environment(instance(), files.get, {}, HAVE, DATE).requirements == (expected, "pytest-cov==2.1.0")
+    assert ladder(instance(), files.get, {})[0].requirements == (expected, "pytest-cov==2.1.0")
 
 
 def test_djangos_own_script_is_known_by_its_function() -> None:
     script = {"tests/runtests.py": "def django_tests(verbosity):\n    pass\n"}
     other = {"tests/runtests.py": "import pytest\npytest.main()\n"}
-    runners = [
-        plan_environment(instance(), {**FILES, **more}.get, {}, HAVE, DATE).runner for more in ({}, script, other)
-    ]
+    runners = [ladder(instance(), {**FILES, **more}.get, {})[0].runner for more in ({}, script, other)]
     assert runners == [RunnerKind.PYTEST, RunnerKind.DJANGO, RunnerKind.PYTEST]
 
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tasks.adapters.sandbox.base import Sandbox
@@ -73,6 +74,15 @@ class Entry:
 
 def _docker(base: Path) -> Docker:
     return Docker(base, docker_settings(os.environ))
+
+
+@lru_cache(maxsize=8)
+def swept(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
+    """`pick`, once per process, with what earlier processes left below `base` taken away. Raises as `pick`."""
+    base.mkdir(parents=True, exist_ok=True, mode=0o711)
+    sandbox = pick(kind, trusted=trusted, base=base)
+    sandbox.sweep()
+    return sandbox
 
 
 def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:

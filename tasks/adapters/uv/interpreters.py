@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from tasks.adapters.uv.plan import Interpreter
@@ -26,6 +28,12 @@ def find_interpreters(environ: Mapping[str, str], uv: Path | None = None) -> tup
         if interpreter and _better(interpreter, found.get(interpreter.minor)):
             found[interpreter.minor] = interpreter
     return tuple(sorted(found.values(), key=lambda one: one.number, reverse=True))
+
+
+@lru_cache(maxsize=1)
+def machine_interpreters() -> tuple[Interpreter, ...]:
+    """`find_interpreters` for this process's own environment, asked once: each candidate is started to be asked."""
+    return find_interpreters(os.environ, find_uv())
 
 
 def _better(new: Interpreter, old: Interpreter | None) -> bool:
