@@ -8,7 +8,6 @@ runner without a tracer of its own. Repetitions are interleaved, so that all way
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
@@ -30,7 +29,7 @@ from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
+from tasks.adapters.uv.interpreters import find_uv, machine_interpreters, pick
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.names import InstanceKey, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Tracer
@@ -78,7 +77,7 @@ class Stage:
     @staticmethod
     def of(workload: Workload, minor: str, work: Path, cache: Path) -> Stage:
         """Builds what is not there yet; nothing of it is measured."""
-        interpreter = pick(find_interpreters(os.environ), minor)
+        interpreter = pick(machine_interpreters(), minor)
         folder = work / f"{workload.name}-{interpreter.version}"
         checkout = folder / "checkout"
         mirrors = Mirrors(cache / "mirrors")

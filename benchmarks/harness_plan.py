@@ -8,7 +8,6 @@ What was measured is kept in the work folder: called again, it goes on where it 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import sys
 from collections import defaultdict
@@ -29,7 +28,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
@@ -113,7 +112,7 @@ def _public_plan(work: Path, cache: Path, name: str, env_id: str) -> PublicPlan 
     suites = {suite.kind: suite for suite in store.read(Suite, instance_key=instance.instance_key)}
     if SuiteKind.CANDIDATE not in suites:
         return None
-    built = installed(settings.cache, environment, find_interpreters(os.environ))
+    built = installed(settings.cache, environment, machine_interpreters())
     work.joinpath("public").mkdir(exist_ok=True)
     root = work / "public" / env_id
     return PublicPlan(

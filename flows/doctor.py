@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 
 from flows.settings import Settings
 from tasks.adapters.sandbox.pick import Probe, automatic, available
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.errors import SwtError
 
 
@@ -45,7 +44,7 @@ def _programs() -> list[str]:
 
 
 def _interpreters() -> list[str]:
-    found = find_interpreters(os.environ, find_uv())
+    found = machine_interpreters()
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
     return [_line("product python", platform.python_version()), _line("pythons under test", text)]
 

@@ -24,11 +24,12 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import pick
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
-from tasks.environment.task import interpreters, prepare_environment
+from tasks.environment.task import prepare_environment
 from tasks.generate.briefing import brief
 from tasks.generate.contract import BUDGET
 from tasks.generate.method import Assignment, ContextFile
@@ -87,7 +88,7 @@ class Place:
             read_base=partial(self.mirrors.read_file, repo, sha),
             fill=partial(self.trees.checkout, repo, sha),
             fill_for_shell=partial(self.histories.checkout, repo, sha),
-            environment=lambda: installed(CACHE, environment, interpreters()),
+            environment=lambda: installed(CACHE, environment, machine_interpreters()),
             sandbox=self.sandbox,
             scratch=self.places.scratch / "scratch",
             limits=LIMITS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
@@ -40,7 +39,7 @@ class Desk:
         self.instance = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances[0]
         self.mirrors = Mirrors(self.places.mirrors)
         self.mirrors.add(self.instance.repo, build_mirror(DEMO, folder / "demo.git"))
-        python = find_interpreters(os.environ, find_uv())[0]
+        python = machine_interpreters()[0]
         root = self.places.cache / "environments" / BUILT
         self.site = root / "lib" / f"python{python.minor}" / "site-packages"
         self.site.mkdir(parents=True)

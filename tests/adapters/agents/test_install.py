@@ -17,7 +17,7 @@ from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.hiding import hidden, packages_of
 from tasks.adapters.agents.install import Installer, place, ready
 from tasks.adapters.sandbox.base import own_packages
-from tasks.adapters.uv.interpreters import find_interpreters, find_uv
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.errors import BuildFailed, NotFound
 
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
@@ -52,7 +52,7 @@ def wheel(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def installer(tmp_path: Path) -> Installer:
-    if not any(one.minor == MINOR for one in find_interpreters(os.environ, find_uv())):
+    if not any(one.minor == MINOR for one in machine_interpreters()):
         pytest.skip(f"neither pyenv nor uv has a CPython {MINOR}")
     return Installer(folder=tmp_path / "agents", environ=os.environ)
 

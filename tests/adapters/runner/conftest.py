@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import pytest
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
-from tasks.adapters.uv.interpreters import find_interpreters
+from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.names import RunKey
 
 LIBRARIES = {
@@ -53,7 +52,7 @@ Runs = Callable[..., Ran]
 @pytest.fixture(scope="session")
 def pythons() -> dict[str, str]:
     """Minor version → executable."""
-    return {found.minor: str(found.path) for found in find_interpreters(os.environ)}
+    return {found.minor: str(found.path) for found in machine_interpreters()}
 
 
 @pytest.fixture
