@@ -6,15 +6,12 @@ Reads `task_instance`; writes `environment` and `environment_attempt`.
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache, partial
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.host import host_environment
@@ -68,19 +65,8 @@ def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | Non
 
 
 def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
-    with _spare_checkout(places, instance) as checkout:
-        return builder(places.cache).build(plan, checkout)
-
-
-@contextmanager
-def _spare_checkout(places: Places, instance: TaskInstance) -> Iterator[partial[Path]]:
-    """Something that makes a writable tree of the base commit when it is called; it goes at the end."""
-    places.scratch.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="build-", dir=places.scratch))
-    try:
-        yield partial(_checkout, places, instance, folder / "checkout")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with spare_folder(places.scratch) as folder:
+        return builder(places.cache).build(plan, partial(_checkout, places, instance, folder / "checkout"))
 
 
 def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:

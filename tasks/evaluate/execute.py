@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +16,7 @@ from tasks.adapters.runner.launch import REPORT, SEED, runner_process, write_gen
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import InfrastructureError
@@ -68,7 +66,7 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
     """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome."""
     progress = _Progress(started_at=datetime.now(UTC))
     try:
-        with _folder(workshop.scratch) as folder:
+        with spare_folder(workshop.scratch) as folder:
             unapplied = _perform(spec, workshop, folder, progress)
     except (InfrastructureError, OSError) as error:
         return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
@@ -185,14 +183,3 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
     if report is None:
         return Recorded(run=run, log=progress.log)
     return Recorded(run=run, cases=cases, hits=report.hits, watched=report.watched, log=progress.log)
-
-
-@contextmanager
-def _folder(scratch: Path) -> Iterator[Path]:
-    """A folder of this run's own, gone afterwards."""
-    scratch.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=scratch))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

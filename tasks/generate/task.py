@@ -20,6 +20,7 @@ from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.gateway.overhearing import Notes, Overheard
 from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -181,9 +182,14 @@ def _finished(store: Store, unit: Unit) -> tuple[Generation, ...]:
 
 
 def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Generated:
-    """Runs the method and stores what comes of it; the rows of a method that is stopped say so and no more."""
+    """Runs the method and stores what comes of it."""
+    with spare_folder(hands.places.scratch) as folder:
+        return _noted(store, unit, hands, model_for, Notes(folder))
+
+
+def _noted(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> Generated:
+    """The rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
-    notes = Notes()
     try:
         made = _made(unit, hands, model_for, notes)
     except InfrastructureError as error:

@@ -48,13 +48,14 @@ def settings(tmp_path: Path, demo_cache: Path, best_sandbox: SandboxKind) -> Set
 
 @pytest.fixture
 def fresh_copy(settings: Settings, tmp_path: Path) -> Settings:
-    """The same warehouse once more, elsewhere."""
+    """The same warehouse once more, elsewhere, with a scratch folder of its own."""
     copy = tmp_path / "copy"
     shutil.copytree(settings.store, copy)
     return Settings(
         store=str(copy),
         cache=settings.cache,
         database=tmp_path / "copy.duckdb",
+        scratch=tmp_path / "scratch",
         sandbox=settings.sandbox,
         workers=settings.workers,
         limits=settings.limits,

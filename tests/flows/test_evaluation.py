@@ -118,12 +118,15 @@ def test_killed_five_times_it_ends_with_the_rows_of_an_undisturbed_run(
 ) -> None:
     judge(settings, "golden", *PREDICTIONS, instances=FEW)
     whole = rows(settings, ROWS)
-    chance = random.Random(20)
+    chance, left = random.Random(20), set[str]()
     for _ in range(5):
         _start_and_kill(fresh_copy, after=chance.uniform(2.0, 6.0))
+        left |= {path.name for path in fresh_copy.scratch.glob("*")}
     judge(fresh_copy, "golden", *PREDICTIONS, instances=FEW)
     assert rows(fresh_copy, ROWS) == whole
     assert rows(fresh_copy, "FROM audit_two_settled_runs") == []
+    assert left, "a kill in the middle of a run leaves its folders"
+    assert not list(fresh_copy.scratch.iterdir()), "and the next start takes them away"
 
 
 def _start_and_kill(settings: Settings, *, after: float) -> None:
@@ -140,6 +143,7 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
         "SWT_STORE": settings.store,
         "SWT_CACHE": str(settings.cache),
         "SWT_DATABASE": str(settings.database),
+        "SWT_SCRATCH": str(settings.scratch),
         "SWT_SANDBOX": str(settings.sandbox),
         "SWT_WORKERS": str(settings.workers),
     }

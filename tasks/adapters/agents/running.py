@@ -112,6 +112,7 @@ class _Outing:
 
     def run(self) -> tuple[Ran, AgentRun]:
         installed = ready(self.bench.supplies.agents, self.agent)
+        # Not in the scratch folder, which a user chooses: the path of a socket has at most 107 bytes.
         with tempfile.TemporaryDirectory(prefix="swt-agent-") as name:
             folder = Path(name)
             gateway = Gateway(self.model.board, folder / "under-way")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
 from tasks.adapters.runner.launch import write_generated
-from tasks.adapters.sandbox.scratch import remove
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import RECIPE
 from tasks.adapters.uv.leaks import Surroundings
@@ -27,12 +26,8 @@ def look_for_leaks(places: Places, instance: TaskInstance, built: BuiltEnvironme
 
     `NotFound` where the mirror or the base commit is missing, `GitFailed` where the checkout cannot be read.
     """
-    places.scratch.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="gate-", dir=places.scratch))
-    try:
+    with spare_folder(places.scratch) as folder:
         audited = _audit(places, instance, built, folder / "checkout")
-    finally:
-        remove(folder)
     store = Store(places.store)
     store.write(audited.leaks)
     store.write([audited.audit])

@@ -1,4 +1,4 @@
-"""The private folders of one run, labelled with their owner, and the removal of what dead owners left."""
+"""Private folders, labelled with their owner, and the removal of what dead owners left."""
 
 from __future__ import annotations
 
@@ -44,14 +44,32 @@ class Scratch:
 def scratch(base: Path) -> Iterator[Scratch]:
     """New private folders below `base`, removed at the end."""
     label = Label.new()
-    made = Scratch(label, base / str(label))
-    made.root.mkdir(mode=0o700)
-    try:
+    with _labelled(base, label) as root:
+        made = Scratch(label, root)
         for folder in (made.home, made.tmp, made.etc):
             folder.mkdir()
         yield made
+
+
+@contextmanager
+def spare_folder(base: Path) -> Iterator[Path]:
+    """A new private folder below `base`, which is made where it is missing; removed at the end.
+
+    Whatever a job left in it goes too, and if this process is killed, the next sweep takes it away.
+    """
+    base.mkdir(parents=True, exist_ok=True)
+    with _labelled(base, Label.new()) as folder:
+        yield folder
+
+
+@contextmanager
+def _labelled(base: Path, label: Label) -> Iterator[Path]:
+    folder = base / str(label)
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
     finally:
-        remove(made.root)
+        remove(folder)
 
 
 def remove(folder: Path) -> None:

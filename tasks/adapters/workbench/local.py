@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -26,7 +24,7 @@ from tasks.adapters.runner.launch import (
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
-from tasks.adapters.sandbox.scratch import remove
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.adapters.workbench.base import Hit, Inside, Program, Ran, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
@@ -68,14 +66,14 @@ class LocalWorkbench:
         self.supplies = supplies
         self._written = dict(changed or {})
         self._folder: Path | None = None
+        self._folders = ExitStack()
 
     def __enter__(self) -> LocalWorkbench:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._folder is not None:
-            remove(self._folder)
-            self._folder = None
+        self._folder = None
+        self._folders.close()
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -121,7 +119,7 @@ class LocalWorkbench:
         """Runs a program as `run` does a command; `program_for` is told what it will see."""
         checkout = self._checkout
         built, sandbox = self._built, self.supplies.sandbox
-        with _folder(self.supplies.scratch) as folder:
+        with spare_folder(self.supplies.scratch) as folder:
             outbox = folder / "out"
             outbox.mkdir()
             testbed = sandbox.guest(checkout, checkout=checkout, outbox=outbox)
@@ -148,7 +146,7 @@ class LocalWorkbench:
     def run_tests(self, files: Sequence[str]) -> Tested:
         built, sandbox = self._built, self.supplies.sandbox
         row = built.environment
-        with _folder(self.supplies.scratch) as folder:
+        with spare_folder(self.supplies.scratch) as folder:
             checkout, outbox = folder / "checkout", folder / "out"
             outbox.mkdir()
             self.supplies.fill(checkout)
@@ -208,8 +206,7 @@ class LocalWorkbench:
     def _checkout(self) -> Path:
         """The checkout, with what was written before it was made."""
         if self._folder is None:
-            self.supplies.scratch.mkdir(parents=True, exist_ok=True)
-            self._folder = Path(tempfile.mkdtemp(prefix="bench-", dir=self.supplies.scratch))
+            self._folder = self._folders.enter_context(spare_folder(self.supplies.scratch))
             checkout = self._folder / "checkout"
             self.supplies.fill_for_shell(checkout)
             write_generated(checkout, self._built.generated)
@@ -282,13 +279,3 @@ def shortened(text: str, characters: int) -> str:
         return text
     half = characters // 2
     return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
-
-
-@contextmanager
-def _folder(scratch: Path) -> Iterator[Path]:
-    scratch.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=scratch))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -137,7 +137,7 @@ def test_as_many_processes_as_allowed(bench):
 
 
 def test_disk_in_one_file(bench):
-    fill = "import time\nwith open('big', 'wb') as f:\n  while True: f.write(b'x' * (1 << 20)); time.sleep(0.001)"
+    fill = "import time\nwith open('big', 'wb') as f:\n  while True: f.write(b'x' * (1 << 20)); time.sleep(0.01)"
     finished = bench.python(fill, disk_mb=60)
     assert (finished.exit_code, finished.limit) == (None, "disk")
 

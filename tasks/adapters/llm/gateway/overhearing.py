@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,11 +13,13 @@ from tasks.domain.errors import SwtError
 
 
 class Notes:
-    """What one method was told, answered and ran, in the format of the gateway's trajectories. Thread-safe."""
+    """What one method was told, answered and ran, in the format of the gateway's trajectories. Thread-safe.
 
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="swt-notes-")
-        self.recorder = Recorder(Path(self._folder.name) / "trajectory.jsonl")
+    They are kept in a file of `folder` until they are closed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.recorder = Recorder(folder / "trajectory.jsonl")
         self.thread = 0
         """Number of the conversation that was last spoken in."""
 
@@ -33,10 +34,7 @@ class Notes:
 
     def close(self) -> bytes:
         """The lines of all steps; nothing is noted afterwards."""
-        try:
-            return self.recorder.close()
-        finally:
-            self._folder.cleanup()
+        return self.recorder.close()
 
 
 @dataclass(frozen=True, slots=True)
