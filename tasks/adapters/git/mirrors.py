@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from subprocess import CompletedProcess
 from typing import IO
 
 from tasks.adapters.git.command import Git
+from tasks.adapters.locking import alone
 from tasks.domain.errors import BadInput, NotFound
 
 
@@ -37,7 +37,9 @@ class Mirrors:
 
     root/
     ├── gitconfig               the only configuration that git sees
-    └── <owner>__<name>.git
+    ├── <owner>__<name>.git
+    ├── .<owner>__<name>.git.lock     held while a mirror is copied or fetched
+    └── .<owner>__<name>.git.half     a copy in the making; what a killed one left goes at the next
     """
 
     root: Path
@@ -56,16 +58,17 @@ class Mirrors:
         Nothing is pruned: a commit that a snapshot names must not vanish because a branch was moved.
         """
         path = self._path(repo)
-        if path.is_dir():
-            self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
-            return path
-        self.root.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".adding-", dir=self.root))
-        try:
-            self._git.run("clone", "--quiet", "--mirror", "--no-tags", str(source), str(scratch / "copy"))
-            _settle(scratch / "copy", path)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        half = path.with_name(f".{path.name}.half")
+        with alone(path.with_name(f".{path.name}.lock")):
+            if path.is_dir():
+                self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
+                return path
+            shutil.rmtree(half, ignore_errors=True)
+            try:
+                self._git.run("clone", "--quiet", "--mirror", "--no-tags", str(source), str(half))
+                half.rename(path)
+            finally:
+                shutil.rmtree(half, ignore_errors=True)
         return path
 
     def has_commit(self, repo: str, sha: str) -> bool:
@@ -143,15 +146,6 @@ def _plain(sha: str) -> str:
     if not sha.isalnum():
         raise BadInput(f"{sha!r} is not a commit", hint="give the 40 hexadecimal digits of a commit")
     return sha
-
-
-def _settle(copy: Path, path: Path) -> None:
-    """Moves a finished copy to its place, unless another process was first."""
-    try:
-        copy.rename(path)
-    except OSError:
-        if not path.is_dir():
-            raise
 
 
 def _entry(line: bytes) -> Entry:

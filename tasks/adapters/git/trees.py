@@ -15,7 +15,9 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +26,9 @@ from tasks.adapters.patch.apply import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
 
 DEFAULT_BUDGET = 8 * 1024**3
+HALF = ".packing-"
+STALE_S = 24 * 3600
+"""An archive that is so old and not finished was left by a process that was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ class Trees:
     cache/
     ├── <owner>__<name>-<sha>.tar                one per commit, the least recently used go first
     ├── <owner>__<name>-<sha>.git-<depth>.tar    its history, see histories.py
-    └── .packing-…                               an archive in the making
+    └── .packing-…                               an archive in the making, gone a day after its maker was killed
     """
 
     mirrors: Mirrors
@@ -66,7 +71,7 @@ class Trees:
 
     def _pack(self, name: str, write: Callable[[Path], None]) -> None:
         self.cache.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=".packing-", dir=self.cache))
+        scratch = Path(tempfile.mkdtemp(prefix=HALF, dir=self.cache))
         try:
             archive = scratch / name
             write(archive)
@@ -85,7 +90,11 @@ class Trees:
                 _add(tar, entry, blobs)
 
     def _make_room(self, size: int) -> None:
-        """Removes the archives that were not used for longest until `size` more bytes fit."""
+        """Removes what was left half made, and the archives not used for longest until `size` more bytes fit."""
+        for half in self.cache.glob(f"{HALF}*"):
+            with suppress(FileNotFoundError):
+                if half.stat().st_mtime < time.time() - STALE_S:
+                    shutil.rmtree(half)
         archives = sorted(_sizes(self.cache), key=lambda found: found[0])
         used = sum(found[1] for found in archives)
         for _, bytes_, path in archives:

@@ -1,6 +1,7 @@
 """Mirrors of a small local repository."""
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -75,4 +76,21 @@ def test_a_failed_copy_leaves_nothing(tmp_path: Path) -> None:
     mirrors = Mirrors(tmp_path / "mirrors")
     with pytest.raises(InfrastructureError, match="git clone"):
         mirrors.add(REPO, tmp_path / "nowhere")
-    assert [path.name for path in mirrors.root.iterdir()] == ["gitconfig"]
+    assert sorted(path.name for path in mirrors.root.iterdir()) == [".owner__name.git.lock", "gitconfig"]
+
+
+def test_a_killed_copy_is_made_again(tmp_path: Path, source: Path, sha: str) -> None:
+    mirrors = Mirrors(tmp_path / "mirrors")
+    half = mirrors.root / ".owner__name.git.half"
+    half.mkdir(parents=True)
+    (half / "HEAD").write_text("ref: refs/heads/ma")
+    mirrors.add(REPO, source)
+    assert mirrors.has_commit(REPO, sha)
+    assert not half.exists()
+
+
+def test_many_add_the_same_at_once(tmp_path: Path, source: Path, sha: str) -> None:
+    mirrors = Mirrors(tmp_path / "mirrors")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: mirrors.add(REPO, source), range(8)))
+    assert mirrors.has_commit(REPO, sha)

@@ -82,3 +82,12 @@ def test_a_missing_commit_leaves_no_archive(trees: Trees, tmp_path: Path) -> Non
     with pytest.raises(NotFound):
         trees.checkout(REPO, "0" * 40, tmp_path / "tree")
     assert archives(trees) == []
+
+
+def test_an_archive_that_was_never_finished_goes_a_day_later(trees: Trees, sha: str, tmp_path: Path) -> None:
+    old, new = trees.cache / ".packing-old", trees.cache / ".packing-new"
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    os.utime(old, (0, 0))
+    trees.checkout(REPO, sha, tmp_path / "tree")
+    assert (old.exists(), new.exists()) == (False, True)
