@@ -156,6 +156,30 @@ def validate(
 
 
 @app.command()
+def strength(
+    fixes: Annotated[
+        list[str], typer.Argument(help="Repairs files (as predictions files, with patches of the code), `partial`.")
+    ],
+    snapshot: SnapshotOption,
+    instances: InstancesOption = None,
+    sandbox: SandboxOption = None,
+    workers: WorkersOption = None,
+    trusted: TrustedOption = False,
+) -> None:
+    """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?
+
+    Example: swt strength failed-repairs.jsonl partial --snapshot lite
+
+    `partial` is the golden patch, each time without another of its changes.
+    """
+    from flows.strength import StrengthRequest, strength_here
+
+    request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
+    summary = strength_here(request, settings().overridden(sandbox=sandbox, workers=workers))
+    end(summary.problems, summary.text, summary.exit_code)
+
+
+@app.command()
 def rebuild(
     snapshot: Annotated[str, typer.Option("--snapshot", help="Name to publish under; default: the month.")] = "",
     repos: Annotated[list[str] | None, typer.Option(help="OWNER/NAME; may be repeated; default: the list.")] = None,

@@ -12,6 +12,7 @@ from flows.evaluation import EvaluationRequest, evaluate_here
 from flows.importing import import_rows
 from flows.rebuild import RebuildSummary
 from flows.settings import PROJECT, Settings
+from flows.strength import StrengthRequest, strength_here
 from flows.sweep import sweep_here
 from flows.sweep_request import SweepRequest
 from flows.sweep_summary import SweepSummary
@@ -34,6 +35,7 @@ QUESTIONS = (
     ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
     ("How much of the changed code do its tests reach? (table3)", "table3", "snapshot = 'demo'"),
     ("Who solves what together? Pairs (method_overlap)", "method_overlap", "snapshot = 'demo' AND size <= 2"),
+    ("Which wrong fixes would its successes notice? (strength)", "strength", "snapshot = 'demo'"),
     ("What did the sweep of recorded replies cost? (table10)", "table10", "snapshot = 'demo'"),
     ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", "snapshot = 'demo'"),
 )
@@ -41,7 +43,7 @@ QUESTIONS = (
 
 
 def run_demo(settings: Settings) -> str:
-    """Judge the demo's recorded candidates and the controls, let recorded replies make more, rebuild the snapshot.
+    """Judge the demo's recorded candidates, hold them against wrong fixes, let recorded replies make more, rebuild.
 
     Problems go to standard error; the answers, what was done and where to look next are returned.
     """
@@ -50,9 +52,11 @@ def run_demo(settings: Settings) -> str:
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
     summary = evaluate_here(request, settings)
+    fixes = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
+    held = strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT, trusted=True), settings)
     swept = sweep_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
-    for problem in (*summary.problems, *swept.problems, *rebuilt.problems):
+    for problem in (*summary.problems, *held.problems, *swept.problems, *rebuilt.problems):
         print(problem, file=sys.stderr)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
     return "\n".join((*_answers(settings), *_rebuilt(rebuilt), *done, *_next_steps(settings)))

@@ -19,6 +19,7 @@ from flows.evaluation import EvaluationRequest, run_evaluation
 from flows.fan_out import PrefectTasks
 from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month, run_rebuild
 from flows.settings import settings_from
+from flows.strength import StrengthRequest, run_strength
 from flows.sweep import run_sweep, window_of
 from flows.sweep_given import Give
 from flows.sweep_progress import ProgressArtifacts
@@ -152,3 +153,21 @@ def validate(
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
     request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
     return run_validation(request, settings, PrefectTasks(settings.workers)).exit_code
+
+
+@flow(name="strength", task_runner=ThreadPoolTaskRunner(max_workers=PROCESSORS))  # type: ignore[arg-type]
+def strength(
+    fixes: list[str],
+    snapshot: str,
+    instances: list[str] | None = None,
+    sandbox: SandboxKind | None = None,
+    trusted: bool = False,
+) -> int:
+    """Run solved candidates on proposed fixes; returns the exit code of `swt strength`."""
+    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+    request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
+    summary = run_strength(request, settings, PrefectTasks(settings.workers))
+    for problem in summary.problems:
+        print(problem)
+    print(summary.text)
+    return summary.exit_code

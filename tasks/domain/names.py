@@ -35,6 +35,8 @@ Sha = NewType("Sha", str)
 
 SuiteId = NewType("SuiteId", str)
 
+FixId = NewType("FixId", str)
+
 KEY_DIGITS = 32
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
 

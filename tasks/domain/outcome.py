@@ -34,19 +34,21 @@ class CodeState(StrEnum):
 
 
 class Variant(StrEnum):
-    """In which form a code state runs. Verdicts come from `plain` alone; the others have to behave as it does.
+    """In which form a code state runs. Verdicts come from `plain` alone.
 
-    Guards of a would-be success:
+    Guards of a would-be success, which have to behave as `plain` does:
     `repeat`      the same files, cases in reversed order, another hash seed, untraced
     `placebo`     `before` with an edit without effect on the lines of the fix
     `paraphrase`  `after` with the files of the fix rendered anew from their syntax trees
 
-    Conditions of a validation, all untraced:
+    Conditions of a validation, all untraced, which have to as well:
     `rerun`       once more
     `reordered`   cases shuffled by a seed that follows from the run's key
     `reseeded`    another hash seed
     `online`      with a network
     `later`       with the clock a year on
+
+    `proposed`    `before` with a proposed fix in the golden patch's place, untraced (`fix_run` names the fix)
     """
 
     PLAIN = "plain"
@@ -58,6 +60,7 @@ class Variant(StrEnum):
     RESEEDED = "reseeded"
     ONLINE = "online"
     LATER = "later"
+    PROPOSED = "proposed"
 
 
 class CaseOrder(StrEnum):

@@ -15,6 +15,7 @@ from tasks.domain.instance import ChangedLine, Snapshot, TaskInstance
 from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.model_fact import ModelFact
+from tasks.domain.proposed_fix import FixRun, ProposedFix
 from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
@@ -32,6 +33,8 @@ TABLES: tuple[type[Any], ...] = (
     Suite,
     EditedDefinition,
     GuardEdit,
+    ProposedFix,
+    FixRun,
     Run,
     CaseOutcome,
     LineHit,

@@ -13,15 +13,16 @@ NOP = "nop"
 
 def golden_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
     """The instance's own test patch, handed in like anybody's."""
-    return _control(instance, GOLDEN, instance.test_patch, created_at)
+    return control(instance, GOLDEN, instance.test_patch, created_at)
 
 
 def nop_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
     """An empty patch."""
-    return _control(instance, NOP, "", created_at)
+    return control(instance, NOP, "", created_at)
 
 
-def _control(instance: TaskInstance, method: str, patch: str, created_at: datetime) -> Candidate:
+def control(instance: TaskInstance, method: str, patch: str, created_at: datetime) -> Candidate:
+    """What this project hands in itself."""
     return Candidate(
         candidate_id=Candidate.id_of(instance.instance_key, method, None, 0, patch),
         snapshot=instance.snapshot,

@@ -21,6 +21,7 @@ from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import LineNo, RepoPath, sorted_lines
 from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, Tracer, Variant
+from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
@@ -67,6 +68,12 @@ def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple
         for spec in plain.values()
     )
     return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
+
+
+def fix_spec(bench: Bench, suite: Suite, fix: ProposedFix) -> RunSpec:
+    """The suite on the base commit with a proposed fix in the golden patch's place."""
+    plain = run_spec(bench, suite, CodeState.BEFORE, suite.files, Tracer.NONE)
+    return replace(plain, variant=Variant.PROPOSED, patches=(fix.patch, *plain.patches))
 
 
 def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec:

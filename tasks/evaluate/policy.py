@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -26,6 +26,7 @@ from tasks.domain.run import files_key
 
 NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
+NOT_A_TEST_FILE = "not-a-test-file"
 _RUNNER_FILES = {
     *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml"),
     *(".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py"),
@@ -85,7 +86,7 @@ def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tup
     """What a policy leaves of a patch, and `path: rule` for every file that it takes out."""
     if policy is Policy.AS_SUBMITTED:
         return patch, ()
-    verdicts = [(file, _rule_against(file, read_base)) for file in patch.files]
+    verdicts = [(file, rule_against(file, read_base)) for file in patch.files]
     kept = tuple(file for file, rule in verdicts if not rule)
     return replace(patch, files=kept), tuple(f"{file.path}: {rule}" for file, rule in verdicts if rule)
 
@@ -148,14 +149,15 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("runner-configuration", _runner_configuration),
     ("packaging", _packaging),
     ("takes-a-place", _takes_a_place),
-    ("not-a-test-file", _not_a_test_file),
+    (NOT_A_TEST_FILE, _not_a_test_file),
 )
 """What `tests-only` takes out, first match first."""
 
 
-def _rule_against(file: FilePatch, read_base: ReadBase) -> str:
+def rule_against(file: FilePatch, read_base: ReadBase, rules: Iterable[tuple[str, Rule]] = RULES) -> str:
+    """The name of the first rule that takes a file out; empty where none does."""
     base = to_text(read_base(file.paths[0]) or b"")
-    return next((name for name, rule in RULES if rule(file, base)), "")
+    return next((name for name, rule in rules if rule(file, base)), "")
 
 
 def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKind) -> Suite:

@@ -51,13 +51,21 @@ class _Seen:
 
 
 def read_predictions(
-    path: Path, instances: Iterable[TaskInstance], *, created_at: datetime, method: str | None = None
+    path: Path,
+    instances: Iterable[TaskInstance],
+    *,
+    created_at: datetime,
+    method: str | None = None,
+    several: bool = False,
 ) -> Predictions:
     """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
 
-    `method` names the method in rows that do not. Raises `BadInput` only where the file cannot be read.
+    `method` names the method in rows that do not; `several` from one method for one instance may be meant. Raises
+    `BadInput` only where the file cannot be read.
     """
-    return predictions_of(read_rows(path), instances, source=path.name, created_at=created_at, method=method)
+    return predictions_of(
+        read_rows(path), instances, source=path.name, created_at=created_at, method=method, several=several
+    )
 
 
 def predictions_of(
@@ -67,8 +75,10 @@ def predictions_of(
     source: str,
     created_at: datetime,
     method: str | None = None,
+    several: bool = False,
 ) -> Predictions:
-    """A second prediction for one instance and method is kept with the next sample number and a problem."""
+    """A second prediction for one instance and method is kept with the next sample number and, unless `several` are
+    meant, a problem."""
     known = {instance.instance_id: instance for instance in instances}
     seen = _Seen()
     candidates: list[Candidate] = []
@@ -81,7 +91,8 @@ def predictions_of(
             problems.append(LineProblem(row.line, _name(row), str(error)))
             continue
         first, sample = seen.add(prediction)
-        problem = f"line {first} of {source} holds the first prediction for this instance and method" if sample else ""
+        again = sample > 0 and not several
+        problem = f"line {first} of {source} holds the first prediction for this instance and method" if again else ""
         if problem:
             problems.append(LineProblem(row.line, prediction.instance_id, problem))
         candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))

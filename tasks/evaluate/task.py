@@ -132,7 +132,7 @@ def take_candidates(
         by_instance[candidate.instance_id].append(candidate)
     mirrors = Mirrors(places.mirrors)
     intakes: dict[InstanceId, Intake] = {}
-    problems = [_line(source, problem) for source, got in zip(sources, read, strict=True) for problem in got.problems]
+    problems = [line_of(source, problem) for source, got in zip(sources, read, strict=True) for problem in got.problems]
     for instance in instances:
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
@@ -163,7 +163,8 @@ def _read_source(store: Store, source: str, instances: tuple[TaskInstance, ...],
     return read_predictions(Path(source), instances, created_at=now)
 
 
-def _line(source: str, problem: LineProblem) -> str:
+def line_of(source: str, problem: LineProblem) -> str:
+    """What is wrong with a line of a file of candidates or repairs, for people."""
     return f"{Path(source).name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}"
 
 
@@ -191,9 +192,15 @@ def run_suites(
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
     suites = store.read(Suite, suite_id=suite_ids)
-    bench = _bench(store, places, settings, instance, environment)
+    bench = bench_of(store, places, settings, instance, environment)
     plan = _plan(store, places, settings, instance, purpose)
-    specs = distinct(spec for suite in suites for spec in plan(bench, suite))
+    return make_runs(places, settings, environment, (spec for suite in suites for spec in plan(bench, suite)))
+
+
+def make_runs(places: Places, settings: RunSettings, environment: Environment, wanted: Iterable[RunSpec]) -> Ran:
+    """Make and store those of the runs of one environment that the store does not have."""
+    store = Store(places.store)
+    specs = distinct(wanted)
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
     workshop = _workshop(places, settings, environment)
@@ -250,9 +257,10 @@ def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:
     return run
 
 
-def _bench(
+def bench_of(
     store: Store, places: Places, settings: RunSettings, instance: TaskInstance, environment: Environment
 ) -> Bench:
+    """What all runs of an instance have in common; its environment has to be built."""
     changed = store.read(ChangedLine, instance_key=instance.instance_key)
     return Bench(
         instance=instance,

@@ -29,6 +29,7 @@ from tasks.domain.llm import AgentRun, LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep
 from tasks.domain.model_fact import ModelFact
 from tasks.domain.names import content_key
+from tasks.domain.proposed_fix import FixRun, ProposedFix
 from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
@@ -77,6 +78,8 @@ LAYOUTS: dict[type[Any], Layout] = {
     Suite: Layout(("suite_id",)),
     EditedDefinition: Layout(("suite_id",)),
     GuardEdit: Layout(("instance_key", "variant")),
+    ProposedFix: Layout(("fix_id",)),
+    FixRun: Layout(("fix_id", "suite_id", "run_key")),
     Run: Layout(("run_key",), "repo"),
     CaseOutcome: Layout(("run_key",), "repo"),
     LineHit: Layout(("run_key",), "repo"),

@@ -1,0 +1,89 @@
+"""What of a proposed fix is run."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from domain_rows import candidate_row, task_instance
+
+from tasks.adapters.patch.apply import Applied, apply_to_files
+from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.read import read_patch
+from tasks.domain.proposed_fix import ProposedFix
+from tasks.evaluate.partial import partial_fixes
+from tasks.evaluate.proposed import propose
+
+BASE = {"src/x.py": b"a\n", "tests/test_old.py": b"a\n", "setup.cfg": b"a\n", "conftest.py": b"a\n"}
+
+
+def edit(path: str) -> str:
+    return f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
+
+
+def fix_of(patch: str) -> ProposedFix:
+    return propose(candidate_row(patch=patch), BASE.get)
+
+
+def test_a_fix_is_its_change_of_the_code() -> None:
+    alone = fix_of(edit("src/x.py"))
+    assert (alone.problem, alone.stripped) == ("", ())
+    with_more = fix_of(edit("tests/test_old.py") + edit("src/x.py"))
+    assert with_more.fix_id == alone.fix_id
+    assert with_more.patch == alone.patch
+    assert "tests/" not in with_more.patch
+
+
+def test_what_would_choose_or_sway_the_judges_is_taken_out() -> None:
+    found = fix_of(edit("conftest.py") + edit("setup.cfg") + edit("tests/test_old.py") + edit("src/x.py"))
+    assert found.stripped == (
+        "conftest.py: test-file",
+        "setup.cfg: runner-configuration",
+        "tests/test_old.py: test-file",
+    )
+    assert found.problem == ""
+
+
+@pytest.mark.parametrize(
+    ("patch", "problem"),
+    [
+        ("", "empty: "),
+        ("I could not do it.", "no-diff: "),
+        (edit("../x.py"), "climbing-path: "),
+        (edit("tests/test_old.py"), "nothing-left: "),
+        ("--- a/src/x.py\n+++ b/src/x.py\n@@ -1 +1 @@\n-c\n+d\n", "does-not-apply: "),
+    ],
+)
+def test_one_that_cannot_be_run_says_why(patch: str, problem: str) -> None:
+    found = fix_of(patch)
+    assert found.problem.startswith(problem)
+    assert found.patch == ""
+
+
+def partial_of(patch: str, base: dict[str, bytes]) -> list[ProposedFix]:
+    made = partial_fixes(task_instance(patch=patch), base.get, created_at=datetime(2026, 11, 1, tzinfo=UTC))
+    return [propose(row, base.get) for row in made]
+
+
+def test_partial_fixes_leave_out_one_change_each() -> None:
+    base = {"src/x.py": b"a\nb\nc\nd\n"}
+    whole = "--- a/src/x.py\n+++ b/src/x.py\n@@ -1,4 +1,4 @@\n-a\n+A\n b\n-c\n d\n+e\n"
+    fixes = partial_of(whole + "--- /dev/null\n+++ b/src/y.py\n@@ -0,0 +1 @@\n+y\n", base)
+    made = {text(fix.patch, base, "src/x.py") + "|" + text(fix.patch, base, "src/y.py") for fix in fixes}
+    assert made == {"a b d e|y", "A b c d e|y", "A b d|y", "A b d e|"}
+    assert len({fix.fix_id for fix in fixes}) == 4
+
+
+def test_a_single_change_has_no_part() -> None:
+    assert partial_of(edit("src/x.py"), BASE) == []
+    assert partial_of("no patch", BASE) == []
+
+
+def text(patch: str, base: dict[str, bytes], path: str) -> str:
+    """The words of a file after a patch."""
+    read = read_patch(patch)
+    assert isinstance(read, Patch)
+    applied = apply_to_files(read, base.get)
+    assert isinstance(applied, Applied)
+    after = {change.path: change.after or "" for change in applied.changes}
+    return " ".join(after.get(path, base.get(path, b"").decode()).split())
