@@ -14,6 +14,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import tenacity
+
 from flows.settings import PROJECT
 from tasks.domain.errors import InfrastructureError
 
@@ -45,6 +47,12 @@ class Prefect:
             message = f"prefect {argv[0]} ended with {done.returncode}: {done.stdout}{done.stderr}"
             raise InfrastructureError(message, hint=f"see the logs in {self.folder}")
         return done.stdout
+
+    @tenacity.retry(stop=tenacity.stop_after_attempt(3), wait=tenacity.wait_fixed(3), reraise=True)
+    def set_up(self, *argv: str) -> None:
+        """`call`, and again where it ends badly: a server that has only just started may refuse, and asking twice for
+        the same pool or deployment does no harm."""
+        self.call(*argv)
 
     @contextmanager
     def process(self, name: str, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
@@ -82,8 +90,8 @@ def prefect_server(folder: Path, environ: Mapping[str, str]) -> Iterator[Prefect
     prefect = Prefect(folder=folder, environ={**environ, **own})
     with prefect.process("server", "server", "start", "--host", "127.0.0.1", "--port", str(port)):
         _wait_for(f"{url}/health", folder)
-        prefect.call("work-pool", "create", POOL, "--type", "process", "--overwrite")
-        prefect.call("--no-prompt", "deploy", "--all")
+        prefect.set_up("work-pool", "create", POOL, "--type", "process", "--overwrite")
+        prefect.set_up("--no-prompt", "deploy", "--all")
         yield prefect
 
 

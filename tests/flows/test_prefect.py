@@ -1,4 +1,4 @@
-"""A real Prefect server and a real worker run the deployment of `prefect.yaml`."""
+"""A real Prefect server and a real worker run deployments of `prefect.yaml`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,22 @@ def environ(settings: Settings) -> dict[str, str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_a_worker_runs_the_deployment(environ: dict[str, str], settings: Settings, tmp_path: Path) -> None:
+def test_a_worker_runs_the_deployments(environ: dict[str, str], settings: Settings, tmp_path: Path) -> None:
     with prefect_server(tmp_path, environ) as prefect, prefect.worker("worker"):
-        said = prefect.call(
+        judged = prefect.call(
             *("deployment", "run", "evaluate/predictions", "--watch"),
             *("--param", "snapshot=demo", "--param", 'candidates=["golden", "nop"]'),
             *("--param", 'instances=["rolling-swt-bench__larder-3", "rolling-swt-bench__larder-5"]'),
             *("--param", "trusted=true"),
         )
-    assert "completed" in said.lower()
+        held = prefect.call(
+            *("deployment", "run", "strength/wrong-fixes", "--watch"),
+            *("--param", 'instances=["rolling-swt-bench__larder-3"]', "--param", "trusted=true"),
+        )
+    assert "completed" in judged.lower()
+    assert "completed" in held.lower()
+    assert query(settings.database, "SELECT method, rejected FROM strength").to_pylist() == [
+        {"method": "golden", "rejected": 1}
+    ]
     found = query(settings.database, "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method")
     assert {row["method"]: row["solved"] for row in found.to_pylist()} == {"golden": 2, "nop": 0}
