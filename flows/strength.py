@@ -106,6 +106,7 @@ class _Work:
 
     def summary(self, strengths: pa.Table, statuses: str) -> StrengthSummary:
         fixes = sum(map(len, self.proposed.fixes.values()))
+        trouble = self.left or self.total.infrastructure or self.proposed.unreadable
         facts = (
             f"{self.proposed.handed_in} fixes handed in, {fixes} different ones to run: {statuses or 'none'}; "
             f"{self.total.executed} runs, {self.total.reused} reused, {self.total.infrastructure} failures of ours"
@@ -113,7 +114,7 @@ class _Work:
         return StrengthSummary(
             text=f"{text_table(strengths)}\n{facts}",
             problems=(*self.proposed.problems, *self.left, *self.total.problems),
-            exit_code=3 if not self.ready else 1 if self.left or self.total.infrastructure else 0,
+            exit_code=3 if not self.ready else 1 if trouble else 0,
         )
 
 

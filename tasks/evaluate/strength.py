@@ -34,6 +34,8 @@ class Proposed:
     fixes: Mapping[InstanceId, tuple[FixId, ...]]
     """Fixes that can be run, each once, by instance."""
     handed_in: int
+    unreadable: int
+    """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
     """One line each: rows that could not be read, and fixes that cannot be run."""
 
@@ -43,33 +45,43 @@ def take_fixes(places: Places, sources: tuple[str, ...], instances: Iterable[Tas
 
     A method may propose several fixes for one instance. `NotFound` or `BadInput` where a file is missing or none.
     """
-    now, mirrors, by_id = datetime.now(UTC), Mirrors(places.mirrors), {one.instance_id: one for one in instances}
-    rows: dict[InstanceId, list[Candidate]] = {name: [] for name in by_id}
-    fixes: list[ProposedFix] = []
-    problems: list[str] = []
-    for source in sources:
-        if source == PARTIAL:
-            continue
-        read = read_predictions(Path(source), by_id.values(), created_at=now, several=True)
-        problems += [line_of(source, problem) for problem in read.problems]
-        for row in read.candidates:
-            rows[row.instance_id].append(row)
+    now, mirrors = datetime.now(UTC), Mirrors(places.mirrors)
+    by_id = {instance.instance_id: instance for instance in instances}
+    rows, problems = _read(sources, by_id, now)
+    fixes: dict[InstanceId, list[ProposedFix]] = {}
     for name, instance in by_id.items():
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
             own = partial_fixes(instance, read_base, created_at=now) if PARTIAL in sources else ()
-            fixes += [propose(row, read_base) for row in (*rows[name], *own)]
+            fixes[name] = [propose(row, read_base) for row in (*rows[name], *own)]
         except NotFound as error:
             problems.append(f"{name}: {error}")
-    problems += [f"{fix.source}: {fix.instance_id}: {fix.problem}" for fix in fixes if fix.problem]
-    Store(places.store).write(list({fix.fix_id: fix for fix in fixes}.values()))
-    usable: dict[InstanceId, dict[FixId, None]] = {}
-    for fix in fixes:
-        if not fix.problem:
-            usable.setdefault(fix.instance_id, {})[fix.fix_id] = None
+    every = [fix for found in fixes.values() for fix in found]
+    Store(places.store).write(list({fix.fix_id: fix for fix in every}.values()))
+    usable = {
+        name: tuple(dict.fromkeys(fix.fix_id for fix in found if not fix.problem)) for name, found in fixes.items()
+    }
     return Proposed(
-        fixes={name: tuple(ids) for name, ids in usable.items()}, handed_in=len(fixes), problems=tuple(problems)
+        fixes={name: ids for name, ids in usable.items() if ids},
+        handed_in=len(every),
+        unreadable=len(by_id) - len(fixes),
+        problems=(*problems, *(f"{fix.source}: {fix.instance_id}: {fix.problem}" for fix in every if fix.problem)),
     )
+
+
+def _read(
+    sources: Iterable[str], instances: Mapping[InstanceId, TaskInstance], now: datetime
+) -> tuple[dict[InstanceId, list[Candidate]], list[str]]:
+    """The rows of all repairs files by instance, and a line for each that could not be read."""
+    rows: dict[InstanceId, list[Candidate]] = {name: [] for name in instances}
+    problems: list[str] = []
+    for source in sources:
+        if source != PARTIAL:
+            read = read_predictions(Path(source), instances.values(), created_at=now, several=True)
+            problems += [line_of(source, problem) for problem in read.problems]
+            for row in read.candidates:
+                rows[row.instance_id].append(row)
+    return rows, problems
 
 
 def run_on_fixes(
