@@ -1,7 +1,7 @@
 """Validation: are the golden tests of a snapshot's instances to be trusted?
 
     golden and nop ─► leaks? ─► solved? ─► again in another order and seed, a year on ─► disagree? ─► many times more
-                                   └─ no ─► with a network, twice more ─────────────────────┴─► judgement ◄─┘
+                                   └─ no ─► twice with a network, twice without ────────────┴─► judgement ◄─┘
 
 Cheap things first: what golden does not solve is not repeated, and what leaks is not run any more. Runs that are in
 the store are not made again.

@@ -56,9 +56,13 @@ def health_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec,
 
 
 def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite after the fix with a network, and twice more as it was: why does it fail?"""
+    """The suite after the fix twice with a network, and twice more as it was: why does it fail?
+
+    One pass with a network would be no proof: a flaky test passes now and then wherever it runs.
+    """
     spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
-    return replace(spec, variant=Variant.ONLINE, network=True), _again(spec, 1), _again(spec, 2)
+    online = replace(spec, variant=Variant.ONLINE, network=True)
+    return online, replace(online, repeat=1), _again(spec, 1), _again(spec, 2)
 
 
 def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:

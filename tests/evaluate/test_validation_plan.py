@@ -100,7 +100,10 @@ def test_settling_repeats_what_was_not_run_yet(bench: Bench, suite: Suite) -> No
 
 
 def test_doubts_are_settled_with_a_network_and_without(bench: Bench, suite: Suite) -> None:
-    assert [(spec.variant, spec.network) for spec in doubt_specs(bench, suite)] == [
+    specs = doubt_specs(bench, suite)
+    assert len({spec.run_key for spec in specs}) == 4
+    assert [(spec.variant, spec.network) for spec in specs] == [
+        (Variant.ONLINE, True),
         (Variant.ONLINE, True),
         (Variant.RERUN, False),
         (Variant.RERUN, False),

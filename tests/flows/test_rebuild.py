@@ -115,7 +115,7 @@ def test_the_demo_publishes_what_is_fit_of_its_own_history(settings: Settings, m
     made = rebuild_demo(settings, DEMO, build_demo_mirror(settings))
     reasons = {row.instance_id.rpartition("-")[2]: row.reason for part in made.validated for row in part.validations}
     assert made.exit_code == 0
-    assert reasons.pop("17") in {"flaky", "no_f2p"}, "its test passes one time in four"
+    assert reasons.pop("17") in {"flaky", "no_f2p", "needs_network"}, "its test passes one time in four"
     assert reasons == {"14": "", "15": "", "18": "golden_fails"}
     assert made.published.snapshot.instances == 2
     assert query(settings.database, "SELECT DISTINCT recipe FROM environment").to_pylist() == [{"recipe": "host"}]
