@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
+
+from tasks.adapters.sandbox.supervisor import tree
 
 MIB = 1 << 20
 
@@ -64,15 +67,32 @@ def test_shared_memory_counts_once(bench):
         """
         import os, time
         kept = b"x" * (120 << 20)
-        for _ in range(6):
-            if os.fork() == 0:
-                time.sleep(0.8)
-                os._exit(0)
-        time.sleep(1)
+        for _ in range(25):
+            end = time.monotonic() + 0.1
+            for _ in range(6):
+                if os.fork() == 0:
+                    time.sleep(max(0, end - time.monotonic()))
+                    os._exit(0)
+            time.sleep(0.15)
+            while True:
+                try:
+                    os.wait()
+                except ChildProcessError:
+                    break
         """,
         memory_mb=300,
     )
     assert (finished.exit_code, finished.limit) == (0, "")
+
+
+def test_what_has_ended_takes_no_memory(until):
+    """Processes that share much and end together were counted in full at that moment, and the job was ended for it."""
+    child = subprocess.Popen(["true"])
+    until(lambda: tree.member(child.pid).state == "Z")
+    seen = tree.member(child.pid)._replace(rss=1 << 40)
+    assert tree.memory([seen], 1) == 0
+    child.wait()
+    assert tree.memory([seen], 1) == 0
 
 
 def test_a_fork_bomb(bench, alive):

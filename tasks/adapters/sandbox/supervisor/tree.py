@@ -77,10 +77,15 @@ def memory(processes: Iterable[Member], limit: int) -> int:
 
 
 def _proportional(process: Member) -> int:
-    """Proportional set size in bytes; the resident size where the kernel does not tell."""
+    """Proportional set size in bytes; the resident size where the kernel does not tell.
+
+    Nothing where the process has ended since: its pages are free, or counted with those who share them.
+    """
     try:
         with open(f"/proc/{process.pid}/smaps_rollup", "rb") as file:
             return sum(int(line.split()[1]) * 1024 for line in file if line.startswith(b"Pss:"))
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
     except OSError:
         return process.rss
 
