@@ -10,7 +10,10 @@ from threading import Lock
 
 import duckdb
 
-SETTINGS: dict[str, str | bool | int | float | list[str]] = {"autoinstall_known_extensions": False}
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "enable_external_file_cache": False,
+}
 _ONE_AT_A_TIME = Lock()
 
 
@@ -19,6 +22,7 @@ def connected(database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
     """A connection in memory, or one to a database file that it cannot change."""
     with duckdb.connect(database or ":memory:", read_only=database is not None, config=SETTINGS) as connection:
         _settle(connection)
+        connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
         yield connection
 
 
@@ -26,7 +30,8 @@ def connected(database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnectio
 def for_one_question() -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one question over files; it may register tables, and is to create nothing that stays.
 
-    All of a process share one database in memory: making one takes twenty times as long as connecting to it.
+    All of a process share one database in memory: making one takes twenty times as long as connecting to it. So it
+    remembers nothing of a file: whether a file is still the same it tells by a time that two writes may share.
     """
     with _ONE_AT_A_TIME:
         connection = _shared().cursor()
@@ -43,4 +48,3 @@ def _shared() -> duckdb.DuckDBPyConnection:
 def _settle(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")  # an answer may be piped
-    connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
