@@ -12,7 +12,7 @@ import pytest
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
-from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.names import RunKey
 
 LIBRARIES = {
@@ -107,7 +107,7 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, pythons: dict[str, str])
             pytest.skip(f"CPython {minor} is not installed here")
         if minor not in made:
             folder = tmp_path_factory.mktemp("lib" + minor)
-            argv = ["uv", "pip", "install", "-q", "--target", str(folder), "--python", pythons[minor]]
+            argv = [str(find_uv()), "pip", "install", "-q", "--target", str(folder), "--python", pythons[minor]]
             done = subprocess.run([*argv, *LIBRARIES[minor]], capture_output=True, text=True, check=False)
             if done.returncode:
                 pytest.skip(f"no packages for CPython {minor}: {done.stderr[-300:]}")
