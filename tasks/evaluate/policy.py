@@ -63,11 +63,9 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
 
     A candidate whose whole patch changes the same as `golden` is the golden suite, whatever the policy.
     """
-    read = read_patch(candidate.patch)
-    refused = read if isinstance(read, Refused) else refuse_paths(read)
-    if refused is not None or isinstance(read, Refused):
-        assert refused is not None
-        return _malformed(candidate, policy, refused.reason, refused.detail)
+    read = read_inside(candidate.patch)
+    if isinstance(read, Refused):
+        return _malformed(candidate, policy, read.reason, read.detail)
     if golden is not None and (ruling := _as_golden(candidate, golden, policy, read, read_base)):
         return ruling
     kept, stripped = strip(read, policy, read_base)
@@ -80,6 +78,12 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
     if not suite.files:
         return _malformed(candidate, policy, NO_TEST_FILE, "no file of the patch holds tests", stripped)
     return Ruling(submission=_accepted(candidate, policy, suite, applied, stripped), suite=suite)
+
+
+def read_inside(patch: str) -> Patch | Refused:
+    """A patch whose paths all lie inside the checkout."""
+    read = read_patch(patch)
+    return read if isinstance(read, Refused) else refuse_paths(read) or read
 
 
 def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:

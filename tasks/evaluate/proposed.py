@@ -6,12 +6,10 @@ from dataclasses import replace
 
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
-from tasks.adapters.patch.paths import refuse_paths
-from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.candidate import Candidate
 from tasks.domain.proposed_fix import ProposedFix
-from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, Rule, rule_against
+from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, Rule, read_inside, rule_against
 
 
 def propose(handed_in: Candidate, read_base: ReadBase) -> ProposedFix:
@@ -20,11 +18,9 @@ def propose(handed_in: Candidate, read_base: ReadBase) -> ProposedFix:
     Test files are taken out, and what would decide how tests are run: the rules of the policy `tests-only`, the other
     way round.
     """
-    read = read_patch(handed_in.patch)
-    refused = read if isinstance(read, Refused) else refuse_paths(read)
-    if refused is not None or isinstance(read, Refused):
-        assert refused is not None
-        return _fix(handed_in, problem=f"{refused.reason}: {refused.detail}")
+    read = read_inside(handed_in.patch)
+    if isinstance(read, Refused):
+        return _fix(handed_in, problem=f"{read.reason}: {read.detail}")
     ruled = [(file, rule_against(file, read_base, _RULES)) for file in read.files]
     kept = tuple(file for file, rule in ruled if not rule)
     stripped = tuple(f"{file.path}: {rule}" for file, rule in ruled if rule)

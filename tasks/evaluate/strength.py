@@ -14,7 +14,6 @@ from pathlib import Path
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate, Suite
-from tasks.domain.environment import Environment
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
@@ -95,9 +94,7 @@ def run_on_fixes(
 ) -> Ran:
     """Every run of these suites on these fixes of one instance that the store does not have."""
     store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
-    (environment,) = store.read(Environment, env_id=env_id)
-    bench = bench_of(store, places, settings, instance, environment)
+    bench = bench_of(places, settings, snapshot, instance_id, env_id)
     fixes, suites = store.read(ProposedFix, fix_id=fix_ids), store.read(Suite, suite_id=suite_ids)
     pairs = [(fix, suite, fix_spec(bench, suite, fix)) for fix in fixes for suite in suites]
     links = {
@@ -111,4 +108,4 @@ def run_on_fixes(
         for fix, suite, spec in pairs
     }
     store.write(sorted(links - set(store.read(FixRun, fix_id=fix_ids)), key=lambda link: link.run_key))
-    return make_runs(places, settings, environment, (spec for *_, spec in pairs))
+    return make_runs(places, settings, bench, (spec for *_, spec in pairs))

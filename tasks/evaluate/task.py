@@ -189,21 +189,19 @@ def run_suites(
 ) -> Ran:
     """Every run that these suites of one instance still need for a purpose."""
     store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
-    (environment,) = store.read(Environment, env_id=env_id)
+    bench = bench_of(places, settings, snapshot, instance_id, env_id)
     suites = store.read(Suite, suite_id=suite_ids)
-    bench = bench_of(store, places, settings, instance, environment)
-    plan = _plan(store, places, settings, instance, purpose)
-    return make_runs(places, settings, environment, (spec for suite in suites for spec in plan(bench, suite)))
+    plan = _plan(store, places, settings, bench.instance, purpose)
+    return make_runs(places, settings, bench, (spec for suite in suites for spec in plan(bench, suite)))
 
 
-def make_runs(places: Places, settings: RunSettings, environment: Environment, wanted: Iterable[RunSpec]) -> Ran:
-    """Make and store those of the runs of one environment that the store does not have."""
+def make_runs(places: Places, settings: RunSettings, bench: Bench, wanted: Iterable[RunSpec]) -> Ran:
+    """Make and store those of the runs on one bench that the store does not have."""
     store = Store(places.store)
     specs = distinct(wanted)
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
-    workshop = _workshop(places, settings, environment)
+    workshop = _workshop(places, settings, bench.environment)
     runs = [_run_once(store, workshop, spec) for spec in todo]
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
@@ -257,10 +255,11 @@ def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:
     return run
 
 
-def bench_of(
-    store: Store, places: Places, settings: RunSettings, instance: TaskInstance, environment: Environment
-) -> Bench:
+def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> Bench:
     """What all runs of an instance have in common; its environment has to be built."""
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
+    (environment,) = store.read(Environment, env_id=env_id)
     changed = store.read(ChangedLine, instance_key=instance.instance_key)
     return Bench(
         instance=instance,
