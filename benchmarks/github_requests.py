@@ -29,13 +29,13 @@ import httpx
 
 from tasks.adapters.github.client import GitHub
 from tasks.adapters.github.clock import SystemClock
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.issues import mentioned
-from tasks.adapters.github.faithful.serve import transport
-from tasks.adapters.github.faithful.world import Repository, World, open_repository
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.issues import mentioned
+from tasks.rehearsal.local_github.serve import transport
+from tasks.rehearsal.local_github.world import Repository, World, open_repository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import sync_repository

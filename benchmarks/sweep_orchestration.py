@@ -30,13 +30,13 @@ from flows.importing import add_mirror
 from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep_request import SweepRequest, chosen_instances
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.provider.script import Step
-from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
 from tasks.environment.task import prepare_environment
-from tasks.generate.contract import HELPFUL
+from tasks.rehearsal.contract import HELPFUL
+from tasks.rehearsal.scripted_provider.script import Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.scrape.swe_bench_rows import import_instances
 
 SNAPSHOT = "orchestration"

@@ -16,11 +16,11 @@ from flows.strength import StrengthRequest, strength_here
 from flows.sweep import sweep_here
 from flows.sweep_request import SweepRequest
 from flows.sweep_summary import SweepSummary
-from tasks.adapters.llm.provider.script import read_script
-from tasks.adapters.llm.provider.server import ScriptedProvider
 from tasks.adapters.store.loaded import answers
 from tasks.domain.instance import TaskInstance
-from tasks.scrape.demo_history import build_mirror
+from tasks.rehearsal.demo_history import build_mirror
+from tasks.rehearsal.scripted_provider.script import read_script
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = PROJECT / "data" / "demo"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from flows.rebuild import RebuildRequest, RebuildSummary, rebuild_here
 from flows.settings import Settings
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.serve import server
-from tasks.adapters.github.faithful.world import World, open_repository
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.repositories import read_repositories
 from tasks.scrape.task import TOKEN_VARIABLES
 

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.github.faithful.faults import dice_from
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.serve import server
-from tasks.adapters.github.faithful.world import Repository, World, open_repository
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.local_github.faults import dice_from
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.world import Repository, World, open_repository
 
 Item = TypeVar("Item")
 _NONE = "-"

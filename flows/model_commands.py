@@ -11,7 +11,7 @@ from flows.options import PortOption
 
 
 def dev_model(
-    script: Annotated[Path, typer.Option("--script", help="JSON list of steps; see tasks/adapters/llm/provider.")],
+    script: Annotated[Path, typer.Option("--script", help="JSON list of steps (tasks/rehearsal/scripted_provider).")],
     port: PortOption = 8399,
     key: Annotated[str, typer.Option(help="Refuse callers that have another key; default: take all.")] = "",
 ) -> None:
@@ -23,8 +23,8 @@ def dev_model(
     """
     from threading import Event
 
-    from tasks.adapters.llm.provider.script import read_script
-    from tasks.adapters.llm.provider.server import ScriptedProvider
+    from tasks.rehearsal.scripted_provider.script import read_script
+    from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
     with ScriptedProvider(read_script(script), key=key).serve(port) as url:
         typer.echo(f"SWT_SCRIPTED_BASE_URL={url}")

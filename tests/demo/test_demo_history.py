@@ -10,7 +10,7 @@ import pytest
 
 from tasks.adapters.git.command import GitFailed
 from tasks.domain.errors import NotFound
-from tasks.scrape.demo_history import HISTORY, build_mirror
+from tasks.rehearsal.demo_history import HISTORY, build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 
 

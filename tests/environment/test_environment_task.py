@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tasks.domain.places import Places
 from tasks.environment.task import climb_for
-from tasks.scrape.demo_history import build_mirror
+from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 
 PROJECT = Path(__file__).parents[2]

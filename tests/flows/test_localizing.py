@@ -13,13 +13,13 @@ from flows.localizing import LocalizeRequest, localize_here
 from flows.settings import Settings
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.provider.script import Step
-from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import LlmCall
 from tasks.domain.localization import Localization, LocalizationRun
+from tasks.rehearsal.scripted_provider.script import Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 
 GOLDEN = "larder/recipe.py"
 INSTANCE = "rolling-swt-bench__larder-3"

@@ -13,13 +13,13 @@ from flows.demo_rebuild import listening, rebuild_demo
 from flows.rebuild import POOL, RebuildRequest, RebuildSummary, rebuild_here
 from flows.settings import Settings
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.world import World, open_repository
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import CaseId, RunKey
 from tasks.domain.outcome import CodeState, Outcome, SuiteKind, Variant
 from tasks.domain.run import CaseOutcome, Run
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.task import TOKEN_VARIABLES
 
 LARDER = "rolling-swt-bench/larder"

@@ -27,8 +27,6 @@ from flows.sweep_request import SweepRequest, Window, chosen_instances
 from flows.sweep_summary import SweepSummary
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.provider.script import Fault, Step
-from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
 from tasks.adapters.llm.retries import Patience
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.warehouse import Store
@@ -38,7 +36,9 @@ from tasks.domain.generation import Generation, GenerationStatus
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
-from tasks.generate.contract import HELPFUL
+from tasks.rehearsal.contract import HELPFUL
+from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 
 INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
 REQUEST = SweepRequest(

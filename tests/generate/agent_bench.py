@@ -13,8 +13,6 @@ from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 from tasks.adapters.agents.install import ROW, place
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.llm.provider.script import ListScript, Script, Step
-from tasks.adapters.llm.provider.server import ScriptedProvider, text_step
 from tasks.adapters.llm.retries import Patience
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
@@ -23,7 +21,9 @@ from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.llm import Work
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tasks.rehearsal.toys import TOYS
 
 KEY = "sk-real-key-that-nobody-may-see"
 MODEL = "m-1"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tasks.adapters.llm.base import Finish, Reply, ToolCall
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.adapters.llm.scripted import Asked, Script, Step, calling
 from tasks.generate.method import Assignment
+from tasks.rehearsal.scripted_model import Asked, Script, Step, calling
 
 REFUSAL = "I am sorry, I cannot help with that."
 LONG = "I will think about it once more. " * 3_000

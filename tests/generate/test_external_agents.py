@@ -18,8 +18,6 @@ from tasks.adapters.llm.budget import Budget as Ceiling
 from tasks.adapters.llm.budget import Meter
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
-from tasks.adapters.llm.provider.script import Fault, Step
-from tasks.adapters.llm.scripted import Scripted
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
@@ -31,7 +29,9 @@ from tasks.generate.method import Budget, CodePatch
 from tasks.generate.methods.external import External, errand_for
 from tasks.generate.registry import methods
 from tasks.generate.task import Generated, generate
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.scripted_model import Scripted
+from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.toys import TOYS
 
 WRITE = """
 import pathlib

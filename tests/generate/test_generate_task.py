@@ -12,17 +12,17 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.llm.scripted import Scripted
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import LeakAudit, TrajectoryAudit
 from tasks.domain.places import Places
-from tasks.generate.contract import HELPFUL
 from tasks.generate.method import CodePatch
 from tasks.generate.task import Generated, GenerationSettings, Request, generate
-from tasks.scrape.demo_history import build_mirror
+from tasks.rehearsal.contract import HELPFUL
+from tasks.rehearsal.demo_history import build_mirror
+from tasks.rehearsal.scripted_model import Scripted
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

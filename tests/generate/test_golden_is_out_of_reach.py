@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.llm.scripted import Asked, Scripted
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.generation import Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.generate.briefing import brief
-from tasks.generate.contract import BUDGET, PERSONAS
 from tasks.generate.method import Assignment
 from tasks.generate.registry import methods
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.contract import BUDGET, PERSONAS
+from tasks.rehearsal.scripted_model import Asked, Scripted
+from tasks.rehearsal.toys import TOYS
 
 MARKER = "GoldenMarker7c1f"
 GOLDEN = ("patch", "test_patch", "hints_text", "FAIL_TO_PASS", "PASS_TO_PASS", "environment_setup_commit")

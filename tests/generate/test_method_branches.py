@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from branches import BRANCHES, Branch, follows
 
-from tasks.adapters.llm.scripted import Scripted
-from tasks.generate.contract import BUDGET
 from tasks.generate.methods.libro import Sample, choose, read_verdict
 from tasks.generate.registry import OURS, method_named
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.contract import BUDGET
+from tasks.rehearsal.scripted_model import Scripted
+from tasks.rehearsal.toys import TOYS
 
 EVERY = [(name, branch) for name, make in BRANCHES.items() for branch in make(TOYS[0].assignment)]
 

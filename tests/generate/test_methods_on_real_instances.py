@@ -17,7 +17,6 @@ from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
-from tasks.adapters.llm.scripted import Scripted
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
@@ -31,11 +30,12 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
 from tasks.environment.task import prepare_environment
 from tasks.generate.briefing import brief
-from tasks.generate.contract import BUDGET
 from tasks.generate.method import Assignment, ContextFile
 from tasks.generate.registry import method_named
 from tasks.generate.task import GenerationSettings, Request, generate
-from tasks.generate.toys import LIMITS
+from tasks.rehearsal.contract import BUDGET
+from tasks.rehearsal.scripted_model import Scripted
+from tasks.rehearsal.toys import LIMITS
 from tasks.scrape.swe_bench_rows import import_instances
 
 PROJECT = Path(__file__).parents[2]

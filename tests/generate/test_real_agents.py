@@ -23,13 +23,13 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.llm.base import Finish, Reply, Role, ToolCall
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.llm.provider.script import Step
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.llm import AgentRun, LlmCall, Work
-from tasks.scrape.demo_history import build_mirror
+from tasks.rehearsal.demo_history import build_mirror
+from tasks.rehearsal.scripted_provider.script import Step
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

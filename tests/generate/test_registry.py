@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tasks.domain.errors import BadInput, NotFound
-from tasks.generate.contract import check
 from tasks.generate.registry import GROUP, OURS, method_named, methods
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.contract import check
+from tasks.rehearsal.toys import TOYS
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "docs" / "method_template.py"

@@ -25,10 +25,10 @@ from small_repository import (
 
 from tasks.adapters.llm.base import Role
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ProviderFailed
-from tasks.adapters.llm.scripted import Scripted, Step
 from tasks.domain.localization import LocalizationStatus
 from tasks.localize.agent import Finding, investigate
 from tasks.localize.settings import AgentSettings
+from tasks.rehearsal.scripted_model import Scripted, Step
 
 SMALL = AgentSettings(top_n=2, views=3, views_per_file=2, review_views=1, reprompts=2)
 FOUND = ["extract tool extract_relevant", "retrieve tool bm25 20"]

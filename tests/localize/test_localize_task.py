@@ -10,7 +10,6 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.scripted import Scripted, Step
 from tasks.adapters.retrieval.budget import files_within
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
@@ -20,6 +19,7 @@ from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings, Bm25Settings
 from tasks.localize.task import Localized, localize_with_agent, localize_with_bm25
+from tasks.rehearsal.scripted_model import Scripted, Step
 
 DEMO = RepoName("rolling-swt-bench/larder")
 

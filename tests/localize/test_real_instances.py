@@ -13,7 +13,6 @@ import pytest
 from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
-from tasks.adapters.llm.scripted import Scripted, Step
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
@@ -21,6 +20,7 @@ from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings
 from tasks.localize.task import localize_with_agent
+from tasks.rehearsal.scripted_model import Scripted, Step
 
 PROJECT = Path(__file__).parents[2]
 ROWS = PROJECT.parent / "shared" / "data" / "swe-bench-lite.dev.jsonl"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_github import REPO, QuickClock, desk_of, hub_of, make_repository, world_of
 
-from tasks.adapters.github.faithful.world import Repository
+from tasks.rehearsal.local_github.world import Repository
 from tasks.scrape.pages import Collected
 from tasks.scrape.sync import sync_repository
 

@@ -13,13 +13,13 @@ import httpx
 
 from tasks.adapters.github.client import GitHub, PageSize, Patience
 from tasks.adapters.github.clock import Clock
-from tasks.adapters.github.faithful.faults import Dice
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.serve import transport
-from tasks.adapters.github.faithful.world import Repository, World, open_repository
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
+from tasks.rehearsal.local_github.faults import Dice
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import transport
+from tasks.rehearsal.local_github.world import Repository, World, open_repository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.shelf import Shelf

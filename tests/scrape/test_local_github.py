@@ -18,15 +18,15 @@ from flows.settings import Settings
 from tasks.adapters.git.command import GitFailed
 from tasks.adapters.github.client import GitHub, Patience
 from tasks.adapters.github.clock import SystemClock
-from tasks.adapters.github.faithful.faults import Dice, Fault, dice_from
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.issues import NO_TEXT, read_issues
-from tasks.adapters.github.faithful.serve import server, transport
-from tasks.adapters.github.faithful.world import Repository, open_repository
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.local_github.faults import Dice, Fault, dice_from
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
+from tasks.rehearsal.local_github.serve import server, transport
+from tasks.rehearsal.local_github.world import Repository, open_repository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.pages import Collected
 from tasks.scrape.shelf import Shelf

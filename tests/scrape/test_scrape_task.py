@@ -9,10 +9,10 @@ import pytest
 from small_github import REPO, hub_of, world_of
 
 from tasks.adapters.github.clock import SystemClock
-from tasks.adapters.github.faithful.serve import server
-from tasks.adapters.github.faithful.world import Repository
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.scraping import RawPage, SyncState
+from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.world import Repository
 from tasks.scrape.task import ScrapeRequest, scrape_issues, scrape_repository, tokens
 
 

@@ -17,12 +17,12 @@ import pytest
 from small_github import MANY_COMMITS, MANY_FILES, REPO, SECRETS, QuickClock, desk_of, hub_of, week, world_of
 
 from tasks.adapters.github.client import Patience
-from tasks.adapters.github.faithful.faults import Dice, Fault
-from tasks.adapters.github.faithful.hub import Hub
-from tasks.adapters.github.faithful.world import Repository, World
 from tasks.adapters.github.tokens import Token
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
+from tasks.rehearsal.local_github.faults import Dice, Fault
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.world import Repository, World
 from tasks.scrape.fetching import Desk
 from tasks.scrape.kinds import ISSUES, PULL_REQUESTS
 from tasks.scrape.pages import Collected

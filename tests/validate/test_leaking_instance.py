@@ -20,7 +20,7 @@ from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.domain.validation import Reason, Validation
-from tasks.scrape.demo_history import build_mirror
+from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.validate.task import ToJudge, audit_instance, judge_instances
 

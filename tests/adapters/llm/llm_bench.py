@@ -14,8 +14,6 @@ import pytest
 from tasks.adapters.llm.base import Message, user
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
-from tasks.adapters.llm.provider.script import ListScript, Script, Step
-from tasks.adapters.llm.provider.server import ScriptedProvider
 from tasks.adapters.llm.retries import Patience
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
@@ -23,6 +21,8 @@ from tasks.adapters.llm.switchboard import Switchboard, open_archive
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import LlmCall, Work
+from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
 KEY = "sk-real-key-that-nobody-may-see"
 MODEL = "m-1"

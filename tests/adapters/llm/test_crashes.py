@@ -19,12 +19,12 @@ from tasks.adapters.llm.archive import Archive
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.provider.script import Fault, Step
-from tasks.adapters.llm.provider.server import text_step
 from tasks.adapters.store.disk import LocalDisk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import CallStatus
+from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.scripted_provider.server import text_step
 
 HERE = Path(__file__).parent
 NURSERY = """

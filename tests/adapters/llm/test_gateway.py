@@ -19,11 +19,11 @@ from tasks.adapters.llm.gateway.core import Gateway, Issued
 from tasks.adapters.llm.gateway.grant import ANY, Grant
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.llm.gateway.server import Listening, listening
-from tasks.adapters.llm.provider.script import Fault, Script, Step
-from tasks.adapters.llm.provider.server import text_step
-from tasks.adapters.llm.scripted import calling
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus
+from tasks.rehearsal.scripted_model import calling
+from tasks.rehearsal.scripted_provider.script import Fault, Script, Step
+from tasks.rehearsal.scripted_provider.server import text_step
 
 BASH = {"name": "bash", "description": "a shell"}
 CHAT_TOOL = {"type": "function", "function": BASH | {"parameters": {"type": "object"}}}

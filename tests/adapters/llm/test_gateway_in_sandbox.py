@@ -17,10 +17,10 @@ from tasks.adapters.llm.gateway.core import Gateway
 from tasks.adapters.llm.gateway.grant import Grant
 from tasks.adapters.llm.gateway.reach import FORWARDER, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
-from tasks.adapters.llm.provider.server import text_step
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.pick import ENTRIES, Entry
 from tasks.domain.run import Limits
+from tasks.rehearsal.scripted_provider.server import text_step
 
 PREFIX = Path(sys.base_prefix).resolve()
 PYTHON = str(PREFIX / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tasks.adapters.llm.base import user
 from tasks.adapters.llm.json_replies import ask_for_json, first_json, json_values
-from tasks.adapters.llm.scripted import Scripted
+from tasks.rehearsal.scripted_model import Scripted
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

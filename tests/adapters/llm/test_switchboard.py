@@ -18,11 +18,11 @@ from tasks.adapters.llm.errors import (
     ProviderRefused,
     ReplayMiss,
 )
-from tasks.adapters.llm.provider.script import Fault, Step
-from tasks.adapters.llm.provider.server import text_step
-from tasks.adapters.llm.scripted import calling
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
+from tasks.rehearsal.scripted_model import calling
+from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.scripted_provider.server import text_step
 
 
 def test_a_call_is_paid_once_and_replayed_for_ever(bench: Benches) -> None:

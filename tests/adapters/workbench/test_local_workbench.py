@@ -10,7 +10,7 @@ import pytest
 from tasks.adapters.workbench.local import LocalWorkbench, shortened
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import Outcome
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.toys import TOYS
 
 NEW = "from counting import words\n\n\ndef test_none():\n    assert words('') == 0\n"
 

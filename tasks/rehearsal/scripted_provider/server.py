@@ -16,9 +16,9 @@ from typing import Any
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat, messages, responses
 from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken
-from tasks.adapters.llm.provider.script import Fault, Script, Step, priced
 from tasks.adapters.llm.serving import Handler, TcpServer, chunk, serving
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.scripted_provider.script import Fault, Script, Step, priced
 
 DIALECTS: Mapping[str, ModuleType] = {
     "/v1/chat/completions": chat,

@@ -1,6 +1,6 @@
 """What every method has to keep, tried on three toy tasks with a scripted model.
 
-    python -m tasks.generate.contract NAME
+    python -m tasks.rehearsal.contract NAME
 
 - it yields as many proposals as it says, numbered from 0, each once;
 - a patch that it says applied does apply, exactly, to the base commit;
@@ -20,7 +20,6 @@ from pathlib import Path
 
 from tasks.adapters.llm.base import Finish, Reply, ToolCall
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.scripted import Asked, Scripted, Step
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch, Rung
 from tasks.adapters.patch.read import read_patch
@@ -29,7 +28,8 @@ from tasks.domain.errors import SwtError
 from tasks.domain.generation import Mode
 from tasks.generate.method import Budget, Method, Proposal
 from tasks.generate.registry import method_named
-from tasks.generate.toys import TOYS, Toy
+from tasks.rehearsal.scripted_model import Asked, Scripted, Step
+from tasks.rehearsal.toys import TOYS, Toy
 
 BUDGET = Budget(calls=20, context_tokens=4_000, reply_tokens=1_000, seconds=120.0)
 

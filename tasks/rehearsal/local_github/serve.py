@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from tasks.adapters.github.faithful.faults import dice_from
-from tasks.adapters.github.faithful.hub import Answer, Delivery, Hub
+from tasks.rehearsal.local_github.faults import dice_from
+from tasks.rehearsal.local_github.hub import Answer, Delivery, Hub
 
 
 def transport(hub: Hub) -> httpx.MockTransport:

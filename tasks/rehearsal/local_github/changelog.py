@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tasks.adapters.github.faithful.history import History
-from tasks.adapters.github.faithful.pulls import Pull
+from tasks.rehearsal.local_github.history import History
+from tasks.rehearsal.local_github.pulls import Pull
 
 _FOLDERS = ("changelog", "changelog.d", "changes", "docs/changes", "news", "newsfragments")
 _FILES = ("CHANGES.rst", "CHANGES.md", "CHANGES", "docs/changelog.rst")

@@ -6,7 +6,7 @@ import pytest
 
 from tasks.adapters.llm.base import Model, Reply, Usage, system, tool_result, user
 from tasks.adapters.llm.errors import ContextTooLong, ScriptExhausted
-from tasks.adapters.llm.scripted import Scripted, calling
+from tasks.rehearsal.scripted_model import Scripted, calling
 
 
 def test_a_list_is_said_in_order_and_ends_loudly() -> None:

@@ -14,10 +14,10 @@ from typing import Any
 from graphql import GraphQLSyntaxError
 
 from tasks.adapters.github.clock import Clock, SystemClock
-from tasks.adapters.github.faithful.answering import Question, answer, iso, question, told
-from tasks.adapters.github.faithful.cost import points
-from tasks.adapters.github.faithful.faults import Dice, Fault
-from tasks.adapters.github.faithful.world import World
+from tasks.rehearsal.local_github.answering import Question, answer, iso, question, told
+from tasks.rehearsal.local_github.cost import points
+from tasks.rehearsal.local_github.faults import Dice, Fault
+from tasks.rehearsal.local_github.world import World
 
 BUDGET = 5000
 _HOUR = timedelta(hours=1)

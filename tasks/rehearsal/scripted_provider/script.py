@@ -113,7 +113,7 @@ def step_of(row: object, where: str) -> Step:
             match=str(row.get("match", "")),
         )
     except (ValueError, TypeError, KeyError) as error:
-        raise BadInput(f"{where}: {error}", hint="see tasks/adapters/llm/provider/script.py") from None
+        raise BadInput(f"{where}: {error}", hint="see tasks/rehearsal/scripted_provider/script.py") from None
 
 
 def priced(reply: Reply, call: Spoken) -> Reply:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tasks.adapters.github.faithful.history import Commit, History
+from tasks.rehearsal.local_github.history import Commit, History
 
 _MERGED = re.compile(r"Merge pull request #(?P<number>\d+) from \S+")
 _TITLED = re.compile(r"(?P<title>.*\S)\s*\(#(?P<number>\d+)\)$")

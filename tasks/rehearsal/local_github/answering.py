@@ -22,11 +22,11 @@ from graphql import (
     validate,
 )
 
-from tasks.adapters.github.faithful.history import ChangedFile, Commit
-from tasks.adapters.github.faithful.issues import Closing, Comment, Edit, Issue, Rename, closed_by
-from tasks.adapters.github.faithful.pulls import Pull
-from tasks.adapters.github.faithful.world import Repository, World
 from tasks.adapters.github.queries import SCHEMA
+from tasks.rehearsal.local_github.history import ChangedFile, Commit
+from tasks.rehearsal.local_github.issues import Closing, Comment, Edit, Issue, Rename, closed_by
+from tasks.rehearsal.local_github.pulls import Pull
+from tasks.rehearsal.local_github.world import Repository, World
 
 Node = dict[str, Any]
 _LIMIT_OF_A_LIST = 100

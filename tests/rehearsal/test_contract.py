@@ -9,10 +9,10 @@ import pytest
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.contract import check, main
 from tasks.generate.method import Assignment, Budget, Method, Proposal
 from tasks.generate.registry import methods
-from tasks.generate.toys import TOYS
+from tasks.rehearsal.contract import check, main
+from tasks.rehearsal.toys import TOYS
 
 
 @pytest.mark.parametrize("name", sorted(name for name, method in methods().items() if not method.external))

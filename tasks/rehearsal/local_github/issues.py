@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.github.faithful.pulls import Pull
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.local_github.pulls import Pull
 
 NO_TEXT = "no text available: trial only"
 """Title, body and label of an issue that is known by its number alone."""

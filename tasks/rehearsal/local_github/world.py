@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from tasks.adapters.git.command import Git
-from tasks.adapters.github.faithful.changelog import with_changelog
-from tasks.adapters.github.faithful.history import History, read_history
-from tasks.adapters.github.faithful.issues import Issue, read_issues, with_links
-from tasks.adapters.github.faithful.pulls import Pull, pulls_of
+from tasks.rehearsal.local_github.changelog import with_changelog
+from tasks.rehearsal.local_github.history import History, read_history
+from tasks.rehearsal.local_github.issues import Issue, read_issues, with_links
+from tasks.rehearsal.local_github.pulls import Pull, pulls_of
 
 
 @dataclass(slots=True, kw_only=True)
