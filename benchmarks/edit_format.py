@@ -27,9 +27,9 @@ import typer
 from benchmarks.edit_corpus import Case, Draft, correct, kept, targets, units
 from benchmarks.edit_kinds import KINDS
 from benchmarks.measured import machine, text_table
-from tasks.adapters.edits.apply import apply_reply
-from tasks.adapters.edits.model import EditReason, EditRefused
 from tasks.adapters.patch.split import Kind, kind_of
+from tasks.methods.edits.apply import apply_reply
+from tasks.methods.edits.model import EditReason, EditRefused
 
 INSIDE = Path(__file__).parent / "inside"
 REQUIREMENTS = ("editdistance", "GitPython")

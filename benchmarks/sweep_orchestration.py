@@ -45,23 +45,23 @@ PLUG_INS = ("plug_a", "plug_b", "plug_c", "plug_d")
 SHARDS = 2
 PLUG_IN = '''"""Methods of somebody else: edits at four temperatures."""
 from tasks.generate.methods.zero_shot_plus import sample_of
-from tasks.generate.talk import Talk
+from tasks.methods.conversation import Conversation
 
 
 def plug_a(assignment, bench, model, budget):
-    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.1)
+    yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.1)
 
 
 def plug_b(assignment, bench, model, budget):
-    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.2)
+    yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.2)
 
 
 def plug_c(assignment, bench, model, budget):
-    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.3)
+    yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.3)
 
 
 def plug_d(assignment, bench, model, budget):
-    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.4)
+    yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.4)
 '''
 INTERVALS = """
     SELECT instance_id, started_at, finished_at FROM generation

@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.answers import from_edits
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import from_edits
+from tasks.methods.conversation import Conversation
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.prompts import briefing, fit
 
 STEPS = 2
 
 
 def two_steps(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """A plan first, then the tests."""
-    talk = Talk(model, budget)
+    talk = Conversation(model, budget)
     context = fit(assignment.context, budget.context_tokens)
     first = user(
         prompt("assignment.j2", **briefing(assignment, context)) + "\nIn three sentences: what is to be tested?"

@@ -30,10 +30,10 @@ from tasks.domain.llm import Work
 from tasks.domain.localization import Report
 from tasks.domain.names import InstanceKey, content_key
 from tasks.evaluate.task import choose_instances
-from tasks.generate.redaction import find_pointers, redacted
 from tasks.localize.rows import AGENT, BM25
 from tasks.localize.settings import AgentSettings, Bm25Settings
 from tasks.localize.task import Localized, localize_with_agent, localize_with_bm25
+from tasks.methods.redaction import find_pointers, redacted
 
 BATCH = 25
 """Reports that one unit of BM25 ranks."""

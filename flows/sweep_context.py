@@ -14,10 +14,10 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
 from tasks.domain.localization import Localization, Report
 from tasks.domain.names import EnvId, InstanceId
-from tasks.generate.method import CodePatch, Method
 from tasks.generate.task import Request
 from tasks.localize.settings import Bm25Settings
 from tasks.localize.task import localize_with_bm25
+from tasks.methods.method import CodePatch, Method
 
 BATCH = 25
 """Reports for one task of retrieval."""

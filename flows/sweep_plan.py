@@ -24,10 +24,10 @@ from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
-from tasks.generate.method import Method
 from tasks.generate.outlook import Ahead
 from tasks.generate.registry import method_named
 from tasks.generate.task import look_ahead
+from tasks.methods.method import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

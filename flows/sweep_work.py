@@ -12,8 +12,8 @@ from flows.sweep_request import SweepRequest
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId
 from tasks.environment.task import prepare_environment
-from tasks.generate.method import Method
 from tasks.generate.task import Generated, ModelFor, generate
+from tasks.methods.method import Method
 
 UNITS = 400
 """About so many tasks for one sweep: above that, one task does several instances."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.adapters.edits.outline import Outline, Place, outline
-from tasks.adapters.edits.snippet import Kind
 from tasks.adapters.llm.base import ToolSpec
 from tasks.adapters.workbench.base import Workbench
+from tasks.methods.edits.outline import Outline, Place, outline
+from tasks.methods.edits.snippet import Kind
 
 MOST = 3
 """Definitions that one search shows in full; the rest is named."""

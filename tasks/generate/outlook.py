@@ -16,7 +16,7 @@ from tasks.adapters.llm.base import Message, Reply, ToolSpec
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import estimated_tokens
 from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
-from tasks.generate.method import Assignment, Budget, Method
+from tasks.methods.method import Assignment, Budget, Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

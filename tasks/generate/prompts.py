@@ -1,59 +1,10 @@
-"""Prompts from templates: `methods/*.j2`, strict, so that a name that is missing is an error and not a gap."""
+"""The prompts of the methods that write tests."""
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tasks.adapters.retrieval.budget import estimated_tokens, fitting
-from tasks.generate.method import Assignment, ContextFile
+from tasks.methods.prompts import Templates
 
-if TYPE_CHECKING:
-    from jinja2 import Environment
-
-TEMPLATES = Path(__file__).parent / "methods"
-
-
-def prompt(template: str, **values: object) -> str:
-    """The text of `methods/<template>` with `values`."""
-    return _environment().get_template(template).render(**values).strip() + "\n"
-
-
-def fit(context: tuple[ContextFile, ...], tokens: int) -> tuple[ContextFile, ...]:
-    """The first of the files, whole, that are about `tokens` together."""
-    sizes = [estimated_tokens(numbered(file.text)) for file in context]
-    return tuple(context[at] for at in fitting(sizes, tokens))
-
-
-def numbered(text: str) -> str:
-    """Lines with their numbers, as all prompts show files."""
-    return "\n".join(f"{number} {line}" for number, line in enumerate(text.splitlines(), start=1))
-
-
-def briefing(assignment: Assignment, context: tuple[ContextFile, ...]) -> dict[str, object]:
-    """What every template of an assignment can name."""
-    return {
-        "task": assignment.task,
-        "command": " ".join(assignment.task.test_command),
-        "context": context,
-        "mode": assignment.mode.value,
-        "test_file": assignment.test_file,
-        "code_patch": assignment.code_patch.text if assignment.code_patch else "",
-    }
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    made = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        autoescape=False,  # noqa: S701 - prompts are no markup
-    )
-    made.filters["numbered"] = numbered
-    return made
+PROMPTS = Templates(Path(__file__).parent / "methods")
+prompt = PROMPTS.render

@@ -15,8 +15,8 @@ from tasks.domain.errors import SwtError
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CandidateId, content_key
-from tasks.generate.method import Assignment, Budget, Method, Proposal
-from tasks.generate.prompts import TEMPLATES
+from tasks.generate.prompts import PROMPTS
+from tasks.methods.method import Assignment, Budget, Method, Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +100,8 @@ def version_of(method: Method) -> str:
     target = inspect.unwrap(method.run)
     file = Path(inspect.getsourcefile(target if inspect.isroutine(target) else type(target)) or "")
     texts = [file.read_text(encoding="utf-8")]
-    if file.parent == TEMPLATES:
-        texts += [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.glob("*.j2"))]
+    if file.parent == PROMPTS.folder:
+        texts += PROMPTS.texts()
     return content_key("method", method.name, method.samples, texts, *filter(None, [method.version]))
 
 

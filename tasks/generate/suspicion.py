@@ -14,9 +14,9 @@ from tasks.adapters.agents.hiding import packages_of
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.guards import TrajectoryAudit
-from tasks.generate.method import Proposal
 from tasks.generate.rows import Unit, candidate_of
-from tasks.generate.trajectory_audit import audit_trajectory, secrets_of
+from tasks.methods.method import Proposal
+from tasks.methods.trajectory_audit import audit_trajectory, secrets_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,6 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.gateway.overhearing import Notes, Overheard
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
@@ -35,13 +34,14 @@ from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
-from tasks.generate.briefing import brief
-from tasks.generate.method import Assignment, Budget, CodePatch, ContextFile
 from tasks.generate.outlook import Ahead, PaperBench, foresee
-from tasks.generate.redaction import find_pointers, redaction_rows
 from tasks.generate.registry import method_named
 from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
+from tasks.methods.briefing import brief
+from tasks.methods.method import Assignment, Budget, CodePatch, ContextFile
+from tasks.methods.notes import Notes, RecordedModel
+from tasks.methods.redaction import find_pointers, redaction_rows
 
 ModelFor = Callable[[InstanceKey], Model]
 """The model for the work on one instance, metered and recorded as such."""
@@ -209,7 +209,7 @@ def _noted(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor, notes: 
 def _made(unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
     """What the method hands in, each with its time and how much it had seen."""
     with LocalWorkbench(replace(hands.supplies(), told=notes.ran)) as bench:
-        model = Overheard(model_for(unit.instance.instance_key), notes)
+        model = RecordedModel(model_for(unit.instance.instance_key), notes)
         proposals = unit.method.run(unit.assignment, bench, model, unit.budget)
         return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]
 

@@ -26,8 +26,8 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.errors import SwtError
 from tasks.domain.generation import Mode
-from tasks.generate.method import Budget, Method, Proposal
 from tasks.generate.registry import method_named
+from tasks.methods.method import Budget, Method, Proposal
 from tasks.rehearsal.scripted_model import Asked, Scripted, Step
 from tasks.rehearsal.toys import TOYS, Toy
 

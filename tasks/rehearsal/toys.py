@@ -17,8 +17,8 @@ from tasks.domain.method_task import ExampleTest, MethodTask
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha, content_key
 from tasks.domain.outcome import RunnerKind
 from tasks.domain.run import Limits
-from tasks.generate.briefing import TEST_GLOBS
-from tasks.generate.method import Assignment, ContextFile
+from tasks.methods.briefing import TEST_GLOBS
+from tasks.methods.method import Assignment, ContextFile
 
 PLAIN_PYTEST = ("PYTEST_DISABLE_PLUGIN_AUTOLOAD=1",)
 """Plugins of this interpreter are none of a toy's business, and slow to load."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.llm.base import Finish, Reply, ToolCall
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.generate.method import Assignment
+from tasks.methods.method import Assignment
 from tasks.rehearsal.scripted_model import Asked, Script, Step, calling
 
 REFUSAL = "I am sorry, I cannot help with that."

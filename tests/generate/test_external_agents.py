@@ -25,10 +25,10 @@ from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import AgentRun, LlmCall, Work
-from tasks.generate.method import Budget, CodePatch
 from tasks.generate.methods.external import External, errand_for
 from tasks.generate.registry import methods
 from tasks.generate.task import Generated, generate
+from tasks.methods.method import Budget, CodePatch
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.toys import TOYS
@@ -190,7 +190,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     info = tmp_path / "walker-1.dist-info"
     info.mkdir()
     (tmp_path / "walkers_method.py").write_text(
-        "from agent_bench import WALKER\nfrom tasks.generate.method import Method\n"
+        "from agent_bench import WALKER\nfrom tasks.methods.method import Method\n"
         "from tasks.generate.methods.external import External\n"
         "walker = Method(name='walker', run=External(agent=WALKER), summary='x', version=WALKER.key, external=True)\n"
     )

@@ -18,8 +18,8 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import LeakAudit, TrajectoryAudit
 from tasks.domain.places import Places
-from tasks.generate.method import CodePatch
 from tasks.generate.task import Generated, GenerationSettings, Request, generate
+from tasks.methods.method import CodePatch
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.scripted_model import Scripted

@@ -14,9 +14,9 @@ from tasks.domain.generation import Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
-from tasks.generate.briefing import brief
-from tasks.generate.method import Assignment
 from tasks.generate.registry import methods
+from tasks.methods.briefing import brief
+from tasks.methods.method import Assignment
 from tasks.rehearsal.contract import BUDGET, PERSONAS
 from tasks.rehearsal.scripted_model import Asked, Scripted
 from tasks.rehearsal.toys import TOYS
@@ -112,7 +112,7 @@ def test_no_method_touches_or_sends_it(name: str, persona: str, tmp_path: Path) 
 @pytest.mark.parametrize("name", sorted(name for name, method in methods().items() if not method.external))
 def test_whether_a_given_patch_is_the_golden_one_is_not_told(name: str, tmp_path: Path) -> None:
     """The paper's Table 5 hands out patches: the prompts for a right one and a wrong one are the same."""
-    from tasks.generate.method import CodePatch
+    from tasks.methods.method import CodePatch
 
     prompts = []
     for correct in (True, False):

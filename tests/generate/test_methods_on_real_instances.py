@@ -29,10 +29,10 @@ from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
 from tasks.environment.task import prepare_environment
-from tasks.generate.briefing import brief
-from tasks.generate.method import Assignment, ContextFile
 from tasks.generate.registry import method_named
 from tasks.generate.task import GenerationSettings, Request, generate
+from tasks.methods.briefing import brief
+from tasks.methods.method import Assignment, ContextFile
 from tasks.rehearsal.contract import BUDGET
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.toys import LIMITS

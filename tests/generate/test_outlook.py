@@ -7,9 +7,9 @@ import pytest
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import Message, Reply
 from tasks.adapters.retrieval.budget import estimated_tokens
-from tasks.generate.method import Budget, Method
 from tasks.generate.outlook import PaperBench, foresee
 from tasks.generate.registry import OURS, method_named
+from tasks.methods.method import Budget, Method
 from tasks.rehearsal.scripted_model import Asked, Scripted
 from tasks.rehearsal.toys import TOYS
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tasks.domain.errors import BadInput, NotFound
-from tasks.generate.registry import GROUP, OURS, method_named, methods
+from tasks.generate.registry import METHODS, OURS, method_named, methods
 from tasks.rehearsal.contract import check
 from tasks.rehearsal.toys import TOYS
 
@@ -22,7 +22,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, *points: str) -> None
     info = folder / "strangers_method-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strangers-method\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[{GROUP}]\n" + "\n".join(points) + "\n")
+    (info / "entry_points.txt").write_text(f"[{METHODS.group}]\n" + "\n".join(points) + "\n")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "strangers_method", raising=False)
 

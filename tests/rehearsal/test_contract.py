@@ -9,8 +9,8 @@ import pytest
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.method import Assignment, Budget, Method, Proposal
 from tasks.generate.registry import methods
+from tasks.methods.method import Assignment, Budget, Method, Proposal
 from tasks.rehearsal.contract import check, main
 from tasks.rehearsal.toys import TOYS
 

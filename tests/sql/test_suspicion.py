@@ -111,6 +111,6 @@ def test_tables_say_where_the_candidates_of_a_method_come_from(store: SqlStore) 
 
 
 def test_every_rule_of_the_trajectory_audit_has_a_price(store: SqlStore) -> None:
-    from tasks.generate.trajectory_audit import RULES
+    from tasks.methods.trajectory_audit import RULES
 
     assert {name for name, _ in RULES} == {rule for (rule,) in store.rows("SELECT rule FROM trajectory_policy")}

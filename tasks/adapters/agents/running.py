@@ -19,7 +19,6 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.gateway.core import Gateway, Issued
 from tasks.adapters.llm.gateway.grant import ANY, Grant
-from tasks.adapters.llm.gateway.overhearing import Overheard
 from tasks.adapters.llm.gateway.reach import PORT, Reach, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.llm.switchboard import SwitchedModel
@@ -167,9 +166,6 @@ class _Outing:
 
 
 def _switched(model: Model) -> SwitchedModel:
-    """The model itself: the gateway writes down what an agent does."""
-    if isinstance(model, Overheard):
-        model = model.behind
     if not isinstance(model, SwitchedModel):
         hint = "take it from `Switchboard.model`; scripts are served by `swt dev model`"
         raise UsageError("an agent needs a model that a gateway can stand before", hint=hint)

@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from tasks.adapters.llm.base import Message, Model, user
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.adapters.llm.fences import fenced_blocks
 from tasks.adapters.workbench.base import Ran, Workbench
 from tasks.domain.generation import Mode
-from tasks.generate.answers import from_script
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import OutOfBudget, Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import from_script
+from tasks.methods.conversation import Conversation, OutOfBudget
+from tasks.methods.fences import fenced_blocks
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.prompts import briefing, fit
 
 CALLS = 20
 COMMAND_SECONDS = 120.0
@@ -26,7 +27,7 @@ _SHELLS = ("", "bash", "sh", "shell", "console")
 
 def agent(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """One sample at temperature 0, of at most 20 replies. What is there when they run out is handed in."""
-    talk = Talk(model, replace(budget, calls=min(CALLS, budget.calls)))
+    talk = Conversation(model, replace(budget, calls=min(CALLS, budget.calls)))
     try:
         _work(assignment, bench, talk)
     except OutOfBudget:
@@ -38,7 +39,7 @@ def agent(assignment: Assignment, bench: Workbench, model: Model, budget: Budget
     yield _handed_in(assignment, bench, talk)
 
 
-def _work(assignment: Assignment, bench: Workbench, talk: Talk) -> None:
+def _work(assignment: Assignment, bench: Workbench, talk: Conversation) -> None:
     """Commands, one for each reply, until one of them is `submit`."""
     facts = briefing(assignment, fit(assignment.context, talk.budget.context_tokens))
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
@@ -60,7 +61,7 @@ def commands_in(text: str) -> list[str]:
     return [command for command in found if command]
 
 
-def _answer(bench: Workbench, talk: Talk, commands: list[str], last: list[str]) -> str:
+def _answer(bench: Workbench, talk: Conversation, commands: list[str], last: list[str]) -> str:
     """What the model is told about its reply."""
     ran: Ran | None = None
     problem = ""
@@ -78,7 +79,7 @@ def _answer(bench: Workbench, talk: Talk, commands: list[str], last: list[str]) 
     return prompt("agent_answer.j2", problem=problem, ran=ran, limit=round(COMMAND_SECONDS), left=talk.left)
 
 
-def _run(bench: Workbench, talk: Talk, command: str) -> Ran:
+def _run(bench: Workbench, talk: Conversation, command: str) -> Ran:
     ran = bench.run(["/bin/sh", "-c", command], timeout_s=COMMAND_SECONDS)
     talk.took("timed-out" if ran.timed_out else "ran")
     if len(ran.output) <= OUTPUT_CHARACTERS:
@@ -88,7 +89,7 @@ def _run(bench: Workbench, talk: Talk, command: str) -> Ran:
     return replace(ran, output=f"{ran.output[:half]}\n[… left out …]\n{ran.output[-half:]}")
 
 
-def _handed_in(assignment: Assignment, bench: Workbench, talk: Talk) -> Proposal:
+def _handed_in(assignment: Assignment, bench: Workbench, talk: Conversation) -> Proposal:
     """What was changed; in the mode for scripts the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""

@@ -10,11 +10,12 @@ from typing import Any
 
 from tasks.adapters.llm.base import Message, Model, ToolCall, tool_result, user
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.answers import Answer, from_replacements
 from tasks.generate.code_search import TOOLS, CodeSearch
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import OutOfBudget, Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import Answer, from_replacements
+from tasks.methods.conversation import Conversation, OutOfBudget
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.prompts import briefing, fit
 
 ROUNDS = 10
 ATTEMPTS = 3
@@ -25,7 +26,7 @@ FOUND_CHARACTERS = 60_000
 
 def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
-    talk = Talk(model, budget)
+    talk = Conversation(model, budget)
     try:
         found, conclusion = _search(assignment, bench, talk)
         answer = _write(assignment, bench, talk, found, conclusion)
@@ -35,7 +36,7 @@ def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budg
     yield talk.proposal(answer.patch, rung=answer.rung)
 
 
-def _search(assignment: Assignment, bench: Workbench, talk: Talk) -> tuple[list[str], str]:
+def _search(assignment: Assignment, bench: Workbench, talk: Conversation) -> tuple[list[str], str]:
     """What the searches showed, and what the model concluded (empty where it searched to the end)."""
     facts = briefing(assignment, fit(assignment.context, talk.budget.context_tokens))
     messages: list[Message] = [user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, **facts))]
@@ -51,7 +52,7 @@ def _search(assignment: Assignment, bench: Workbench, talk: Talk) -> tuple[list[
     return list(shown.values()), ""
 
 
-def _called(search: CodeSearch, call: ToolCall, shown: dict[str, str], talk: Talk) -> str:
+def _called(search: CodeSearch, call: ToolCall, shown: dict[str, str], talk: Conversation) -> str:
     """What a tool answers; every problem is told to the model."""
     arguments = call.parsed()
     tools: dict[str, Callable[..., str]] = {
@@ -90,7 +91,7 @@ def _misfit(name: str, arguments: Mapping[str, Any]) -> str:
     return ""
 
 
-def _write(assignment: Assignment, bench: Workbench, talk: Talk, found: list[str], conclusion: str) -> Answer:
+def _write(assignment: Assignment, bench: Workbench, talk: Conversation, found: list[str], conclusion: str) -> Answer:
     """The tests; asked for again while the answer cannot be applied."""
     facts = briefing(assignment, ())
     text = prompt("auto_code_rover_write.j2", found=_newest(found), conclusion=conclusion, **facts)

@@ -11,10 +11,12 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.render import render
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.generation import Mode
-from tasks.generate.answers import from_script
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import from_script
+from tasks.methods.conversation import Conversation
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.notes import behind_notes
+from tasks.methods.prompts import briefing, fit
 
 SCRIPT = "reproduction_script.py"
 SAID = 300
@@ -30,8 +32,8 @@ class External:
     def __call__(self, assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
         calls = min(self.agent.calls, budget.calls)
         allowance = Allowance(calls=calls, seconds=budget.seconds)
-        back = send(self.agent, errand_for(self.agent, assignment, budget), bench, model, allowance)
-        talk = Talk(model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls)
+        back = send(self.agent, errand_for(self.agent, assignment, budget), bench, behind_notes(model), allowance)
+        talk = Conversation(model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls)
         yield replace(_handed_in(assignment, bench, back, talk), trajectory=back.account.trajectory)
 
 
@@ -43,7 +45,7 @@ def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:
     return prompt("external.j2", calls=calls, target=target, advice=agent.advice, **briefing(assignment, shown))
 
 
-def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, talk: Talk) -> Proposal:
+def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, talk: Conversation) -> Proposal:
     """What was changed; in the mode for scripts the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""

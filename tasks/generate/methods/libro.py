@@ -17,10 +17,10 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.workbench.base import Tested, Workbench
 from tasks.domain.outcome import Outcome
-from tasks.generate.method import Assignment, Budget, Proposal
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
-from tasks.generate.talk import OutOfBudget, Talk
+from tasks.methods.conversation import Conversation, OutOfBudget
+from tasks.methods.method import Assignment, Budget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
@@ -46,7 +46,7 @@ class Sample:
 
 def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """The chosen one of five samples at temperature 0.7, as sample 0."""
-    talk = Talk(model, budget)
+    talk = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
     try:
@@ -69,7 +69,9 @@ def choose(drawn: Sequence[Sample]) -> Sample:
     return min(drawn, key=lambda one: (GROUPS.index(one.group), one.added, one.sample))
 
 
-def _judged(assignment: Assignment, bench: Workbench, talk: Talk, proposal: Proposal, groups: dict[str, str]) -> Sample:
+def _judged(
+    assignment: Assignment, bench: Workbench, talk: Conversation, proposal: Proposal, groups: dict[str, str]
+) -> Sample:
     """The sample with its group; `groups` has those of the patches that were drawn before."""
     if proposal.patch not in groups:
         failure = failure_of(bench, proposal.patch)
@@ -111,7 +113,7 @@ def _bad(tested: Tested) -> dict[str, str]:
     return {case.case_id: case.message[-FAILURE_CHARACTERS:] for case in tested.cases if case.outcome in BAD}
 
 
-def _same_problem(assignment: Assignment, failure: str, talk: Talk) -> bool:
+def _same_problem(assignment: Assignment, failure: str, talk: Conversation) -> bool:
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
     messages = [user(prompt("libro_judge.j2", task=assignment.task, failure=failure))]
     for _ in range(2):

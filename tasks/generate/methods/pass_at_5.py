@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from tasks.adapters.llm.base import Model
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.method import Assignment, Budget, Proposal
 from tasks.generate.methods.zero_shot_plus import sample_of
-from tasks.generate.talk import Talk
+from tasks.methods.conversation import Conversation
+from tasks.methods.method import Assignment, Budget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
@@ -21,4 +21,4 @@ TEMPERATURE = 0.7
 def pass_at_5(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """Five samples at temperature 0.7, each a proposal."""
     for sample in range(SAMPLES):
-        yield sample_of(assignment, bench, Talk(model, budget), sample=sample, temperature=TEMPERATURE)
+        yield sample_of(assignment, bench, Conversation(model, budget), sample=sample, temperature=TEMPERATURE)

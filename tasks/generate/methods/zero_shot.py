@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.answers import from_diff
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import from_diff
+from tasks.methods.conversation import Conversation
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.prompts import briefing, fit
 
 
 def zero_shot(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
-    talk = Talk(model, budget)
+    talk = Conversation(model, budget)
     reply = talk.ask_fitting(
         lambda tokens: [user(prompt("zero_shot.j2", **briefing(assignment, fit(assignment.context, tokens))))]
     )

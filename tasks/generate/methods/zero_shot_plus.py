@@ -6,18 +6,21 @@ from collections.abc import Iterator
 
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.workbench.base import Workbench
-from tasks.generate.answers import from_edits
-from tasks.generate.method import Assignment, Budget, Proposal
-from tasks.generate.prompts import briefing, fit, prompt
-from tasks.generate.talk import Talk
+from tasks.generate.prompts import prompt
+from tasks.methods.answers import from_edits
+from tasks.methods.conversation import Conversation
+from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.prompts import briefing, fit
 
 
 def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
-    yield sample_of(assignment, bench, Talk(model, budget), sample=0, temperature=0.0)
+    yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.0)
 
 
-def sample_of(assignment: Assignment, bench: Workbench, talk: Talk, *, sample: int, temperature: float) -> Proposal:
+def sample_of(
+    assignment: Assignment, bench: Workbench, talk: Conversation, *, sample: int, temperature: float
+) -> Proposal:
     """One sample; other methods draw several."""
     reply = talk.ask_fitting(
         lambda tokens: [user(prompt("zero_shot_plus.j2", **briefing(assignment, fit(assignment.context, tokens))))],

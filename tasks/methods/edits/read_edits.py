@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tasks.adapters.edits.model import NOWHERE, Action, Anchor, Edit, EditReason, EditRefused, Hint
+from tasks.methods.edits.model import NOWHERE, Action, Anchor, Edit, EditReason, EditRefused, Hint
 
 _OURS = re.compile(r"edit(?:\s+|:\s*)(?P<path>\S+)", re.IGNORECASE)
 _PAPER = re.compile(r"diff:?", re.IGNORECASE)

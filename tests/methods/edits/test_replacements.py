@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.adapters.edits.model import Edited, EditRefused
-from tasks.adapters.edits.replace import apply_replacements
+from tasks.methods.edits.model import Edited, EditRefused
+from tasks.methods.edits.replace import apply_replacements
 
 BASE = "def a():\n    return 1\n\n\nclass B:\n    def c(self):\n        return 2  \n    d = 1\n    e = 1\n"
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tasks.adapters.edits.model import EditReason, EditRefused
 from tasks.domain.syntax import syntax_tree
+from tasks.methods.edits.model import EditReason, EditRefused
 
 _NUMBERED = re.compile(r"\s*\d+[ \t:|](?P<rest>.*)|\s*\d+(?P<empty>)$")
 MAX_CUT = 200

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tasks.adapters.llm.base import Finish, Message, Model, Reply, ToolSpec
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.generate.method import Budget, Proposal
+from tasks.methods.method import Budget, Proposal
 
 SHORTER = 2
 """How often a context that is too long for the model is halved."""
@@ -19,7 +19,7 @@ class OutOfBudget(Exception):
 
 
 @dataclass(slots=True)
-class Talk:
+class Conversation:
     model: Model
     budget: Budget
     path: list[str] = field(default_factory=list)

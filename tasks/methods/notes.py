@@ -1,4 +1,4 @@
-"""A model whose conversations are written down where no gateway stands between: our own methods call it directly."""
+"""Notes of what a method of ours was told, answered and ran: no gateway stands before its model and writes it down."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Overheard:
-    """`behind`, and `notes` of what it was asked and answered."""
+class RecordedModel:
+    """The model `behind`, with notes of what it is asked and answers."""
 
     behind: Model
     notes: Notes = field(repr=False)
@@ -69,3 +69,8 @@ class Overheard:
             raise
         recorder.answered(thread, reply, "", datetime.now(UTC))
         return reply
+
+
+def behind_notes(model: Model) -> Model:
+    """The model itself, for an agent behind the gateway, which writes down what it does."""
+    return model.behind if isinstance(model, RecordedModel) else model

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tasks.adapters.edits.apply import apply_reply
-from tasks.adapters.edits.model import Edited, EditRefused
-from tasks.adapters.edits.replace import apply_replacements
-from tasks.adapters.patch.extract import diffs_in, patch_from_reply
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.generation import Mode
-from tasks.generate.method import Assignment
-from tasks.generate.scripts import script_patch
-from tasks.generate.talk import Talk
+from tasks.methods.conversation import Conversation
+from tasks.methods.diffs import diffs_in, patch_from_reply
+from tasks.methods.edits.apply import apply_reply
+from tasks.methods.edits.model import Edited, EditRefused
+from tasks.methods.edits.replace import apply_replacements
+from tasks.methods.method import Assignment
+from tasks.methods.scripts import script_patch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +33,7 @@ class Answer:
 NOTHING = Answer(patch="", rung="")
 
 
-def from_diff(text: str, assignment: Assignment, bench: Workbench, talk: Talk) -> Answer:
+def from_diff(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
     """A reply that should hold a unified diff. One that does not apply is handed in as it is: grading says so."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, talk)
@@ -45,21 +45,21 @@ def from_diff(text: str, assignment: Assignment, bench: Workbench, talk: Talk) -
     return Answer(patch=applied.patch, rung=applied.rung.value)
 
 
-def from_edits(text: str, assignment: Assignment, bench: Workbench, talk: Talk) -> Answer:
+def from_edits(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
     """A reply that should hold blocks of the edit format."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, talk)
     return _edited(apply_reply(text, bench.base, bench.paths), talk)
 
 
-def from_replacements(text: str, assignment: Assignment, bench: Workbench, talk: Talk) -> Answer:
+def from_replacements(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
     """A reply that should hold search-and-replace blocks."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, talk)
     return _edited(apply_replacements(text, bench.base), talk)
 
 
-def from_script(text: str, assignment: Assignment, bench: Workbench, talk: Talk) -> Answer:
+def from_script(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
     """A reply that should hold one script."""
     made = script_patch(text, assignment.task, bench.base)
     if isinstance(made, EditRefused):
@@ -69,7 +69,7 @@ def from_script(text: str, assignment: Assignment, bench: Workbench, talk: Talk)
     return Answer(patch=made, rung="exact")
 
 
-def _edited(done: Edited | EditRefused, talk: Talk) -> Answer:
+def _edited(done: Edited | EditRefused, talk: Conversation) -> Answer:
     if isinstance(done, EditRefused):
         talk.wrong(str(done))
         return NOTHING

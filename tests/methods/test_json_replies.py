@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.adapters.llm.base import user
-from tasks.adapters.llm.json_replies import ask_for_json, first_json, json_values
+from tasks.methods.json_replies import ask_for_json, first_json, json_values
 from tasks.rehearsal.scripted_model import Scripted
 
 VALUES = st.recursive(

@@ -15,11 +15,11 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tasks.adapters.edits.model import MATCHES, Edited, EditReason, EditRefused, Match
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.paths import path_problem
 from tasks.adapters.patch.read import split_lines, to_text
 from tasks.adapters.patch.render import Change, render
+from tasks.methods.edits.model import MATCHES, Edited, EditReason, EditRefused, Match
 
 _BLOCK = re.compile(
     r"<file>(?P<path>.*?)</file>\s*<original>(?P<old>.*?)</original>\s*<patched>(?P<new>.*?)</patched>",

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tasks.adapters.edits.find import Found, Wanted, distance, find
-from tasks.adapters.edits.model import Action, Anchor, Edit, EditReason, EditRefused, Hint, Match
-from tasks.adapters.edits.outline import Outline, Place, outline
-from tasks.adapters.edits.snippet import Kind, Snippet, Statement, parse
+from tasks.methods.edits.find import Found, Wanted, distance, find
+from tasks.methods.edits.model import Action, Anchor, Edit, EditReason, EditRefused, Hint, Match
+from tasks.methods.edits.outline import Outline, Place, outline
+from tasks.methods.edits.snippet import Kind, Snippet, Statement, parse
 
 TOP_GAP, CLASS_GAP = 2, 1
 """Blank lines around a definition."""

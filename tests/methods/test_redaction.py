@@ -12,7 +12,7 @@ from domain_rows import task_instance
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId
-from tasks.generate.redaction import find_pointers, redacted, redaction_rows
+from tasks.methods.redaction import find_pointers, redacted, redaction_rows
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "redactions.toml").read_text())["case"]
 

@@ -16,7 +16,7 @@ from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoName, Sha
 from tasks.domain.trajectory import TrajectoryStep
-from tasks.generate.trajectory_audit import RULES, audit_trajectory, secrets_of
+from tasks.methods.trajectory_audit import RULES, audit_trajectory, secrets_of
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "trajectories.toml").read_text())["case"]
 FIX = """\

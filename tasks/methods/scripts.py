@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from tasks.adapters.edits.model import EditReason, EditRefused
-from tasks.adapters.edits.snippet import parse
-from tasks.adapters.llm.fences import fenced_blocks
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.method_task import MethodTask
 from tasks.domain.outcome import RunnerKind
+from tasks.methods.edits.model import EditReason, EditRefused
+from tasks.methods.edits.snippet import parse
+from tasks.methods.fences import fenced_blocks
 
 NAME = "test_reproduction_script"
 _IN_CLASSES = (RunnerKind.UNITTEST, RunnerKind.DJANGO)

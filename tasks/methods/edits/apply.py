@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from tasks.adapters.edits.model import (
+from tasks.adapters.patch.paths import path_problem
+from tasks.adapters.patch.read import to_text
+from tasks.adapters.patch.render import Change, render
+from tasks.methods.edits.model import (
     MATCHES,
     Action,
     Anchor,
@@ -15,13 +18,10 @@ from tasks.adapters.edits.model import (
     EditRefused,
     Match,
 )
-from tasks.adapters.edits.outline import Outline, outline
-from tasks.adapters.edits.place import perform
-from tasks.adapters.edits.read_edits import read_edits
-from tasks.adapters.edits.snippet import read_snippet
-from tasks.adapters.patch.paths import path_problem
-from tasks.adapters.patch.read import to_text
-from tasks.adapters.patch.render import Change, render
+from tasks.methods.edits.outline import Outline, outline
+from tasks.methods.edits.place import perform
+from tasks.methods.edits.read_edits import read_edits
+from tasks.methods.edits.snippet import read_snippet
 
 ReadBase = Callable[[str], bytes | None]
 """The bytes of a file of the base commit; null where there is none."""

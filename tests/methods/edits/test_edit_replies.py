@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.edits.apply import apply_reply
-from tasks.adapters.edits.model import Edited, EditReason, EditRefused
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch, Rung
 from tasks.adapters.patch.read import read_patch
+from tasks.methods.edits.apply import apply_reply
+from tasks.methods.edits.model import Edited, EditReason, EditRefused
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "replies.toml").read_text(encoding="utf-8"))
 FILES = {

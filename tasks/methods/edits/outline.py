@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tasks.adapters.edits.snippet import Kind, parse
+from tasks.methods.edits.snippet import Kind, parse
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _GUARD = re.compile(r"if\s*\(?\s*__name__\s*==")

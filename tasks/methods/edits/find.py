@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from tasks.adapters.edits.model import Anchor, EditReason, EditRefused, Hint, Match
-from tasks.adapters.edits.outline import Outline, Place
-from tasks.adapters.edits.snippet import Kind
+from tasks.methods.edits.model import Anchor, EditReason, EditRefused, Hint, Match
+from tasks.methods.edits.outline import Outline, Place
+from tasks.methods.edits.snippet import Kind
 
 NEAR = 15
 """Lines around a hint within which a vaguely similar name will do."""

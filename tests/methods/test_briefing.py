@@ -14,8 +14,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import RunnerKind
-from tasks.generate.briefing import TEST_GLOBS, brief, pick_example
-from tasks.generate.redaction import NoHistory
+from tasks.methods.briefing import TEST_GLOBS, brief, pick_example
+from tasks.methods.redaction import NoHistory
 
 GOLDEN_FIELDS = frozenset(
     {

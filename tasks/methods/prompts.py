@@ -1,0 +1,72 @@
+"""Prompts from strict Jinja templates: a name that is missing is an error and not a gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tasks.adapters.retrieval.budget import estimated_tokens, fitting
+from tasks.methods.method import Assignment, ContextFile
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+SHARED = Path(__file__).parent / "templates"
+"""What templates of any folder may include: the assignment, and the formats that `answers.py` reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """A folder of templates, `*.j2`."""
+
+    folder: Path
+
+    def render(self, template: str, /, **values: object) -> str:
+        """The text of a template of this folder, else of the shared ones. `UndefinedError` for a missing value."""
+        return _environment(self.folder).get_template(template).render(**values).strip() + "\n"
+
+    def texts(self) -> list[str]:
+        """All that a prompt can be made of, in one order: part of what decides the work of a method."""
+        paths = [*sorted(self.folder.glob("*.j2")), *sorted(SHARED.glob("*.j2"))]
+        return [path.read_text(encoding="utf-8") for path in paths]
+
+
+def fit(context: tuple[ContextFile, ...], tokens: int) -> tuple[ContextFile, ...]:
+    """The first of the files, whole, that are about `tokens` together."""
+    sizes = [estimated_tokens(numbered(file.text)) for file in context]
+    return tuple(context[at] for at in fitting(sizes, tokens))
+
+
+def numbered(text: str) -> str:
+    """Lines with their numbers, as all prompts show files."""
+    return "\n".join(f"{number} {line}" for number, line in enumerate(text.splitlines(), start=1))
+
+
+def briefing(assignment: Assignment, context: tuple[ContextFile, ...]) -> dict[str, object]:
+    """What every template of an assignment can name."""
+    return {
+        "task": assignment.task,
+        "command": " ".join(assignment.task.test_command),
+        "context": context,
+        "mode": assignment.mode.value,
+        "test_file": assignment.test_file,
+        "code_patch": assignment.code_patch.text if assignment.code_patch else "",
+    }
+
+
+@cache
+def _environment(folder: Path) -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([folder, SHARED]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - prompts are no markup
+    )
+    made.filters["numbered"] = numbered
+    return made
