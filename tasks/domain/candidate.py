@@ -7,8 +7,10 @@ from datetime import datetime
 
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey, RepoPath, SuiteId, content_key
 from tasks.domain.outcome import Policy, SuiteKind
+from tasks.domain.table import table
 
 
+@table("snapshot", "candidate_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """One proposed test patch, exactly as the method gave it."""
@@ -38,6 +40,7 @@ class Candidate:
         return CandidateId(content_key("candidate", instance_key, method, model, sample, patch))
 
 
+@table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suite:
     """A test patch as it is executed: candidates with equal effective patches share one suite, and so its runs."""
@@ -61,6 +64,7 @@ class Suite:
         return SuiteId(content_key("suite", instance_key, patch))
 
 
+@table("candidate_id", "policy")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
     """A candidate under a policy: the suite that it became, or why it became none."""
@@ -82,6 +86,7 @@ class Submission:
     """`path: rule` for every file that the policy took out."""
 
 
+@table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedDefinition:
     """A test definition that a suite edits in a file of the base commit; with the added cases these make T."""

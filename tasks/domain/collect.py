@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import RepoName, RepoPath, Sha
+from tasks.domain.table import table
 
 
 class LinkSource(StrEnum):
@@ -41,6 +42,7 @@ class StatementMode(StrEnum):
     """It was edited later, and no earlier version is to be had: the text may know the fix."""
 
 
+@table("repo", "number", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
     """One merged pull request, as GitHub tells it. The `path_*` lists go together, and so do the `commit_*` lists."""
@@ -84,6 +86,7 @@ class PullRequest:
     """Whether every list above holds all that GitHub counts."""
 
 
+@table("repo", "number", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
     """One issue with its history. The lists of one prefix go together, oldest first."""
@@ -119,6 +122,7 @@ class Issue:
     """Whether every list above holds all that GitHub counts."""
 
 
+@table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueLink:
     """A pull request says, or GitHub says of it, that it closes an issue."""
@@ -142,6 +146,7 @@ class IssueLink:
         return self.known and not (self.is_pull_request or self.opened_after or self.other_repository)
 
 
+@table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullBase:
     """The commit that a pull request changed, as proved from a mirror against GitHub's counts."""
@@ -166,6 +171,7 @@ class PullBase:
     """The same of the change undone."""
 
 
+@table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejection:
     """A rule that a pull request fails. It has one row for each, and is an instance exactly if it has none."""

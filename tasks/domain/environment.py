@@ -7,8 +7,10 @@ from datetime import datetime
 
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
 from tasks.domain.outcome import RunnerKind
+from tasks.domain.table import table
 
 
+@table("env_id", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
     """One built environment. `env_id` is the content key of all that decides it, so equal locks are one environment."""
@@ -37,6 +39,7 @@ class Environment:
     build_seconds: float
 
 
+@table("instance_key", "rung", "tried_at")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentAttempt:
     """One rung of the ladder that looked for an instance's environment; the last one with `env_id` is in use."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey, content_key
+from tasks.domain.table import table
 
 
 class Mode(StrEnum):
@@ -31,6 +32,7 @@ class GenerationStatus(StrEnum):
     INFRASTRUCTURE = "infrastructure"
 
 
+@table("generation_id", folder="method", files=("trajectory",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """One sample of one method for one instance."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from tasks.domain.names import InstanceId, InstanceKey, RepoPath
 from tasks.domain.outcome import Variant
+from tasks.domain.table import table
 
 
+@table("instance_key", "variant")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardEdit:
     """What a placebo or a paraphrase changes for one instance, whoever's tests are run on it."""

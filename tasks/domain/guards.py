@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tasks.domain.names import CandidateId, EnvId, InstanceId, InstanceKey, LineNo, RepoPath, Sha, SuiteId
+from tasks.domain.table import table
 
 
+@table("snapshot", "instance_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
     """One place of an issue's text that points at the fix, or may."""
@@ -41,6 +43,7 @@ class Exposure:
     """Whether no method may start. Copies that a tool carries for itself are told, and do not block."""
 
 
+@table("audit_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakAudit:
     """One look at what a method is about to be given. The latest of an instance and environment counts."""
@@ -61,6 +64,7 @@ class LeakAudit:
     audited_at: datetime
 
 
+@table("audit_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leak:
     """One finding of a leak audit."""
@@ -77,6 +81,7 @@ class Leak:
     blocking: bool
 
 
+@table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
     """One place in the code that a suite adds where an honest test has little reason to look.
@@ -94,6 +99,7 @@ class LintFinding:
     """The code concerned, at most 200 characters."""
 
 
+@table("candidate_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryAudit:
     """One step of a method that looked where it should not have."""

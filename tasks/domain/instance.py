@@ -8,8 +8,10 @@ from datetime import datetime
 
 from tasks.domain.names import InstanceId, InstanceKey, LineNo, RepoName, RepoPath, Sha, content_key
 from tasks.domain.outcome import CodeState
+from tasks.domain.table import table
 
 
+@table("snapshot", "instance_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInstance:
     """One issue with the code before the fix and the golden side. SWE-bench's column names come first."""
@@ -46,6 +48,7 @@ class TaskInstance:
         return InstanceKey(content_key("instance", repo, base_commit, patch, test_patch))
 
 
+@table("snapshot", folder="snapshot", files=("manifest",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A named, immutable set of instances."""
@@ -68,6 +71,7 @@ class Snapshot:
         return content_key("snapshot", sorted((one.instance_id, one.instance_key) for one in instances))
 
 
+@table("instance_key")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedLine:
     """One line that a golden patch removes (numbered as before) or adds (numbered as after)."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import InstanceId, InstanceKey, content_key
+from tasks.domain.table import table
 
 
 class CallStatus(StrEnum):
@@ -48,6 +49,7 @@ class Work:
         )
 
 
+@table("call_id", folder="model")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmCall:
     """One attempt at a model call, or one replay. Dollars spent are the sum of `cost_usd` where `answered`; what a
@@ -108,6 +110,7 @@ class LlmCall:
     finished_at: datetime
 
 
+@table("run_token", folder="method", files=("trajectory",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentRun:
     """One run of an agent behind the gateway: what its run token was used for."""

@@ -9,6 +9,7 @@ from enum import StrEnum
 from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
+from tasks.domain.table import table
 
 
 class LocalizationStatus(StrEnum):
@@ -84,6 +85,7 @@ class Report:
         )
 
 
+@table("localization_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationRun:
     """One finished localization. Written after its other rows, so this row means that they are all there."""
@@ -127,6 +129,7 @@ class LocalizationRun:
     finished_at: datetime
 
 
+@table("localization_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Localization:
     """One file of a ranking."""
@@ -150,6 +153,7 @@ class Localization:
     """About what path and contents cost in a prompt: what a context of so many tokens is filled by."""
 
 
+@table("localization_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizationStep:
     """One step of a localization agent: a tool, a re-prompt, an answer, or what went wrong."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tasks.domain.table import table
 
+
+@table("model")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFact:
     """One model of data/models.toml, as it was when the row was written."""

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from tasks.domain.names import FixId, InstanceId, InstanceKey, RunKey, SuiteId, content_key
+from tasks.domain.table import table
 
 
+@table("fix_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedFix:
     """A change of the code under test, proposed for one instance. Equal changes are one fix, whoever proposed them."""
@@ -33,6 +35,7 @@ class ProposedFix:
         return FixId(content_key("fix", instance_key, patch))
 
 
+@table("fix_id", "suite_id", "run_key")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixRun:
     """Which run tried a test suite on a proposed fix, put on the base commit in the golden patch's place."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tasks.domain.names import InstanceId, InstanceKey
+from tasks.domain.table import table
 
 
 class Change(StrEnum):
@@ -17,6 +18,7 @@ class Change(StrEnum):
     """The same pull request with another base, patch or tests, or with other lists of cases."""
 
 
+@table("snapshot", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotChange:
     """One instance that differs between a snapshot and the one before. What is not named is the same in both."""
@@ -32,6 +34,7 @@ class SnapshotChange:
     detail: str
 
 
+@table("instance_key")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceFact:
     """What can be counted about an instance without running it. Source files are Python files that are no tests."""

@@ -31,6 +31,7 @@ from tasks.domain.outcome import (
     Tracer,
     Variant,
 )
+from tasks.domain.table import table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,7 @@ class RunSpec:
         return int(self.run_key[:8], 16) if self.order is CaseOrder.SHUFFLED else None
 
 
+@table("run_key", folder="repo", files=("log",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """One finished run. Written after its outcomes and lines, so a `run` row means that they are all there."""
@@ -149,6 +151,7 @@ class Run:
     finished_at: datetime
 
 
+@table("run_key", folder="repo", of_run=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutcome:
     """One test case in one run."""
@@ -171,6 +174,7 @@ class CaseOutcome:
     """Last lines of the traceback or the skip reason, at most 4,000 characters."""
 
 
+@table("run_key", folder="repo", of_run=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineHit:
     """Watched lines that one context executed in one run."""
@@ -182,6 +186,7 @@ class LineHit:
     lines: tuple[LineNo, ...]
 
 
+@table("run_key", folder="repo", of_run=True)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedFile:
     """What one run knows about one watched file, executed or not."""

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import RepoName
+from tasks.domain.table import table
 
 
 class ScrapeTrouble(StrEnum):
@@ -20,6 +21,7 @@ class ScrapeTrouble(StrEnum):
     """GitHub counts more than we hold: the backfill starts anew."""
 
 
+@table("repo", "kind", "number", "cursor", "page", folder="repo", files=("page",))
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawPage:
     """One reply of GitHub, kept as it came. Rules read these, so a new rule asks GitHub nothing."""
@@ -45,6 +47,7 @@ class RawPage:
     fetched_at: datetime
 
 
+@table("repo", "kind", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncState:
     """How far the sync of one kind of page of one repository is. Written only when the pages it speaks of are kept."""
@@ -68,6 +71,7 @@ class SyncState:
     synced_at: datetime
 
 
+@table("repo", "kind", "number", "failed_at", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScrapeFailure:
     """Something that could not be had."""

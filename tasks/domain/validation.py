@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoPath
 from tasks.domain.outcome import SuiteKind
+from tasks.domain.table import table
 
 
 class Reason(StrEnum):
@@ -54,6 +55,7 @@ class Stability(StrEnum):
     """It passes with a network only."""
 
 
+@table("instance_key", "env_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseStability:
     """One case of one suite of an instance, over all its validation runs in one environment."""
@@ -77,6 +79,7 @@ class CaseStability:
     """Upper end of the 95 % Clopper-Pearson interval of that share: never 0, however often the runs agree."""
 
 
+@table("snapshot", "instance_key", "validated_at", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validation:
     """What one validation of an instance came to. The latest one counts; the earlier ones are its health record."""

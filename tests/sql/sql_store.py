@@ -12,7 +12,8 @@ import duckdb
 
 from tasks.adapters.store.questions import Question, named_queries
 from tasks.adapters.store.schema import arrow_schema
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 SQL = Path(__file__).parents[2] / "sql"
 CASES = Path(__file__).parent / "cases"

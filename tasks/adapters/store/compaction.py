@@ -38,7 +38,8 @@ from tasks.adapters.store.parquet import (
 from tasks.adapters.store.quarantine import quarantine
 from tasks.adapters.store.reading import ask
 from tasks.domain.run import Run
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 PACK = "pack-"
 FULL_BYTES = 256 * 1024 * 1024

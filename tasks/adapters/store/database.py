@@ -18,7 +18,8 @@ from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
 from tasks.domain import tables as domain_tables
 from tasks.domain.errors import BadInput, NotFound
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 FORMAT = "v1.5.0"
 """Storage version of the file: command lines from DuckDB 1.5 on can open it."""

@@ -13,7 +13,8 @@ import pyarrow as pa
 from tasks.adapters.store.layout import FACTS, layout_of
 from tasks.adapters.store.schema import Column, columns
 from tasks.domain.run import Run
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 HEAD = """# Data dictionary
 

@@ -16,7 +16,8 @@ from tasks.adapters.store.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.layout import FACTS, FILE_COLUMNS, file_path
 from tasks.adapters.store.quarantine import TORN, Problem, complaints
 from tasks.domain.run import CaseOutcome, Run
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 LEFTOVER_AGE_S = 3600.0
 """A temporary file older than this has no writer any more."""

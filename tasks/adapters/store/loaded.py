@@ -21,7 +21,8 @@ from tasks.adapters.store.quarantine import quarantine
 from tasks.adapters.store.questions import Question, as_tables, define, named_queries, needed_by
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.domain.run import Run
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 RUNS = "all_runs"
 """Every stored row of `run`: facts are read by way of it."""

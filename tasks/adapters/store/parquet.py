@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from tasks.adapters.store.disk import Disk, Entry
 from tasks.adapters.store.layout import PART, SCHEMA_FOLDER
 from tasks.adapters.store.schema import arrow_schema, columns
-from tasks.domain.tables import table_name
+from tasks.domain.table import table_name
 
 SOURCES = b"swt.sources"
 """Metadata of a pack: JSON list of the paths that it replaces."""

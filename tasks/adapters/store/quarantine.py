@@ -7,7 +7,8 @@ from typing import Any
 
 from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.parquet import complaint
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 TORN = ".torn"
 """Suffix of quarantined files. They are never deleted."""

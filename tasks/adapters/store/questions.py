@@ -20,7 +20,8 @@ from pathlib import Path
 import duckdb
 
 from tasks.domain.errors import BadInput
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 MACROS = "macros"
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)

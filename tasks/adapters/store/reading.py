@@ -18,7 +18,7 @@ from tasks.adapters.store.quarantine import quarantine
 from tasks.adapters.store.schema import columns
 from tasks.domain.errors import BadInput, StoreError
 from tasks.domain.run import Run
-from tasks.domain.tables import table_name
+from tasks.domain.table import table_name
 
 ATTEMPTS = 5
 Answer = TypeVar("Answer")

@@ -33,7 +33,8 @@ from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import RunKey
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 Row = TypeVar("Row")
 

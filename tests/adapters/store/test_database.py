@@ -20,7 +20,8 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 PROJECT = Path(__file__).resolve().parents[3]
 

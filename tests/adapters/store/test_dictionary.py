@@ -9,7 +9,8 @@ from store_rows import NOON
 
 from tasks.adapters.store.dictionary import dictionary
 from tasks.adapters.store.provenance import PROJECT, provenance
-from tasks.domain.tables import TABLES, table_name
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 
 def test_the_data_dictionary_is_current() -> None:

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from store_rows import NOON, ODD_TEXT, RUN, rows_of
 
-from tasks.adapters.store.layout import FILE_COLUMNS, LAYOUTS
-from tasks.adapters.store.schema import DESCRIPTION, arrow_schema, columns, from_arrow, to_arrow
+from tasks.adapters.store.layout import FILE_COLUMNS, layout_of
+from tasks.adapters.store.schema import DESCRIPTION, Column, arrow_schema, columns, from_arrow, to_arrow
 from tasks.adapters.store.text import MARK, storable, unstorable
 from tasks.domain.errors import BadInput, StoreError
 from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.table import table
 from tasks.domain.tables import TABLES
 
 
@@ -53,12 +54,20 @@ def test_stored_form(text: str, stored: str) -> None:
     assert storable(text) == stored
 
 
-def test_every_table_has_a_layout_whose_columns_exist() -> None:
-    assert set(LAYOUTS) == set(TABLES)
-    for row_type, layout in LAYOUTS.items():
-        names = {column.name for column in columns(row_type)}
-        assert set(layout.owner) <= names
-        assert layout.folder in names | {"group"} or row_type.__name__ in ("CaseOutcome", "LineHit", "WatchedFile")
+@pytest.mark.parametrize("wrong", [{"owner": "nobody"}, {"folder": "nowhere"}, {"files": ("log",)}])
+def test_a_table_is_declared_by_fields_that_it_has(wrong: dict[str, Any]) -> None:
+    @dataclass(frozen=True, slots=True)
+    class Sample:
+        sample_id: str
+
+    options = {"owner": "sample_id", **wrong}
+    with pytest.raises(TypeError, match="has no field"):
+        table(options.pop("owner"), **options)(Sample)
+
+
+def test_a_class_that_is_not_declared_has_no_place_in_the_store() -> None:
+    with pytest.raises(StoreError, match="Column is no table"):
+        layout_of(Column)
 
 
 def test_columns_that_name_kept_files_are_registered() -> None:
