@@ -7,7 +7,23 @@
 -- fail_to_pass   F→P: some case of T fails before and passes after
 -- pass_to_pass   P→P: some case of T passes in both
 -- reason         why not solved; empty where it is
--- needs: submission_status, submission_case, transition
+-- "We consider a test to fail if an error is thrown during its execution" (section 3.1), so an error is a failure here.
+-- needs: submission_status, submission_case
+CREATE OR REPLACE VIEW paper_grader AS
+SELECT 'paper' AS grader, true AS only_t, true AS accepts_golden;
+
+CREATE OR REPLACE VIEW paper_outcome AS
+SELECT 'paper' AS grader, outcome, class, outcome <> 'missing' AS seen
+FROM (
+    VALUES
+        ('passed', 'pass'), ('failed', 'fail'), ('error', 'fail'), ('timeout', 'fail'),
+        ('skipped', 'none'), ('xfailed', 'none'), ('xpassed', 'none'), ('missing', 'none')
+) AS fact (outcome, class);
+
+CREATE OR REPLACE VIEW paper_transition AS
+SELECT 'paper' AS grader, b.outcome AS before, a.outcome AS after, b.class || '_to_' || a.class AS transition
+FROM paper_outcome AS b CROSS JOIN paper_outcome AS a;
+
 CREATE OR REPLACE VIEW paper AS
 WITH t AS (
     SELECT
@@ -18,7 +34,7 @@ WITH t AS (
         bool_and(t.transition LIKE '%_to_pass') AS all_pass,
         bool_or(t.transition LIKE '%_to_fail') AS fails_after
     FROM submission_case AS c
-    JOIN transition AS t ON t.grader = 'paper' AND t.before = c.candidate_before AND t.after = c.candidate_after
+    JOIN paper_transition AS t ON t.before = c.candidate_before AND t.after = c.candidate_after
     WHERE c.in_t
     GROUP BY c.candidate_id, c.policy
 )

@@ -1,24 +1,26 @@
--- The verdicts of the public harness, by the rules of `for_grader` (`swt_bench` or `swt_bench_2024`).
+-- The verdicts of the public harness, by the rules of `harness_rules` with this `leftover`.
 --
 -- Columns as in `paper`. Sets of cases are taken relative to suite `none` on the candidate's files:
 -- well_formed   the patch applies, and the candidate's runs report at least a tenth of the cases of suite `none`
 -- solved        F2P contains F2P_none and more; no P2F and no F2F that suite `none` has not; W is not asked for
 -- fail_to_any   some new F2P or F2F      fail_to_pass  some new F2P      pass_to_pass  some new P2P
 -- Source: the harness's grading and table scripts, commit of 2026-07-23 (metrics: graders).
--- needs: submission_status, harness_case, transition, outcome_class
-CREATE OR REPLACE MACRO harness_verdict(for_grader) AS TABLE
-WITH moved AS (
+-- needs: submission_status, harness_case, harness_rules
+CREATE OR REPLACE MACRO harness_verdict(for_grader, leftover) AS TABLE
+WITH transition AS (FROM harness_transition(for_grader, leftover)),
+outcome_class AS (FROM harness_outcome(for_grader)),
+moved AS (
     SELECT
         h.candidate_id, h.policy,
         n.transition AS base, c.transition AS own,
         nb.seen OR na.seen AS base_seen, cb.seen OR ca.seen AS own_seen
     FROM harness_case AS h
-    JOIN transition AS n ON n.grader = for_grader AND n.before = h.none_before AND n.after = h.none_after
-    JOIN transition AS c ON c.grader = for_grader AND c.before = h.candidate_before AND c.after = h.candidate_after
-    JOIN outcome_class AS nb ON nb.grader = for_grader AND nb.outcome = h.none_before
-    JOIN outcome_class AS na ON na.grader = for_grader AND na.outcome = h.none_after
-    JOIN outcome_class AS cb ON cb.grader = for_grader AND cb.outcome = h.candidate_before
-    JOIN outcome_class AS ca ON ca.grader = for_grader AND ca.outcome = h.candidate_after
+    JOIN transition AS n ON n.before = h.none_before AND n.after = h.none_after
+    JOIN transition AS c ON c.before = h.candidate_before AND c.after = h.candidate_after
+    JOIN outcome_class AS nb ON nb.outcome = h.none_before
+    JOIN outcome_class AS na ON na.outcome = h.none_after
+    JOIN outcome_class AS cb ON cb.outcome = h.candidate_before
+    JOIN outcome_class AS ca ON ca.outcome = h.candidate_after
 ),
 sets AS (
     SELECT

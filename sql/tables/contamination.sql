@@ -1,8 +1,6 @@
 -- Is a method better on what its model may have seen, as each grader counts?
 --
 -- Columns of `contamination_by`, for the policy `tests-only`: each model by its own cutoff, each grader by itself.
--- needs: contamination_by
+-- needs: graders, contamination_by
 CREATE OR REPLACE VIEW contamination AS
-SELECT * FROM contamination_by('paper', 'tests-only')
-UNION ALL BY NAME SELECT * FROM contamination_by('swt_bench', 'tests-only')
-UNION ALL BY NAME SELECT * FROM contamination_by('swt_bench_2024', 'tests-only');
+SELECT * FROM each_grader($$SELECT * FROM contamination_by('{grader}', 'tests-only')$$);

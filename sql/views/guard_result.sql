@@ -1,12 +1,12 @@
 -- What does each guard say of each well-formed submission, solved or not, as each grader counts outcomes?
 --
 -- One row per (candidate_id, policy, grader, guard); columns as in `guard_outcome`, which asks about successes only.
--- needs: submission_run, guard_run, guard_case, guard_edit, outcome_class, submission_lint
+-- needs: submission_run, guard_run, guard_case, guard_edit, grader, outcome_class, submission_lint
 CREATE OR REPLACE VIEW guard_result AS
 WITH submitted AS MATERIALIZED (
     SELECT s.candidate_id, s.policy, s.instance_key, e.grader
     FROM submission_run AS s
-    CROSS JOIN (SELECT DISTINCT grader FROM outcome_class) AS e
+    CROSS JOIN grader AS e
 ),
 needed AS (
     SELECT s.*, g.guard, g.code_state
@@ -22,7 +22,8 @@ differing AS (
     FROM guard_case AS c
     JOIN outcome_class AS e ON e.outcome = c.expected
     JOIN outcome_class AS o ON o.outcome = c.observed AND o.grader = e.grader
-    WHERE e.class <> o.class AND CASE WHEN e.grader = 'paper' THEN c.in_t ELSE c.own END
+    JOIN grader AS g ON g.grader = e.grader
+    WHERE e.class <> o.class AND CASE WHEN g.only_t THEN c.in_t ELSE c.own END
     GROUP BY c.candidate_id, c.policy, c.guard, c.code_state, e.grader
 ),
 cell AS (

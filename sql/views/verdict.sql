@@ -1,8 +1,6 @@
 -- Every verdict of every grader: one row per candidate, policy and grader.
 --
--- Columns as in `paper`. Adding a grader is one file in sql/graders and one line here.
--- needs: paper, swt_bench, swt_bench_2024
+-- Columns as in `paper`.
+-- needs: graders
 CREATE OR REPLACE VIEW verdict AS
-SELECT * FROM paper
-UNION ALL BY NAME SELECT * FROM swt_bench
-UNION ALL BY NAME SELECT * FROM swt_bench_2024;
+SELECT * FROM each_grader($$SELECT * FROM {grader}$$);

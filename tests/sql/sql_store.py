@@ -32,14 +32,14 @@ def questions() -> tuple[Question, ...]:
 class SqlStore:
     """All tables and views in memory. Rows are added by hand; columns that are not named get plain defaults."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Iterable[Question] | None = None) -> None:
         self.con = duckdb.connect()
         self.schemas = {table_name(row_type): arrow_schema(row_type) for row_type in TABLES}
         for name, schema in self.schemas.items():
             self.con.register("empty", schema.empty_table())
             self.con.execute(f"CREATE TABLE {name} AS FROM empty")
             self.con.unregister("empty")
-        for question in questions():
+        for question in files or questions():
             for statement in question.statements:
                 self.con.execute(statement)
 

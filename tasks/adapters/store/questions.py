@@ -7,6 +7,11 @@
     CREATE OR REPLACE VIEW name_of_the_file AS …
 
 Files in `macros/` may define several macros, of any names; other files define the object that they are named after.
+
+A grader is one file in `graders/`, which defines four views: its verdicts, under its own name, and `…_grader` (what
+the views ask about it), `…_outcome` and `…_transition`. Other files say `-- needs: graders` and
+`each_grader($$SELECT * FROM {grader}_outcome$$)`, which stands for the union over all of them. So nothing else names
+the graders, and none can get another's rules.
 """
 
 from __future__ import annotations
@@ -24,6 +29,11 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 MACROS = "macros"
+GRADERS = "graders"
+"""Folder of the graders, and what files need that ask `each_grader`."""
+GRADER_PARTS = ("_grader", "_outcome", "_transition")
+"""What a grader's file defines besides its verdicts."""
+_EACH_GRADER = re.compile(r"each_grader\(\$\$(.*?)\$\$\)", re.DOTALL)
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
 _VIEW = re.compile(r"(CREATE\s+OR\s+REPLACE\s+)VIEW\b", re.IGNORECASE)
 _COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
@@ -48,7 +58,8 @@ class Question:
 
 def named_queries(sql: Path) -> tuple[Question, ...]:
     """Every `*.sql` below the folder, each after what it needs. `BadInput` says what is wrong."""
-    found = [_question(path) for path in sorted(sql.rglob("*.sql"))]
+    graders = tuple(path.stem for path in sorted((sql / GRADERS).glob("*.sql")))
+    found = [_question(path, graders) for path in sorted(sql.rglob("*.sql"))]
     by_name = _unique(found)
     for question in found:
         _check_needs(question, by_name)
@@ -89,19 +100,21 @@ def needed_by(questions: Iterable[Question], names: Iterable[str]) -> frozenset[
     return frozenset(found)
 
 
-def _question(path: Path) -> Question:
-    text = path.read_text("utf-8")
+def _question(path: Path, graders: tuple[str, ...]) -> Question:
+    text = _for_each(path.read_text("utf-8"), graders)
     header = [line.strip() for line in _leading_comments(text)]
     statements = _statements(path, text)
     own = next((match for match in map(_created, statements) if match[2] == path.stem), None)
     if own is None and path.parent.name != MACROS:
         raise BadInput(f"{path.name} does not define {path.stem}", hint="name the object after its file")
+    if path.parent.name == GRADERS:
+        _check_grader(path, statements)
     return Question(
         name=path.stem,
         description=_description(header),
         kind=path.parent.name,
         parameters=(own[3] or "") if own and own[1].upper() != "VIEW" else "",
-        needs=_needed(header),
+        needs=_needed(header, graders),
         statements=statements,
         path=path,
     )
@@ -122,9 +135,26 @@ def _description(header: Iterable[str]) -> str:
     return " ".join(lines)
 
 
-def _needed(header: Iterable[str]) -> tuple[str, ...]:
+def _needed(header: Iterable[str], graders: tuple[str, ...]) -> tuple[str, ...]:
     names = [name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(",")]
-    return tuple(dict.fromkeys(name for name in names if name))
+    each = [one for name in names if name for one in (graders if name == GRADERS else (name,))]
+    return tuple(dict.fromkeys(each))
+
+
+def _for_each(text: str, graders: tuple[str, ...]) -> str:
+    """The text with every `each_grader` written out."""
+
+    def union(match: re.Match[str]) -> str:
+        return "(" + " UNION ALL BY NAME ".join(match[1].replace("{grader}", name) for name in graders) + ")"
+
+    return _EACH_GRADER.sub(union, text)
+
+
+def _check_grader(path: Path, statements: Iterable[str]) -> None:
+    made = {match[2] for match in map(_created, statements)}
+    if missing := [path.stem + part for part in GRADER_PARTS if path.stem + part not in made]:
+        hint = "sql/graders/paper.sql shows the views that a grader has"
+        raise BadInput(f"{path.name} does not define {', '.join(missing)}", hint=hint)
 
 
 def _statements(path: Path, text: str) -> tuple[str, ...]:
