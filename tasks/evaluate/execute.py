@@ -147,10 +147,11 @@ def _status(progress: _Progress) -> tuple[RunStatus, str]:
 
 def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: RunStatus, detail: str) -> Recorded:
     report, finished = progress.report, progress.finished
-    if report:
-        report = report.with_timeout(Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR)
-        if status is not RunStatus.COMPLETED or report.complaint:
-            report = report.with_uncollected(spec.files, detail)
+    if report and status is not RunStatus.INFRASTRUCTURE:
+        under_way = Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR
+        cut = status is not RunStatus.COMPLETED or bool(report.complaint)
+        why = detail or f"the session ended with exit code {report.exit_code}"
+        report = report.settled(spec.files, why, under_way=under_way, cut=cut)
     cases = report.cases if report else ()
     origin = provenance(progress.started_at, datetime.now(UTC), workshop.config)
     run = Run(

@@ -32,6 +32,16 @@ GRAVITY = (
 """Of several outcomes of one case id, the gravest counts."""
 
 
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A case, or a set-up or teardown that several share, as the runner names it before it runs."""
+
+    case_id: CaseId
+    path: RepoPath
+    qualname: str
+    phase: Phase
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """One run as its report file tells it."""
@@ -45,10 +55,14 @@ class Report:
     """Whether the runner got to its end record, and nothing of what it said was lost."""
     complaint: str
     """What the repository's runner said against running at all; empty otherwise."""
-    running: CaseId | None
-    """The case that had begun and not finished when the report ends."""
+    running: Step | None
+    """What had begun and not finished when the report ends."""
     exit_code: int | None
     """Of the repository's runner; null without an end record."""
+    collected: tuple[Step, ...] = ()
+    """Every case that the runner was about to run, in the phase that comes first."""
+    files: tuple[RepoPath, ...] = ()
+    """Test files whose collection had come to its end."""
     unprobed: tuple[RepoPath, ...] = ()
     """Watched files that were executed without probes: no statement about their lines can be made."""
     duplicates: tuple[CaseId, ...] = ()
@@ -58,25 +72,51 @@ class Report:
     overflow: int = 0
     """Rows beyond `MAX_CASES`, which were dropped."""
 
-    def with_timeout(self, outcome: Outcome = Outcome.TIMEOUT) -> Report:
-        """The same with a row for the case that was under way; itself where there is none."""
-        if self.running is None:
-            return self
-        message = "the run was ended while this case was under way"
-        record = {"case": self.running, "phase": "call", "outcome": outcome.value, "message": message}
-        row = _row(self.run_key, record, len(self.cases))
-        return self if row is None else replace(self, cases=(*self.cases, row), running=None)
+    def settled(self, files: Iterable[RepoPath], why: str, *, under_way: Outcome, cut: bool) -> Report:
+        """The same with a row for everything that the run did not get to; `why` says what ended it.
 
-    def with_uncollected(self, files: Iterable[RepoPath], message: str) -> Report:
-        """The same with an error for every test file, if the run ended before it could report a single case.
-
-        The repository's own runner prints no line for such a module, so the rows have no label.
+        What was under way becomes `under_way`. A case that was collected and never began is an error in its set-up.
+        Of a session that was `cut` off, every test file that nothing is known of is an error in its collection.
+        The repository's own runner prints no line for cases that never began, so their rows have no label.
         """
-        if self.cases:
-            return self
-        facts = {"label": "", "phase": "collect", "outcome": Outcome.ERROR.value, "message": message}
-        rows = [_row(self.run_key, {"case": path, "path": path, **facts}, place) for place, path in enumerate(files)]
-        return replace(self, cases=tuple(row for row in rows if row is not None))
+        known = {row.case_id: row for row in self.cases}
+        for row in self._unfinished(files if cut else (), why, under_way):
+            first = known.get(row.case_id)
+            known[row.case_id] = gravest(first, row) if first else replace(row, position=len(known))
+        return replace(self, cases=tuple(known.values()), running=None)
+
+    def _unfinished(self, files: Iterable[RepoPath], why: str, under_way: Outcome) -> Iterator[CaseOutcome]:
+        told = {row.case_id for row in self.cases}
+        if self.running is not None:
+            yield self._row(self.running, under_way, f"the run was ended while this was under way: {why}")
+            told.add(self.running.case_id)
+        for case in self.collected:
+            if case.case_id not in told:
+                yield replace(self._row(case, Outcome.ERROR, f"never begun: {why}"), label="")
+        seen = {*self.files, *(row.path for row in self.cases), *(step.path for step in self.collected)}
+        for path in files:
+            if path not in seen:
+                module = Step(CaseId(path), path, "", Phase.COLLECT)
+                yield replace(self._row(module, Outcome.ERROR, why), label="")
+
+    def _row(self, step: Step, outcome: Outcome, message: str) -> CaseOutcome:
+        return CaseOutcome(
+            run_key=self.run_key,
+            case_id=step.case_id,
+            path=step.path,
+            qualname=step.qualname,
+            label=step.case_id,
+            position=0,
+            phase=step.phase,
+            outcome=outcome,
+            duration_s=None,
+            message=_text(message),
+        )
+
+
+def gravest(first: CaseOutcome, second: CaseOutcome) -> CaseOutcome:
+    """Of two rows of one case the one that counts, in the place of the first."""
+    return replace(min(first, second, key=lambda row: GRAVITY.index(row.outcome)), position=first.position)
 
 
 def read_report(path: Path, run_key: RunKey, seal: bytes) -> Report:
@@ -118,7 +158,9 @@ class _Reading:
     watched: dict[RepoPath, WatchedFile] = field(default_factory=dict)
     unprobed: list[RepoPath] = field(default_factory=list)
     duplicates: dict[CaseId, None] = field(default_factory=dict)
-    running: CaseId | None = None
+    collected: dict[CaseId, Step] = field(default_factory=dict)
+    files: dict[RepoPath, None] = field(default_factory=dict)
+    running: Step | None = None
     end: dict[str, Any] | None = None
     closed: bool = False
     garbage: int = 0
@@ -126,31 +168,54 @@ class _Reading:
 
     def take(self, record: dict[str, Any]) -> None:
         """Add one record; what is not of its shape, or comes after the end, counts as garbage."""
-        takers = {"begin": self._begin, "case": self._case, "hits": self._hits, "file": self._file, "end": self._end}
+        takers = {
+            "collected": self._collected,
+            "begin": self._begin,
+            "shared": self._shared,
+            "case": self._case,
+            "hits": self._hits,
+            "file": self._file,
+            "end": self._end,
+        }
         taker = takers.get(record["k"]) if self.end is None else None
         if record["k"] == "closed":
             taker = self._closed
         if taker is None or not taker(record):
             self.garbage += 1
 
+    def _collected(self, record: dict[str, Any]) -> bool:
+        cases, files = record.get("cases"), record.get("files")
+        if not isinstance(cases, list) or not isinstance(files, list):
+            return False
+        steps = [_step(case, Phase.SETUP) for case in cases]
+        self.collected.update((step.case_id, step) for step in steps if step is not None)
+        self.files.update((RepoPath(_text(path)), None) for path in files)
+        return len(self.collected) <= MAX_CASES and None not in steps
+
     def _begin(self, record: dict[str, Any]) -> bool:
         case = record.get("case")
         if not isinstance(case, str):
             return False
-        self.running = CaseId(_text(case, ID_CHARS))
+        name = CaseId(_text(case, ID_CHARS))
+        known = self.collected.get(name) or Step(name, RepoPath(""), "", Phase.CALL)
+        self.running = replace(known, phase=Phase.CALL)
+        return True
+
+    def _shared(self, record: dict[str, Any]) -> bool:
+        """A teardown that several cases share: it has a row only if it goes wrong."""
+        self.running = _step(record.get("step"), Phase.TEARDOWN)
         return True
 
     def _case(self, record: dict[str, Any]) -> bool:
         row = _row(self.run_key, record, len(self.cases))
         if row is None:
             return False
-        if row.case_id == self.running:
+        if self.running is not None and row.case_id == self.running.case_id:
             self.running = None
         known = self.cases.get(row.case_id)
         if known is not None:
             self.duplicates[row.case_id] = None
-            gravest = min(known, row, key=lambda each: GRAVITY.index(each.outcome))
-            self.cases[row.case_id] = replace(gravest, position=known.position)
+            self.cases[row.case_id] = gravest(known, row)
         elif len(self.cases) < MAX_CASES:
             self.cases[row.case_id] = row
         else:
@@ -197,6 +262,8 @@ class _Reading:
             completed=self.end is not None and self.closed,
             complaint=_text(end.get("complaint") or ""),
             running=self.running,
+            collected=tuple(self.collected.values())[:MAX_CASES],
+            files=tuple(self.files),
             exit_code=code if isinstance(code, int) else None,
             unprobed=tuple(self.unprobed),
             duplicates=tuple(self.duplicates),
@@ -232,6 +299,14 @@ def _row(run_key: RunKey, record: dict[str, Any], position: int) -> CaseOutcome 
         duration_s=float(duration) if timed and duration is not None else None,
         message=_text(record.get("message", "")),
     )
+
+
+def _step(value: object, phase: Phase) -> Step | None:
+    """[name, path, qualname] as a step; null where `value` is something else."""
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
+        return None
+    name, path, qualname = (_text(part, ID_CHARS) for part in value)
+    return Step(CaseId(name), RepoPath(path), qualname, phase) if name else None
 
 
 def _lines(value: object) -> tuple[LineNo, ...] | None:

@@ -30,7 +30,7 @@ from tasks.adapters.workbench.base import Hit, Inside, Program, Ran, Tested, Wor
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoPath, RunKey
-from tasks.domain.outcome import RunStatus, Tracer
+from tasks.domain.outcome import Outcome, RunStatus, Tracer
 from tasks.domain.run import Limits
 
 OUTPUT_CHARACTERS = 16_000
@@ -170,8 +170,11 @@ class LocalWorkbench:
             report = read_report(outbox / REPORT, RunKey(""), seal)
             status = _status(finished, completed=report.completed)
             log = _log(job.log)
-            if not report.completed or report.complaint:
-                report = report.with_timeout().with_uncollected(runner_job.files, report.complaint or log[-2000:])
+            report = report.settled(
+                runner_job.files, report.complaint or log[-2000:],
+                under_way=Outcome.TIMEOUT if finished.timed_out else Outcome.ERROR,
+                cut=not report.completed or bool(report.complaint),
+            )  # fmt: skip
             return Tested(status=status, cases=report.cases, log=log)
 
     def changes(self) -> tuple[Change, ...]:

@@ -13,7 +13,8 @@ from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
-from tasks.domain.names import RunKey
+from tasks.domain.names import RepoPath, RunKey
+from tasks.domain.outcome import Outcome
 
 LIBRARIES = {
     "3.6": ("pytest==7.0.1", "pytest-subtests==0.8.0", "coverage==6.2"),
@@ -35,15 +36,27 @@ class Ran:
     report: Report
     output: str
     exit_code: int
+    files: tuple[RepoPath, ...] = ()
 
     @property
     def outcomes(self) -> dict[str, str]:
-        """case id → `outcome/phase`."""
-        return {case.case_id: f"{case.outcome}/{case.phase}" for case in self.report.cases}
+        """case id → `outcome/phase`, as far as the runner told."""
+        return _outcomes(self.report)
+
+    @property
+    def settled(self) -> dict[str, str]:
+        """The same with what the run did not get to, as the store sees it."""
+        cut = not self.report.completed or bool(self.report.complaint)
+        why = self.report.complaint or "why"
+        return _outcomes(self.report.settled(self.files, why, under_way=Outcome.ERROR, cut=cut))
 
     @property
     def lines(self) -> set[tuple[str, str | None, int]]:
         return {(hit.path, hit.case_id, line) for hit in self.report.hits for line in hit.lines}
+
+
+def _outcomes(report: Report) -> dict[str, str]:
+    return {case.case_id: f"{case.outcome}/{case.phase}" for case in report.cases}
 
 
 Runs = Callable[..., Ran]
@@ -92,7 +105,8 @@ def run(tmp_path: Path) -> Runs:
         done = subprocess.run(
             argv, cwd=checkout, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120
         )
-        return Ran(read_report(report, RunKey("run"), seal), done.stdout.decode("utf-8", "replace"), done.returncode)
+        output = done.stdout.decode("utf-8", "replace")
+        return Ran(read_report(report, RunKey("run"), seal), output, done.returncode, job.files)
 
     return start
 

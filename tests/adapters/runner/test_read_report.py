@@ -13,9 +13,11 @@ from tasks.adapters.runner import report as reading
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import sealed
 from tasks.domain.names import RepoPath, RunKey
+from tasks.domain.outcome import Outcome
 
 KEY = RunKey("k")
 SEAL = b"s" * 32
+END = {"k": "end", "exit": 0, "complaint": ""}
 CLOSED = {"k": "closed", "lost": 0, "refused": 0}
 
 
@@ -42,15 +44,63 @@ def test_a_torn_last_line_loses_only_itself(tmp_path: Path) -> None:
     assert not report.completed
 
 
+def settle(report: reading.Report, *files: str, cut: bool = True, under_way: Outcome = Outcome.ERROR) -> reading.Report:
+    return report.settled(tuple(RepoPath(name) for name in files), "it broke", under_way=under_way, cut=cut)
+
+
 def test_the_case_under_way_becomes_a_timeout(tmp_path: Path) -> None:
     report = read(tmp_path, {"k": "begin", "case": "a"}, case("a"), {"k": "begin", "case": "b"})
-    assert report.running == "b"
-    ended = report.with_timeout()
+    assert report.running is not None
+    ended = settle(report, under_way=Outcome.TIMEOUT)
     assert [(row.case_id, row.outcome, row.duration_s) for row in ended.cases] == [
         ("a", "passed", 0.5),
         ("b", "timeout", None),
     ]
-    assert ended.with_timeout() == ended
+    assert settle(ended) == ended
+
+
+def collected(*names: str, files: tuple[str, ...] = ()) -> dict[str, Any]:
+    return {"k": "collected", "cases": [[name, "t.py", name] for name in names], "files": list(files)}
+
+
+def test_cases_that_never_began_are_errors_without_a_printed_line(tmp_path: Path) -> None:
+    report = read(
+        tmp_path, collected("a", "b", "c"), {"k": "begin", "case": "a"}, case("a"), {"k": "begin", "case": "b"}
+    )
+    told = [(row.case_id, row.path, row.outcome, row.phase, row.label, row.position) for row in settle(report).cases]
+    assert told == [
+        ("a", "t.py", "passed", "call", "a", 0),
+        ("b", "t.py", "error", "call", "b", 1),
+        ("c", "t.py", "error", "setup", "", 2),
+    ]
+    assert settle(report).cases[2].message == "never begun: it broke"
+
+
+def test_cases_that_never_began_are_told_of_a_quiet_end_as_well(tmp_path: Path) -> None:
+    report = read(tmp_path, collected("a", "b"), {"k": "begin", "case": "a"}, case("a"), END, CLOSED)
+    assert [(row.case_id, row.outcome) for row in settle(report, cut=False).cases] == [("a", "passed"), ("b", "error")]
+
+
+def test_a_case_that_passed_once_and_was_under_way_again_did_not_pass(tmp_path: Path) -> None:
+    report = read(tmp_path, {"k": "begin", "case": "a"}, case("a"), {"k": "begin", "case": "a"})
+    assert [(row.case_id, row.outcome, row.position) for row in settle(report).cases] == [("a", "error", 0)]
+
+
+def test_a_teardown_of_several_cases_has_a_row_only_where_it_did_not_end(tmp_path: Path) -> None:
+    step = {"k": "shared", "step": ["T.tearDownClass", "t.py", "T.tearDownClass"]}
+    whole = read(tmp_path, case("a"), step, {"k": "shared", "step": None}, END, CLOSED)
+    assert [row.case_id for row in settle(whole).cases] == ["a"]
+    torn = settle(read(tmp_path, case("a"), step))
+    assert [(row.case_id, row.outcome, row.phase) for row in torn.cases] == [
+        ("a", "passed", "call"),
+        ("T.tearDownClass", "error", "teardown"),
+    ]
+
+
+def test_of_a_session_that_was_cut_off_files_nobody_saw_are_errors(tmp_path: Path) -> None:
+    report = read(tmp_path, collected(files=("empty.py",)), case("a"))
+    assert [row.case_id for row in settle(report, "t.py", "empty.py", "late.py").cases] == ["a", "late.py"]
+    assert [row.case_id for row in settle(report, "late.py", cut=False).cases] == ["a"]
 
 
 def test_of_several_outcomes_the_gravest_counts(tmp_path: Path) -> None:
@@ -89,9 +139,24 @@ anything = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4),
     max_leaves=8,
 )
-names = st.sampled_from(["begin", "case", "hits", "file", "end", "other"])
-fields = st.sampled_from(["case", "path", "lines", "outcome", "phase", "duration", "executable", "exit", "complaint"])
-values = st.sampled_from(["passed", "call", "a", [1, 2], 1.5]) | anything
+names = st.sampled_from(["collected", "begin", "shared", "case", "hits", "file", "end", "other"])
+fields = st.sampled_from(
+    [
+        "case",
+        "path",
+        "lines",
+        "outcome",
+        "phase",
+        "duration",
+        "executable",
+        "exit",
+        "complaint",
+        "cases",
+        "files",
+        "step",
+    ]
+)
+values = st.sampled_from(["passed", "call", "a", [1, 2], ["a", "b", "c"], [["a", "b", "c"]], 1.5]) | anything
 records = st.builds(lambda name, rest: {**rest, "k": name}, names, st.dictionaries(fields, values, max_size=8))
 
 
@@ -100,7 +165,7 @@ records = st.builds(lambda name, rest: {**rest, "k": name}, names, st.dictionari
 def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any], tail: bytes) -> None:
     target = tmp_path / "report.jsonl"
     target.write_bytes(b"".join(sealed((json.dumps(item).encode() for item in content), SEAL)) + tail)
-    report = read_report(target, KEY, SEAL).with_timeout()
+    report = settle(read_report(target, KEY, SEAL), "late.py")
     assert report.running is None
     for row in report.cases:
         (row.case_id + row.label + row.message + row.qualname + row.path).encode("utf-8")
@@ -109,22 +174,14 @@ def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any
 
 
 def test_a_run_that_ends_before_its_first_case_is_an_error_for_every_file(tmp_path: Path) -> None:
-    report = read(tmp_path).with_uncollected((RepoPath("a.py"), RepoPath("b.py")), "it broke")
+    report = settle(read(tmp_path), "a.py", "b.py")
     told = [(row.case_id, row.phase, row.outcome, row.label, row.message, row.position) for row in report.cases]
     assert told == [("a.py", "collect", "error", "", "it broke", 0), ("b.py", "collect", "error", "", "it broke", 1)]
-
-
-def test_cases_that_were_reported_speak_for_themselves(tmp_path: Path) -> None:
-    report = read(tmp_path, case("a"))
-    assert report.with_uncollected((RepoPath("a.py"),), "it broke") == report
 
 
 def test_cases_keep_the_place_of_their_first_report(tmp_path: Path) -> None:
     report = read(tmp_path, case("a"), case("b"), case("a", "error", phase="teardown"))
     assert [(row.case_id, row.position) for row in report.cases] == [("a", 0), ("b", 1)]
-
-
-END = {"k": "end", "exit": 0, "complaint": ""}
 
 
 def test_a_report_is_complete_when_the_runner_and_its_keeper_say_so(tmp_path: Path) -> None:

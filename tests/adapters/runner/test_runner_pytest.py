@@ -121,3 +121,24 @@ def test_a_file_that_pytest_rewrites_keeps_its_rewriting_and_is_named_as_unprobe
     assert "assert 2 == 1" in ran.report.cases[0].message
     assert ran.report.unprobed == ("plug.py",)
     assert [(facts.loaded, facts.executable) for facts in ran.report.watched] == [(True, (1, 2))]
+
+
+ENDINGS = {
+    "exit": "pytest.exit('enough')",
+    "exit with 0": "pytest.exit('enough', returncode=0)",
+    "interrupt": "raise KeyboardInterrupt",
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.11", "3.13"], indirect=True)
+def test_a_set_up_alone_is_no_pass(python: str, ending: str, request, libraries, project, run) -> None:
+    minor = request.node.callspec.params["python"]
+    body = f"import pytest\n\n\ndef test_1(): pass\n\n\ndef test_2():\n    {ENDINGS[ending]}\n\n\ndef test_3(): pass\n"
+    ran = run(python, project({"tests/test_a.py": body, "pkg/mod.py": ""}), job("tests/test_a.py"), libraries(minor))
+    assert ran.settled == {
+        "tests/test_a.py::test_1": "passed/call",
+        "tests/test_a.py::test_2": "error/call",
+        "tests/test_a.py::test_3": "error/setup",
+    }, ran.output
+    assert "interrupted" in ran.report.complaint

@@ -4,6 +4,7 @@ import os
 import sys
 
 from swt_order import order_of
+from swt_report import clip
 
 _BASE = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
 _QUIET_CODES = (0, 1, 5)
@@ -13,6 +14,10 @@ _COMPLAINTS = {
     4: "pytest refused to start: a usage error, or a configuration or conftest.py that cannot be loaded",
 }
 
+_PHASES = ("call", "setup", "teardown")
+"""The gravest first. A crash that a plugin reports has no phase of these; it counts as the call's."""
+_FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
+
 
 def run(config, recorder, root):
     """(exit code, complaint). The repository's own configuration stays in force."""
@@ -21,14 +26,15 @@ def run(config, recorder, root):
     sys.argv = [script] + args
     import pytest
 
-    listener = _listener(pytest, recorder, order_of(config))
+    listener = _listener(pytest, recorder, order_of(config), config["files"])
     code = int(pytest.main(args, plugins=[listener]))
+    recorder.over = True
     listener.close_open_case()
-    complaint = "" if code in _QUIET_CODES else listener.complaint or _COMPLAINTS.get(code, "exit code %d" % code)
-    return code, complaint
+    complaint = "" if code in _QUIET_CODES else _COMPLAINTS.get(code, "exit code %d" % code)
+    return code, listener.complaint or complaint
 
 
-def _listener(pytest, recorder, order):
+def _listener(pytest, recorder, order, files):
     """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
 
     class Plugin(Listener):
@@ -47,6 +53,11 @@ def _listener(pytest, recorder, order):
             What is shuffled is shuffled before pytest brings together the cases of one parameter of a shared fixture.
             """
             order.arrange_groups(items, _groups)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self, session):
+            """Every plugin has chosen its cases by now; a hook of an earlier stage may see cases that none will run."""
+            self.collected(session.items, files)
 
     return Plugin(recorder)
 
@@ -78,7 +89,16 @@ class Listener(object):
         self._rootdir = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or os.getcwd())
 
     def pytest_internalerror(self, excrepr):
-        self.complaint = str(excrepr)
+        self.complaint = "pytest failed internally: %s" % (excrepr,)
+
+    def pytest_keyboard_interrupt(self, excinfo):
+        """Also for `pytest.exit`, which may come with any exit code."""
+        self.complaint = "pytest was interrupted: %s: %s" % (type(excinfo.value).__name__, clip(excinfo.value))
+
+    def collected(self, items, files):
+        """What is about to run."""
+        cases = [self._case_id(item.nodeid) for item in items]
+        self._recorder.collected([(case, case.split("::")[0], qualname_of(case)) for case in cases], files)
 
     def pytest_collectreport(self, report):
         if report.outcome == "passed" or not report.nodeid:
@@ -106,11 +126,11 @@ class Listener(object):
             self._reports.append(report)
 
     def finish(self, nodeid):
-        """Write the row of the case under way; a case without reports was interrupted."""
+        """Write the row of the case under way."""
         if nodeid != self._nodeid or nodeid is None or (self._again and not self._reports):
             return
         case = self._case_id(nodeid)
-        verdict = verdict_of(self._reports) if self._reports else ("error", "call", "interrupted")
+        verdict = verdict_of(self._reports, self.complaint)
         duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
         self._recorder.leave()
         self._recorder.case(case, case.split("::")[0], qualname_of(case), case, verdict, duration)
@@ -131,17 +151,25 @@ def qualname_of(case):
     return ".".join(case.partition("::")[2].split("[", 1)[0].split("::"))
 
 
-def verdict_of(reports):
-    """(outcome, phase, message) of the reports of one case: set-up, call (several with subtests), teardown."""
-    for phase, outcome in (("call", "failed"), ("setup", "error"), ("teardown", "error")):
-        for report in reports:
-            if report.when == phase and report.failed:
-                return (outcome, phase, _text(report))
-    last = [report for report in reports if report.when != "teardown"][-1:] or reports[-1:]
-    report = last[0]
-    expected = hasattr(report, "wasxfail")
-    if report.skipped:
-        return ("xfailed" if expected else "skipped", report.when, _text(report))
+def verdict_of(reports, why=""):
+    """(outcome, phase, message) of the reports of one case: set-up, call (several with subtests), teardown.
+
+    A set-up that went well says nothing about the call: `pytest.exit`, a KeyboardInterrupt and an internal error of
+    pytest end a case without any further report. `why` is what ended it.
+    """
+    failed = [report for report in reports if report.failed]
+    if failed:
+        worst = min(failed, key=lambda report: _PHASES.index(report.when) if report.when in _PHASES else 0)
+        return _FAILURES.get(worst.when, ("failed", "call")) + (_text(worst),)
+    last = ([report for report in reports if report.when != "teardown"] or [None])[-1]
+    skipped = last is not None and last.skipped
+    ended = {report.when for report in reports}
+    for phase in ("setup", "call", "teardown"):
+        if phase not in ended and not (skipped and phase == "call"):
+            return ("error", phase, "interrupted in this phase: %s" % (why or "pytest reported no end of it"))
+    expected = hasattr(last, "wasxfail")
+    if skipped:
+        return ("xfailed" if expected else "skipped", last.when, _text(last))
     return ("xpassed" if expected else "passed", "call", "")
 
 

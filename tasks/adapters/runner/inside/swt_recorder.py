@@ -8,6 +8,7 @@ from swt_report import clip
 _clock = time.perf_counter
 _realpath, _relpath = os.path.realpath, os.path.relpath
 
+_AT_ONCE = 200
 _WORST_FIRST = ("failed", "error", "xpassed", "skipped", "xfailed", "passed")
 
 
@@ -25,6 +26,8 @@ class Recorder(object):
         self._root = _realpath(root)
         self._started = 0.0
         self.open_case = None
+        self.over = False
+        """Whether the repository's runner went through all that it had; adapters say so."""
 
     def relative(self, path):
         """`path` relative to the checkout, with forward slashes; as it stands if it lies elsewhere."""
@@ -34,6 +37,15 @@ class Recorder(object):
             return str(path)
         return str(path) if found.startswith("..") else found.replace("\\", "/")
 
+    def collected(self, cases, files):
+        """Say what will run, as (case, path, qualname), and which test files are known by now, before any of it does.
+
+        Whatever ends the process later, nobody has to guess what it did not get to.
+        """
+        for start in range(0, len(cases), _AT_ONCE):
+            self._report.add("collected", cases=cases[start : start + _AT_ONCE], files=[])
+        self._report.add("collected", cases=[], files=list(files))
+
     def begin(self, case):
         """Open `case`; what runs from now on belongs to it."""
         if not self._report.ours:
@@ -42,6 +54,10 @@ class Recorder(object):
         self._tracer.switch(case)
         self.open_case = case
         self._started = _clock()
+
+    def shared(self, step=None):
+        """(name, path, qualname) of a teardown that several cases share, while it runs; null when it is over."""
+        self._report.add("shared", step=step)
 
     def leave(self):
         """What runs from now on belongs to no case."""

@@ -88,11 +88,18 @@ def _guarded(adapter, config, recorder, root):
     try:
         return adapter(config, recorder, root)
     except SystemExit as request:
-        return _exit_code(request.code), "" if isinstance(request.code, (int, type(None))) else str(request.code)
+        return _exit_code(request.code), _leaving(request.code, recorder.over)
     except BaseException:
         text = traceback.format_exc()
         sys.stderr and sys.stderr.write(text)
         return 70, text
+
+
+def _leaving(code, over):
+    """What is to be said of a SystemExit. Scripts end by one; whatever raises one before that cuts off the rest."""
+    if not over:
+        return "the session was left by SystemExit: %s" % clip(code)
+    return "" if isinstance(code, (int, type(None))) else clip(code)
 
 
 def _exit_code(code):

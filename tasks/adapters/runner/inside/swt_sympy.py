@@ -22,7 +22,7 @@ def run(config, recorder, root):
     order = order_of(config)
     runtests.PyTestReporter = reporting(runtests.PyTestReporter, recorder, order)
     files = [os.path.join(root, path) for path in config["files"]]
-    _hook_files(runtests.SymPyTests, order)
+    _hook_files(runtests.SymPyTests, recorder, order)
     runtests.SymPyTests.get_test_files = lambda self, *rest, **options: list(files)
     if config.get("seed") is not None and "--seed" not in args:
         args += ["--seed", str(config["seed"])]
@@ -45,17 +45,24 @@ def _runtests():
         return importlib.import_module("sympy.utilities.runtests")
 
 
-def _hook_files(tests, order):
+def _hook_files(tests, recorder, order):
     """The runner sorts the files that it was given right before it goes through them."""
-    original = tests.test
+    original, original_file = tests.test, tests.test_file
+
+    def test_file(self, filename, *args, **options):
+        done = original_file(self, filename, *args, **options)
+        recorder.collected([], [recorder.relative(filename)])
+        return done
 
     def test(self, *args, **options):
         if not order.is_given:
             self._testfiles = Kept(sorted(self._testfiles))
             order.arrange(self._testfiles)
-        return original(self, *args, **options)
+        done = original(self, *args, **options)
+        recorder.over = True
+        return done
 
-    tests.test = test
+    tests.test, tests.test_file = test, test_file
 
 
 class Kept(list):
@@ -75,21 +82,25 @@ def reporting(base, recorder, order):
 
         def entering_filename(self, filename, n):
             self._file, self._seen = recorder.relative(filename), {}
-            _turn(sys._getframe(1), order)
+            recorder.collected([self._step(name) for name in _turn(sys._getframe(1), order)], [self._file])
+            self._seen = {}
             return base.entering_filename(self, filename, n)
 
-        def entering_test(self, f):
-            name = getattr(f, "__name__", "test")
+        def _step(self, name):
+            """(case, path, qualname) of the next case of that name: sympy allows several in one file."""
             self._seen[name] = count = self._seen.get(name, 0) + 1
-            self._case = (name, "%s::%s%s" % (self._file, name, "" if count == 1 else "#%d" % count))
-            recorder.begin(self._case[1])
+            return ("%s::%s%s" % (self._file, name, "" if count == 1 else "#%d" % count), self._file, name)
+
+        def entering_test(self, f):
+            self._case = self._step(_name(f))
+            recorder.begin(self._case[0])
             return base.entering_test(self, f)
 
         def _settle(self, outcome, message=""):
-            name, case = self._case
+            case, path, name = self._case
             duration = recorder.elapsed()
             recorder.leave()
-            recorder.case(case, self._file, name, name, (outcome, "call", message), duration)
+            recorder.case(case, path, name, name, (outcome, "call", message), duration)
             self._case = None
 
         def test_pass(self, *args, **kwargs):
@@ -128,10 +139,19 @@ def reporting(base, recorder, order):
 
 
 def _turn(frame, order):
-    """Bring the cases that the runner is about to go through into order: a list of its frame, sorted by then."""
+    """Bring the cases that the runner is about to go through into order: a list of its frame, sorted by then.
+
+    Returns their names.
+    """
     cases = frame.f_locals.get("funcs")
-    if isinstance(cases, list):
-        order.arrange(cases)
+    if not isinstance(cases, list):
+        return []
+    order.arrange(cases)
+    return [_name(case) for case in cases]
+
+
+def _name(case):
+    return getattr(case, "__name__", "test")
 
 
 def _uncollected(recorder, filename, exc_info):

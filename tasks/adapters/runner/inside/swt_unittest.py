@@ -86,13 +86,40 @@ def _hook_outcomes(listener):
 
 
 def _hook_suite(listener):
-    def entering(suite, result, debug=False):
-        if listener.result is None:
-            listener.result = result
-            listener.expect(suite)
-            listener.arrange(suite)
+    original = _suite.TestSuite.run
 
-    _hook(_suite.TestSuite, "run", entering)
+    def run(self, result, *args, **kwargs):
+        if listener.result is not None:
+            return original(self, result, *args, **kwargs)
+        listener.result = result
+        listener.expect(self)
+        listener.arrange(self)
+        listener.announce()
+        done = original(self, result, *args, **kwargs)
+        listener.over()
+        return done
+
+    run.__doc__, run.__wrapped__ = original.__doc__, original
+    _suite.TestSuite.run = run
+    _hook_teardown(listener, "_tearDownPreviousClass", "tearDownClass", _strclass)
+    _hook_teardown(listener, "_handleModuleTearDown", "tearDownModule", lambda cls: cls.__module__)
+
+
+def _hook_teardown(listener, name, step, owner):
+    """Say that a teardown of a class or module runs, in case that it ends more than itself."""
+    original = getattr(_suite.TestSuite, name)
+
+    def method(self, *args):
+        previous = getattr(args[-1], "_previousTestClass", None)
+        if args[-1] is not listener.result or previous in (None, type(args[0])):
+            return original(self, *args)
+        listener.tear_down(owner(previous), step)
+        done = original(self, *args)
+        listener.torn_down()
+        return done
+
+    method.__name__, method.__doc__, method.__wrapped__ = name, original.__doc__, original
+    setattr(_suite.TestSuite, name, method)
 
 
 def _hook_loader(listener):
@@ -149,6 +176,24 @@ class Listener(object):
         """Remember the collected cases: a class whose set-up fails reports none of them."""
         self._cases = [case for case in flatten(suite) if isinstance(case, unittest.TestCase)]
 
+    def announce(self):
+        """Say what is going to run, once its order is settled."""
+        cases = [case for case in self._cases if _unloadable(case) is None]
+        self._recorder.collected(
+            [(case.id(), self._path(case), _qualname(case)) for case in cases], list(self.labels.values())
+        )
+
+    def over(self):
+        """The whole suite has run."""
+        self._recorder.over = True
+
+    def tear_down(self, owner, step):
+        name = owner + "." + step
+        self._recorder.shared((name, self._path_of_name(owner), name[len(_module(owner)) :].lstrip(".")))
+
+    def torn_down(self):
+        self._recorder.shared()
+
     def start(self, test):
         if self._open is not test:
             self.enter(test)
@@ -160,16 +205,15 @@ class Listener(object):
             self._recorder.begin(test.id())
 
     def stop(self, test):
-        if self._verdict is None and sys.exc_info()[0] is None:
-            self._verdict = ("passed", "call", "")
-        if not self._wide:
+        """CPython 3.12.1 stops skipped cases that it never started."""
+        if test is self._open and not self._wide:
             self.close(test)
 
     def close(self, test):
         """Write the row of the open case."""
         duration = self._recorder.elapsed()
         self._recorder.leave()
-        self._write(test, self._verdict or ("error", "call", "interrupted"), duration)
+        self._write(test, self._verdict or ("error", "call", _unreported()), duration)
         self._open = self._verdict = None
 
     def success(self, test):
@@ -236,8 +280,7 @@ class Listener(object):
             outcome, _, message = verdict
             self._recorder.uncollected(self._file_of(name), message, outcome)
             return
-        qualname = "%s.%s" % (type(test).__qualname__, getattr(test, "_testMethodName", "runTest"))
-        self._recorder.case(test.id(), self._path(test), qualname, label_of(test), verdict, duration)
+        self._recorder.case(test.id(), self._path(test), _qualname(test), label_of(test), verdict, duration)
 
     def _file_of(self, name):
         """The file of a module that could not be loaded: unittest may know it by its last part only."""
@@ -245,6 +288,16 @@ class Listener(object):
             if label == name or label.endswith("." + name):
                 return path
         return name
+
+
+def _qualname(test):
+    return "%s.%s" % (type(test).__qualname__, getattr(test, "_testMethodName", "runTest"))
+
+
+def _unreported():
+    """Why a case has ended without a result: what is on its way up, or nothing that can be seen."""
+    kind = sys.exc_info()[0]
+    return "interrupted: %s" % kind.__name__ if kind else "it ended without any result"
 
 
 def _module(owner):
