@@ -42,7 +42,7 @@ from tasks.domain.places import Places
 from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, Stability, Validation
 from tasks.environment.resolve import Climb
-from tasks.environment.task import climb_for, record
+from tasks.environment.task import CheckSettings, climb_for, record
 from tasks.evaluate.task import Purpose, Ran, RunSettings, choose_instances, run_suites, take_candidates
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.validate.task import ToJudge, golden_suites, judge_instances
@@ -176,7 +176,7 @@ def measure(row: Row, settings: Settings) -> Measured | None:
     """Climb, and run the golden suite in what was built; null where that failed for reasons of ours."""
     instance = _take(row, settings)
     try:
-        climbed, build = _timed(lambda: climb_for(settings.places, instance))
+        climbed, build = _timed(lambda: climb_for(settings.places, CheckSettings(sandbox=settings.sandbox), instance))
     except NotFound as error:
         return replace(_measured(row, None, Spent()), complaint=str(error))
     except InfrastructureError as error:

@@ -33,9 +33,9 @@ from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import parse_instance_id
+from tasks.domain.names import InstanceId, parse_instance_id
 from tasks.domain.outcome import Policy, SuiteKind
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.task import choose_instances, take_candidates
 
 CACHE = Settings().cache
@@ -79,7 +79,8 @@ def _prepare(
     print(import_rows(settings, snapshot_file, SNAPSHOT), file=sys.stderr)
     chosen = choose_instances(settings.places, SNAPSHOT, instances)
     take_candidates(settings.places, ("golden", str(predictions)), chosen, Policy.TESTS_ONLY, references=True)
-    prepared = {name: prepare_environment(settings.places, SNAPSHOT, name) for name in instances}
+    check = CheckSettings(sandbox=settings.sandbox)
+    prepared = {name: prepare_environment(settings.places, check, SNAPSHOT, InstanceId(name)) for name in instances}
     if missing := [name for name, env_id in prepared.items() if env_id is None]:
         raise typer.BadParameter(f"no environment for {', '.join(missing)}")
     return {name: env_id for name, env_id in prepared.items() if env_id is not None}

@@ -33,7 +33,7 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
@@ -123,7 +123,7 @@ def _import(settings: Settings, real: Path | None, git: str, instances: int) -> 
 def _prepare(settings: Settings, instances: Sequence[TaskInstance]) -> None:
     """The environments of all of them; none must be missing."""
     names = [instance.instance_id for instance in instances]
-    units = [(settings.places, SNAPSHOT, name) for name in names]
+    units = [(settings.places, CheckSettings(sandbox=settings.sandbox), SNAPSHOT, name) for name in names]
     built = Threads(settings.workers)("environments", prepare_environment, units)
     missing = [name for name, result in zip(names, built, strict=True) if result is None or isinstance(result, Failed)]
     if missing:

@@ -18,7 +18,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.names import SuiteId
 from tasks.domain.outcome import Policy, Tracer
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment, why_unready
 from tasks.evaluate.task import Purpose, RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
 
 
@@ -41,6 +41,9 @@ class EvaluationRequest:
     trusted: bool = False
     """Whether the code may run in a sandbox that isolates nothing."""
 
+    def check_settings(self, settings: Settings) -> CheckSettings:
+        return CheckSettings(sandbox=settings.sandbox, trusted=self.trusted)
+
     def run_settings(self, settings: Settings) -> RunSettings:
         tracer = Tracer.PROBE if self.coverage else Tracer.NONE
         return RunSettings(sandbox=settings.sandbox, trusted=self.trusted, limits=settings.limits, tracer=tracer)
@@ -62,8 +65,10 @@ def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanO
     taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
     work = Tally(taken, torn)
     names = [name for name, suites in taken.suites.items() if suites]
-    prepared = fan_out("environments", prepare_environment, [(places, request.snapshot, name) for name in names])
-    work.environments(names, prepared)
+    check = request.check_settings(settings)
+    prepared = fan_out("environments", prepare_environment, [(places, check, request.snapshot, name) for name in names])
+    without = [name for name, found in zip(names, prepared, strict=True) if found is None]
+    work.environments(names, prepared, why_unready(places, without))
     units: list[Unit] = [
         (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in work.ready.items()
     ]

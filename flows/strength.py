@@ -20,7 +20,7 @@ from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.loaded import answers
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.strength import Proposed, run_on_fixes, take_fixes
 from tasks.evaluate.task import Ran, RunSettings, check_sandbox, choose_instances, run_suites
 
@@ -62,7 +62,8 @@ def run_strength(request: StrengthRequest, settings: Settings, fan_out: FanOut) 
     instances = choose_instances(places, request.snapshot, request.instances)
     proposed = take_fixes(places, request.fixes, instances)
     work = _Work(proposed)
-    asked = [(places, request.snapshot, name) for name in sorted(proposed.fixes)]
+    check = CheckSettings(sandbox=settings.sandbox, trusted=request.trusted)
+    asked = [(places, check, request.snapshot, name) for name in sorted(proposed.fixes)]
     work.prepared(asked, fan_out("environments", prepare_environment, asked))
     suites = _suites(settings, request.snapshot)
     here = {name: (places, run, request.snapshot, name, env) for name, env in work.ready.items() if suites.get(name)}
@@ -88,7 +89,7 @@ class _Work:
     def prepared(self, units: Sequence[Unit], results: Sequence[EnvId | Failed | None]) -> None:
         for (*_, name), result in zip(units, results, strict=True):
             if isinstance(result, Failed) or result is None:
-                self.left.append(f"{name}: {result.error if result else 'no environment could be built'}")
+                self.left.append(f"{name}: {result.error if result else 'no environment is ready'}")
             else:
                 self.ready[name] = result
 

@@ -62,14 +62,16 @@ class Tally:
     troubled: dict[InstanceId, str] = field(default_factory=dict)
     """Instances whose environment failed for reasons of ours, and why."""
 
-    def environments(self, names: Sequence[InstanceId], prepared: Sequence[EnvId | Failed | None]) -> None:
-        """Remember the environments that are there, and the instances without one."""
+    def environments(
+        self, names: Sequence[InstanceId], prepared: Sequence[EnvId | Failed | None], why: Mapping[InstanceId, str]
+    ) -> None:
+        """Remember the environments that are there, and the instances without one: `why` has their reasons."""
         for name, result in zip(names, prepared, strict=True):
             if isinstance(result, Failed):
                 self.unprepared.append(f"{name}: {result.error}")
                 self.troubled[name] = str(result.error)
             elif result is None:
-                self.unprepared.append(f"{name}: no environment could be built, see environment_attempt")
+                self.unprepared.append(f"{name}: no environment is ready: {why.get(name, '')}")
             else:
                 self.ready[name] = result
 

@@ -11,7 +11,7 @@ from flows.sweep_context import Context, request_for, retrieve
 from flows.sweep_request import SweepRequest
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.generate.task import Generated, ModelFor, generate
 from tasks.methods.method import Method
 
@@ -57,13 +57,14 @@ class SweepWork:
     def prepare(self, fan_out: FanOut) -> None:
         """Environments, and retrieved files."""
         names = [instance.instance_id for instance in self.instances]
-        units: list[Unit] = [(self.settings.places, self.request.snapshot, name) for name in names]
+        check = CheckSettings(sandbox=self.settings.sandbox, trusted=self.request.trusted)
+        units: list[Unit] = [(self.settings.places, check, self.request.snapshot, name) for name in names]
         prepared = fan_out("environments", prepare_environment, units)
         for name, result in zip(names, prepared, strict=True):
             if isinstance(result, Failed):
                 self.problems.append(f"{name}: {result.error}")
             elif result is None:
-                self.problems.append(f"{name}: no environment could be built, see environment_attempt")
+                self.problems.append(f"{name}: no environment is ready, see environment_attempt")
             else:
                 self._ready[name] = result
         ready = [instance for instance in self.instances if instance.instance_id in self._ready]

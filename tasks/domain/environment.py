@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
 from tasks.domain.outcome import RunnerKind
@@ -47,10 +48,63 @@ class EnvironmentAttempt:
     instance_key: InstanceKey
     instance_id: InstanceId
     rung: str
-    """`recipe`, or the inference step that was tried."""
+    """`recipe`, or the inference step that was tried, and what was changed of it after it failed."""
     env_id: EnvId | None
-    """Null where the rung failed."""
+    """Null where the rung failed: it does not build, or what was built is not ready."""
+    cause: str = ""
+    """A `Cause`; empty on success."""
     error: str
-    """First lines of what the tool said; empty on success."""
+    """What the tool said around its error, or the end of why tests cannot be collected; empty on success."""
     seconds: float
     tried_at: datetime
+    ladder_key: str = ""
+    """Content key of all that decides which rungs there are: a request with the same has the same answer."""
+
+
+class Cause(StrEnum):
+    """Why an environment cannot be used for an instance.
+
+    `build`           its packages cannot be found together, or do not build
+    `missing-module`  something that is imported is not installed
+    `missing-plugin`  pytest is asked for an option or a fixture of a plugin that is not installed
+    `python`          the standard library or the grammar of another Python is needed
+    `incompatible`    something that is installed does not work together with the rest
+    `not-compiled`    the project's own extension modules are not there
+    `project`         what fails is the project's own code or tests
+    `limit`           it ran into a limit of the sandbox
+    """
+
+    BUILD = "build"
+    MISSING_MODULE = "missing-module"
+    MISSING_PLUGIN = "missing-plugin"
+    PYTHON = "python"
+    INCOMPATIBLE = "incompatible"
+    NOT_COMPILED = "not-compiled"
+    PROJECT = "project"
+    LIMIT = "limit"
+
+
+@table("readiness_key")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether an instance's golden test files can be collected in an environment, on the fixed code and, as they were,
+    on the base commit. No test is run."""
+
+    readiness_key: str
+    """Content key of all that decides it."""
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    ready: bool
+    cause: str
+    """A `Cause`; empty where it is ready."""
+    names: tuple[str, ...]
+    """What is missing or to blame: modules, plugins, Python versions."""
+    detail: str
+    """The end of what was said; empty where it is ready."""
+    cases: int
+    """Cases collected on the fixed code."""
+    wall_s: float
+    cpu_s: float | None
+    """Null where the sandbox cannot tell."""
+    checked_at: datetime

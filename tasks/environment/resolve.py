@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tasks.adapters.uv.interpreters import pick
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
-from tasks.domain.environment import EnvironmentAttempt
-from tasks.domain.errors import BuildFailed, NotFound, SwtError
+from tasks.domain.environment import Cause, EnvironmentAttempt
+from tasks.domain.errors import BuildFailed, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
 from tasks.environment.inference import READERS, Proposal, infer, source_roots, test_runner
+from tasks.environment.mending import Means, mend
 from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
 from tasks.environment.recipes import Picked, Recipe, RecipeBook
-from tasks.environment.requirements import Read, Requirements, name_of, normal, parse_lines, read_requirements
+from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
+from tasks.environment.trouble import Trouble
 from tasks.environment.version_files import NO_VERSION, latest_version, version_files
 from tasks.environment.versions import derive_version
 
@@ -50,15 +52,15 @@ def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
 
 def plan_ladder(
     resolved: Resolved, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
-) -> tuple[EnvironmentPlan, ...]:
-    """Plans for an instance, in the order in which they are tried: its recipe alone, else one per rung.
+) -> Iterator[EnvironmentPlan]:
+    """Plans for an instance, in the order in which they are tried: its recipe, then one per rung.
 
-    `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC). Raises `NotFound`
-    where this machine has no fitting interpreter.
+    `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC); they are asked for only
+    as far as plans are. Raises `NotFound` where this machine has no fitting interpreter.
     """
     if resolved.picked:
-        return (_from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters),)
-    return _inferred(resolved.repo, resolved.version, read, interpreters, committed_at)
+        yield _from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters)
+    yield from _inferred(resolved.repo, resolved.version, read, interpreters, committed_at)
 
 
 def _from_recipe(
@@ -156,42 +158,91 @@ class Climb:
     """How the ladder went."""
 
     built: BuiltEnvironment | None
-    """Null where no rung could be built."""
+    """Null where no rung is ready."""
     attempts: tuple[EnvironmentAttempt, ...]
 
 
-def climb(
-    instance: TaskInstance, plans: Iterable[EnvironmentPlan], build: Callable[[EnvironmentPlan], BuiltEnvironment]
-) -> Climb:
-    """Build the first plan that can be. A rung that fails is recorded; an `InfrastructureError` ends the climb.
+MENDED = 6
+"""So often one rung is mended."""
+TRIED = 16
+"""So many environments are tried for one instance."""
 
-    Where a spare package is what does not build, the same rung is tried again without it.
-    """
-    attempts: list[EnvironmentAttempt] = []
-    waiting = list(plans)
-    while waiting:
-        plan = waiting.pop(0)
+
+@dataclass(slots=True)
+class _Climber:
+    """One climb under way."""
+
+    instance: TaskInstance
+    build: Callable[[EnvironmentPlan], BuiltEnvironment]
+    check: Callable[[BuiltEnvironment], Trouble | None]
+    means: Means
+    attempts: list[EnvironmentAttempt] = field(default_factory=list)
+    tried: set[EnvironmentPlan] = field(default_factory=set)
+
+    def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | Trouble:
+        """The environment of one rung, mended as long as there is a way; else what is left in the way."""
+        found = self._try(plan)
+        for _ in range(MENDED):
+            if isinstance(found, BuiltEnvironment):
+                return found
+            mended = mend(plan, found, self.means)
+            if mended is None or self.is_over or replace(mended, rung="") in self.tried:
+                return found
+            plan, found = mended, self._try(mended)
+        return found
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.attempts) >= TRIED
+
+    def _try(self, plan: EnvironmentPlan) -> BuiltEnvironment | Trouble:
+        self.tried.add(replace(plan, rung=""))
         started = time.monotonic()
+        built, trouble = self._build_and_check(plan)
+        seconds = time.monotonic() - started
+        env_id = built.environment.env_id if built and not trouble else None
+        self.attempts.append(_attempt(self.instance, plan.rung, env_id, trouble, seconds))
+        if trouble is None and built is not None:
+            return built
+        assert trouble is not None
+        return trouble
+
+    def _build_and_check(self, plan: EnvironmentPlan) -> tuple[BuiltEnvironment | None, Trouble | None]:
         try:
-            built = build(plan)
+            built = self.build(plan)
         except BuildFailed as error:
-            attempts.append(_attempt(instance, plan.rung, None, error, time.monotonic() - started))
-            waiting[:0] = _spared(plan, error)
+            packages = error.packages if isinstance(error, PackageFailed) else frozenset()
+            return None, Trouble(Cause.BUILD, tuple(sorted(packages)), str(error))
+        return built, self.check(built)
+
+
+def climb(
+    instance: TaskInstance,
+    plans: Iterable[EnvironmentPlan],
+    build: Callable[[EnvironmentPlan], BuiltEnvironment],
+    check: Callable[[BuiltEnvironment], Trouble | None],
+    means: Means,
+) -> Climb:
+    """Build the first plan that can be built and that `check` finds nothing against; every attempt is recorded.
+
+    Where two rungs end in the same words, no further one is tried: the reason lies in the instance. An
+    `InfrastructureError` ends the climb.
+    """
+    climber = _Climber(instance, build, check, means)
+    said: set[tuple[Cause, str]] = set()
+    for plan in plans:
+        if climber.is_over:
+            break
+        if replace(plan, rung="") in climber.tried:
             continue
-        attempts.append(_attempt(instance, plan.rung, built.environment.env_id, None, time.monotonic() - started))
-        return Climb(built=built, attempts=tuple(attempts))
-    return Climb(built=None, attempts=tuple(attempts))
-
-
-def _spared(plan: EnvironmentPlan, error: BuildFailed) -> list[EnvironmentPlan]:
-    """The plan without the spare packages that did not build; nothing where none of those is to blame."""
-    blamed = error.packages if isinstance(error, PackageFailed) else frozenset()
-    gone = plan.spare & {normal(name) for name in blamed}
-    if not gone:
-        return []
-    kept = tuple(line for line in plan.requirements if name_of(line) not in gone)
-    rung = f"{plan.rung}, without {', '.join(sorted(gone))}"
-    return [replace(plan, rung=rung, requirements=kept, spare=plan.spare - gone)]
+        found = climber.rung(plan)
+        if isinstance(found, BuiltEnvironment):
+            return Climb(built=found, attempts=tuple(climber.attempts))
+        words = (found.cause, found.summary)
+        if found.cause is not Cause.BUILD and words in said:
+            break
+        said.add(words)
+    return Climb(built=None, attempts=tuple(climber.attempts))
 
 
 def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb:
@@ -200,14 +251,15 @@ def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb
 
 
 def _attempt(
-    instance: TaskInstance, rung: str, env_id: EnvId | None, error: SwtError | None, seconds: float
+    instance: TaskInstance, rung: str, env_id: EnvId | None, trouble: Trouble | None, seconds: float
 ) -> EnvironmentAttempt:
     return EnvironmentAttempt(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,
         rung=rung,
         env_id=env_id,
-        error=str(error or ""),
+        cause=str(trouble.cause) if trouble else "",
+        error=f"{trouble.summary}\n{trouble.detail}" if trouble else "",
         seconds=round(seconds, 3),
         tried_at=datetime.now(UTC),
     )

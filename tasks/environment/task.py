@@ -1,52 +1,126 @@
 """Environment: an instance's base commit becomes a built, locked environment.
 
-Reads `task_instance`; writes `environment` and `environment_attempt`.
+Reads `task_instance`; writes `environment`, `environment_attempt` and `readiness`.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.runner.collect import collect
+from tasks.adapters.runner.launch import FIXED_ENV, write_generated
+from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
-from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.environment import Environment, EnvironmentAttempt, Readiness
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId
+from tasks.domain.names import EnvId, InstanceId
+from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
+from tasks.domain.run import Limits
+from tasks.environment.inference import READERS
+from tasks.environment.mending import Means
+from tasks.environment.project import read_project
+from tasks.environment.readiness import demand, judge, own_packages, readiness_key, readiness_row, trouble_of
 from tasks.environment.recipes import Recipe, load_recipes
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve
+from tasks.environment.trouble import Trouble
 
 
-def prepare_environment(places: Places, snapshot: str, instance_id: str) -> EnvId | None:
-    """The environment of one instance, built unless it is there; null where no rung of the ladder could be built.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckSettings:
+    """Where tests are collected."""
+
+    sandbox: SandboxKind | None = None
+    trusted: bool = False
+    """Whether the code may run where nothing isolates it."""
+
+
+CHECK_LIMITS = Limits(wall_s=600.0)
+
+
+def prepare_environment(
+    places: Places, settings: CheckSettings, snapshot: str, instance_id: InstanceId
+) -> EnvId | None:
+    """The environment of one instance, built unless it is there; null where no rung of the ladder is ready.
 
     Raises `InfrastructureError` where trying again may help, `NotFound` where the mirror or its commit is missing.
     """
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
-    climbed = climb_for(places, instance)
+    climbed = climb_for(places, settings, instance)
     record(store, instance, climbed)
     return climbed.built.environment.env_id if climbed.built else None
 
 
-def climb_for(places: Places, instance: TaskInstance) -> Climb:
-    """Find or build the environment of one instance; writes nothing to the store. Raises as `prepare_environment`."""
+def why_unready(places: Places, instances: Collection[InstanceId]) -> dict[InstanceId, str]:
+    """In one line each, what stood in the way of the last environment that was tried."""
+    asked = Store(places.store).read(EnvironmentAttempt, instance_id=tuple(instances)) if instances else ()
+    latest = {row.instance_id: row for row in sorted(asked, key=lambda row: row.tried_at)}
+    return {name: row.error.partition("\n")[0] for name, row in latest.items()}
+
+
+def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -> Climb:
+    """Find or build the environment of one instance, and see that its tests can be collected there.
+
+    Of the store it writes `readiness` alone. Raises as `prepare_environment`.
+    """
     mirrors = Mirrors(places.mirrors)
     committed_at = mirrors.committed_at(instance.repo, instance.base_commit)
     read = partial(_read_text, mirrors, instance)
     resolved = resolve(instance, read, books(places.recipes))
     if resolved.picked and resolved.picked.recipe.install == "host":
         return already(instance, _on_this_interpreter(instance, resolved.picked.recipe), "host")
-    plans = plan_ladder(resolved, read, machine_interpreters(), committed_at)
-    return climb(instance, plans, partial(_build, places, instance))
+    interpreters = machine_interpreters()
+    return climb(
+        instance,
+        plan_ladder(resolved, read, interpreters, committed_at),
+        partial(_build, places, instance),
+        partial(_check, places, settings, instance),
+        Means(project=read_project(read, READERS), interpreters=interpreters),
+    )
+
+
+def _check(places: Places, settings: CheckSettings, instance: TaskInstance, built: BuiltEnvironment) -> Trouble | None:
+    """What is known of this instance in this environment, else what collecting its tests says."""
+    store = Store(places.store)
+    sandbox = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)
+    environment = built.environment
+    known = store.read(Readiness, readiness_key=readiness_key(instance, environment, sandbox.kind))
+    if known:
+        return trouble_of(known[0])
+    read_base = partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit)
+    asked = demand(instance, read_base)
+    if isinstance(asked, Refused):
+        return None  # its runs will say that its patches do not apply
+    own = own_packages(asked.changes, environment.source_roots, read_base)
+    with spare_folder(places.scratch) as folder:
+        checkout = _checkout(places, instance, folder / "checkout")
+        write_generated(checkout, built.generated)
+        found = collect(
+            sandbox,
+            built,
+            asked.states(own),
+            env=(*FIXED_ENV, *environment.env),
+            limits=CHECK_LIMITS,
+            checkout=checkout,
+            folder=folder,
+        )
+    trouble = judge(found, own)
+    row = readiness_row(instance, environment, sandbox.kind, found, trouble)
+    store.write([row], key=row.readiness_key)
+    return trouble
 
 
 def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnvironment:
@@ -80,9 +154,13 @@ def record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
     if built and not store.read(Environment, env_id=built.environment.env_id):
         store.write([built.environment], key=built.environment.env_id)
     known = store.read(EnvironmentAttempt, instance_key=instance.instance_key)
-    before = {(attempt.rung, attempt.env_id) for attempt in known}
-    fresh = [attempt for attempt in climbed.attempts if (attempt.rung, attempt.env_id) not in before]
+    before = {_said(attempt) for attempt in known}
+    fresh = [attempt for attempt in climbed.attempts if _said(attempt) not in before]
     store.write(fresh)
+
+
+def _said(attempt: EnvironmentAttempt) -> tuple[str, EnvId | None, str]:
+    return attempt.rung, attempt.env_id, attempt.error
 
 
 @lru_cache(maxsize=4)

@@ -17,10 +17,11 @@ from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
 from tasks.adapters.patch.read import read_patch, to_text
+from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.candidate import Candidate, Submission, Suite
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, InstanceKey, RepoPath
+from tasks.domain.names import InstanceId, InstanceKey
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.run import files_key
 
@@ -37,7 +38,6 @@ _PACKAGING = re.compile(
 )
 _METADATA = re.compile(r".*\.(dist-info|egg-info|egg)|__pycache__", re.IGNORECASE)
 _RUNNERS = re.compile(r"pytest|_pytest|pluggy|unittest|nose|coverage|swt_\w+")
-_DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test|^\s*class Test", re.MULTILINE)
 _SETTINGS = re.compile(r"^DATABASES\s*=", re.MULTILINE)
 
 
@@ -165,7 +165,7 @@ def rule_against(file: FilePatch, read_base: ReadBase, rules: Iterable[tuple[str
 
 
 def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKind) -> Suite:
-    files = _files_that_run(applied, kind)
+    files = files_that_run(applied.changes, helpers=kind is SuiteKind.GOLDEN)
     existing = {change.path for change in applied.changes if change.before is not None}
     base_files = tuple(path for path in files if path in existing)
     return Suite(
@@ -179,20 +179,6 @@ def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKin
         base_files=base_files,
         base_files_key=files_key(base_files),
     )
-
-
-def _files_that_run(applied: Applied, kind: SuiteKind) -> tuple[RepoPath, ...]:
-    """Sorted. Helpers run only where golden tests have no test module at all, data never."""
-    left = {change.path: change.after for change in applied.changes if change.after is not None}
-    modules = [path for path, text in left.items() if _is_module(path, text)]
-    helpers = [path for path in left if kind_of(path) is Kind.HELPER and not path.endswith("/__init__.py")]
-    return tuple(RepoPath(path) for path in sorted(modules or (helpers if kind is SuiteKind.GOLDEN else [])))
-
-
-def _is_module(path: str, text: str) -> bool:
-    """A test module by its name, or a Python file in a test folder that defines tests."""
-    kind = kind_of(path)
-    return kind is Kind.MODULE or (kind is Kind.HELPER and _DEFINES_TESTS.search(text) is not None)
 
 
 def _as_golden(candidate: Candidate, golden: Suite, policy: Policy, read: Patch, read_base: ReadBase) -> Ruling | None:

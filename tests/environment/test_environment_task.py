@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tasks.domain.places import Places
-from tasks.environment.task import climb_for
+from tasks.environment.task import CheckSettings, climb_for
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -22,7 +22,8 @@ def test_a_row_without_a_version_gets_the_recipe_of_the_version_in_its_files(tmp
     )
     build_mirror(DEMO, places.mirrors / f"{named.repo.replace('/', '__')}.git")
 
-    by_row, by_files = (climb_for(places, replace(named, version=version)) for version in (named.version, None))
+    versions = (named.version, None)
+    by_row, by_files = (climb_for(places, CheckSettings(), replace(named, version=one)) for one in versions)
 
     assert by_row.built is not None
     assert by_files.built is not None

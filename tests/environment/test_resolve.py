@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +11,17 @@ from domain_rows import task_instance
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
+from tasks.domain.environment import Cause
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
+from tasks.environment.mending import Means
+from tasks.environment.project import Project
 from tasks.environment.recipes import load_recipes
 from tasks.environment.requirements import Read
-from tasks.environment.resolve import Books, climb, plan_ladder, resolve
+from tasks.environment.resolve import MENDED, Books, Climb, climb, plan_ladder, resolve
+from tasks.environment.trouble import Trouble
 
 HAVE = tuple(
     Interpreter(path=Path(f"/opt/{version}/bin/python"), version=version, base_prefix=Path(f"/opt/{version}"))
@@ -63,7 +68,7 @@ def books(tmp_path: Path):
 def ladder(
     instance: TaskInstance, read: Read, books: Books, have: tuple[Interpreter, ...] = HAVE
 ) -> tuple[EnvironmentPlan, ...]:
-    return plan_ladder(resolve(instance, read, books), read, have, DATE)
+    return tuple(plan_ladder(resolve(instance, read, books), read, have, DATE))
 
 
 def test_the_rows_own_version_wins(books) -> None:
@@ -73,8 +78,9 @@ def test_the_rows_own_version_wins(books) -> None:
     assert resolve(instance(repo="a/b"), FILES.get, books).version is None
 
 
-def test_a_recipe_becomes_one_plan(books) -> None:
-    (plan,) = ladder(instance(), FILES.get, books)
+def test_a_recipe_becomes_the_first_plan_and_gives_way_to_inference(books) -> None:
+    plan, *inferred = ladder(instance(), FILES.get, books)
+    assert [one.recipe for one in inferred] == ["inferred", "inferred"]
     assert plan.requirements == ("Click==8.1.3", "black", "click>=8", "mock")
     assert plan.recipe == "owner__name.toml#1.0~1.3"
     assert plan.project == "thing"
@@ -106,6 +112,15 @@ def test_a_machine_without_the_interpreter(books) -> None:
         ladder(instance(), files.get, {})
 
 
+def go_up(
+    build: Callable[[EnvironmentPlan], BuiltEnvironment],
+    check: Callable[[BuiltEnvironment], Trouble | None] = lambda _: None,
+    some: Iterable[EnvironmentPlan] = (),
+) -> Climb:
+    project = Project(extras={"test": ("Mock>=2",)})
+    return climb(instance(), tuple(some) or plans(), build, check, Means(project=project, interpreters=HAVE))
+
+
 def plans() -> tuple[EnvironmentPlan, ...]:
     return ladder(instance(), FILES.get, {})
 
@@ -115,7 +130,7 @@ def built() -> BuiltEnvironment:
 
 
 def test_the_first_rung_that_builds_ends_the_climb() -> None:
-    climbed = climb(instance(), plans(), lambda plan: built())
+    climbed = go_up(lambda plan: built())
     assert climbed.built == replace(built(), environment=climbed.built.environment)
     assert [(one.rung, one.error) for one in climbed.attempts] == [("extras", "")]
     assert climbed.attempts[0].env_id == climbed.built.environment.env_id
@@ -127,9 +142,9 @@ def test_a_rung_that_fails_is_recorded() -> None:
             raise BuildFailed("no solution")
         return built()
 
-    climbed = climb(instance(), plans(), build)
+    climbed = go_up(build)
     assert [(one.rung, one.error, one.env_id is None) for one in climbed.attempts] == [
-        ("extras", "no solution", True),
+        ("extras", "build: no solution\nno solution", True),
         ("bare", "", False),
     ]
 
@@ -143,9 +158,9 @@ def test_a_package_of_the_tests_that_does_not_build_is_left_out() -> None:
             raise PackageFailed("Failed to build `six==1.0`", frozenset({"six", "Mock"}))
         return built()
 
-    climbed = climb(instance(), plans(), build)
+    climbed = go_up(build)
     assert [(one.rung, one.error) for one in climbed.attempts] == [
-        ("extras", "Failed to build `six==1.0`"),
+        ("extras", "build (Mock, six): Failed to build `six==1.0`\nFailed to build `six==1.0`"),
         ("extras, without mock", ""),
     ]
     assert tried[1].requirements == ("click>=8", "pytest")
@@ -155,7 +170,7 @@ def test_what_the_project_itself_needs_is_never_left_out() -> None:
     def build(plan: EnvironmentPlan) -> BuiltEnvironment:
         raise PackageFailed("Failed to build `click==8.0`", frozenset({"click"}))
 
-    assert [one.rung for one in climb(instance(), plans(), build).attempts] == ["extras", "bare"]
+    assert [one.rung for one in go_up(build).attempts] == ["extras", "bare"]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +198,7 @@ def test_where_no_rung_builds() -> None:
     def build(plan: EnvironmentPlan) -> BuiltEnvironment:
         raise BuildFailed("no")
 
-    climbed = climb(instance(), plans(), build)
+    climbed = go_up(build)
     assert climbed.built is None
     assert len(climbed.attempts) == 2
 
@@ -193,4 +208,62 @@ def test_our_own_failure_ends_the_climb_for_a_retry() -> None:
         raise InfrastructureError("the registry is away")
 
     with pytest.raises(InfrastructureError):
-        climb(instance(), plans(), build)
+        go_up(build)
+
+
+class Checks:
+    """Says what is said of the environments in turn, then that one is ready."""
+
+    def __init__(self, *said: Trouble) -> None:
+        self.said = list(said)
+        self.plans: list[EnvironmentPlan] = []
+
+    def build(self, plan: EnvironmentPlan) -> BuiltEnvironment:
+        self.plans.append(plan)
+        return built()
+
+    def __call__(self, _: BuiltEnvironment) -> Trouble | None:
+        return self.said.pop(0) if self.said else None
+
+
+def test_a_module_that_is_missing_is_asked_for_as_the_project_would() -> None:
+    checks = Checks(Trouble(Cause.MISSING_MODULE, ("mock.mock", "yaml"), "No module named 'mock'"))
+    climbed = go_up(checks.build, checks, plans()[1:])
+    assert [one.rung for one in climbed.attempts] == ["bare", "bare, with mock, pyyaml"]
+    assert [one.cause for one in climbed.attempts] == ["missing-module", ""]
+    assert checks.plans[1].requirements == ("click>=8", "pytest", "Mock>=2", "pyyaml")
+    assert climbed.built is not None
+
+
+def test_what_is_installed_and_missing_all_the_same_is_not_asked_for_again() -> None:
+    checks = Checks(*[Trouble(Cause.MISSING_MODULE, ("click",), f"{n}: No module named 'click'") for n in range(9)])
+    climbed = go_up(checks.build, checks)
+    assert [one.rung for one in climbed.attempts] == ["extras", "bare"]
+    assert climbed.built is None
+
+
+def test_a_rung_is_not_mended_for_ever() -> None:
+    checks = Checks(*[Trouble(Cause.MISSING_MODULE, (f"m{n}",), f"No module named 'm{n}'") for n in range(50)])
+    climbed = go_up(checks.build, checks)
+    assert climbed.built is None
+    assert len(climbed.attempts) == 2 * (MENDED + 1)
+
+
+def test_two_rungs_that_end_in_the_same_words_end_the_climb() -> None:
+    own = Trouble(Cause.PROJECT, (), "E   ImportError: cannot import name 'x' from 'name'")
+    three = (*plans(), replace(plans()[0], requirements=("other",)))
+    checks = Checks(own, own, own)
+    assert len(go_up(checks.build, checks, three).attempts) == 2
+
+
+@pytest.mark.parametrize(("bound", "version"), [("<=3.9", "3.9.18"), (">=3.12", "3.12.1")])
+def test_a_complaint_about_python_asks_for_another_one(bound: str, version: str) -> None:
+    checks = Checks(Trouble(Cause.PYTHON, (bound,), "x"))
+    go_up(checks.build, checks)
+    assert [plan.interpreter.version for plan in checks.plans] == ["3.11.7", version]
+
+
+def test_an_unknown_option_asks_for_its_plugin() -> None:
+    checks = Checks(Trouble(Cause.MISSING_PLUGIN, ("--cov", "--cov-report"), "x"))
+    go_up(checks.build, checks)
+    assert checks.plans[1].requirements[-1] == "pytest-cov"

@@ -28,7 +28,7 @@ from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
-from tasks.environment.task import prepare_environment
+from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.generate.registry import method_named
 from tasks.generate.task import GenerationSettings, Request, generate
 from tasks.methods.briefing import brief
@@ -68,7 +68,7 @@ class Place:
     def environment(self, instance: TaskInstance) -> Environment:
         """Built, and in the store."""
         self.store.write([instance])
-        env_id = prepare_environment(self.places, SNAPSHOT, instance.instance_id)
+        env_id = prepare_environment(self.places, CheckSettings(), SNAPSHOT, instance.instance_id)
         (row,) = self.store.read(Environment, env_id=env_id)
         return row
 

@@ -1,0 +1,141 @@
+"""Test files collected, and none of them run, in a sandbox: what an environment has to be capable of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from tasks.adapters.patch.read import to_bytes
+from tasks.adapters.patch.render import Change
+from tasks.adapters.runner.launch import environment_mounts, process_env
+from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
+from tasks.adapters.uv.plan import BuiltEnvironment
+from tasks.domain.names import RepoPath, content_key
+from tasks.domain.run import Limits
+
+COLLECTING = Path(__file__).parent / "collecting"
+"""Our script: one plain module for CPython 3.6 to 3.13, standard library only. Mounted read-only into the sandbox."""
+MAIN = "swt_collect.py"
+CONFIG, REPORT = "collect.json", "collected.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One code state to collect in. What the states before it changed stays as it is."""
+
+    name: str
+    files: tuple[RepoPath, ...]
+    """Test files to collect."""
+    packages: tuple[str, ...] = ()
+    """Packages to import afterwards."""
+    changes: tuple[Change, ...] = ()
+    """What makes this state out of the one before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected:
+    """What was found in one code state."""
+
+    name: str
+    cases: int = 0
+    files: Mapping[RepoPath, str] = field(default_factory=dict)
+    """Files that could not be collected, with the end of the traceback."""
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Packages that could not be imported, likewise."""
+    fixtures: tuple[str, ...] = ()
+    """pytest fixtures that cases ask for and nothing defines."""
+    complaint: str = ""
+    """Why nothing was collected at all; empty otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """One look at all states."""
+
+    finished: Finished
+    states: tuple[Collected, ...]
+    """Empty where the process was ended before it could tell."""
+    log: str
+
+
+@cache
+def collector_version() -> str:
+    """Content key of the script."""
+    return content_key("collector", (COLLECTING / MAIN).read_text(encoding="utf-8"))
+
+
+def collect(
+    sandbox: Sandbox,
+    built: BuiltEnvironment,
+    states: tuple[State, ...],
+    *,
+    env: tuple[str, ...],
+    limits: Limits,
+    checkout: Path,
+    folder: Path,
+) -> Collection:
+    """Collect in every state, one after the other, in `checkout`, which is of no use afterwards.
+
+    `folder` is ours for as long as this takes. Raises `SandboxError`.
+    """
+    outbox, log = folder / "outbox", folder / "log"
+    outbox.mkdir()
+
+    def seen(path: Path) -> str:
+        return str(sandbox.guest(path, checkout=checkout, outbox=outbox))
+
+    row = built.environment
+    config = {
+        "kind": row.runner.value,
+        "test_args": list(row.test_args),
+        "report": seen(outbox / REPORT),
+        "states": [_state(state, outbox / state.name, seen) for state in states],
+    }
+    (outbox / CONFIG).write_text(json.dumps(config), encoding="utf-8")
+    job = Job(
+        argv=(str(built.python), str(COLLECTING / MAIN), seen(outbox / CONFIG)),
+        checkout=checkout,
+        outbox=outbox,
+        env=process_env(env, built, PurePosixPath(seen(checkout)), row.source_roots),
+        mounts=(*environment_mounts(built), Mount(COLLECTING, PurePosixPath(COLLECTING))),
+        limits=limits,
+        log=log,
+        python=row.python,
+    )
+    finished = sandbox.run(job)
+    said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+    return Collection(finished=finished, states=_read(outbox / REPORT), log=said)
+
+
+def _state(state: State, folder: Path, seen: Callable[[Path], str]) -> dict[str, Any]:
+    """The configuration of one state; the new contents of its files are written below `folder`."""
+    folder.mkdir()
+    changes: dict[str, str | None] = {}
+    for number, change in enumerate(state.changes):
+        content = folder / str(number)
+        if change.after is not None:
+            content.write_bytes(to_bytes(change.after))
+        changes[change.path] = None if change.after is None else seen(content)
+    return {"name": state.name, "files": state.files, "packages": state.packages, "changes": changes}
+
+
+def _read(path: Path) -> tuple[Collected, ...]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["states"]
+    except (OSError, ValueError, KeyError):
+        return ()
+    return tuple(
+        Collected(
+            name=one["name"],
+            cases=one["cases"],
+            files={RepoPath(file): error for file, error in one["files"].items()},
+            packages=one["packages"],
+            fixtures=tuple(one["fixtures"]),
+            complaint=one["complaint"],
+        )
+        for one in found
+    )

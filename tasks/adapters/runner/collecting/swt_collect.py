@@ -1,0 +1,273 @@
+"""Collects test files and runs none: `python swt_collect.py CONFIG.json`, with the checkout as the current folder.
+
+CPython 3.6 to 3.13, standard library only. Each state of the code is looked at by a process of its own, one after the
+other in one checkout: the files that differ are put in place in between. Bytecode may be written, since the checkout is
+thrown away and what is put in place has another time than the rest: the second look costs half of the first.
+
+What was found goes into the report as one JSON document:
+
+    {"states": [{"name", "files": {path: error}, "cases", "packages": {name: error}, "fixtures", "complaint", "exit"}]}
+"""
+
+import importlib
+import json
+import os
+import runpy
+import sys
+import traceback
+import types
+import unittest
+
+_CHARACTERS = 8000
+_OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
+_FOLDER = os.path.dirname(os.path.realpath(__file__))
+
+
+def main(config_path):
+    """Look at every state that the configuration names."""
+    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") != _FOLDER]
+    with open(config_path, encoding="utf-8") as source:
+        config = json.load(source)
+    found = []
+    for state in config["states"]:
+        put_in_place(state["changes"])
+        found.append(dict(apart(config, state), name=state["name"]))
+    with open(config["report"], "w", encoding="utf-8") as target:
+        json.dump({"states": found}, target)
+
+
+def put_in_place(changes):
+    """`changes` maps a path of the checkout to the file with its new content; null removes it."""
+    for path, content in changes.items():
+        if os.path.lexists(path):
+            os.unlink(path)
+        if content is not None:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            with open(content, "rb") as source, open(path, "wb") as target:
+                target.write(source.read())
+            os.utime(path, (_OTHER_TIME, _OTHER_TIME))
+
+
+def apart(config, state):
+    """What a process of its own finds, however it ends."""
+    listen, speak = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(listen)
+        look(config, state, speak)
+    os.close(speak)
+    with os.fdopen(listen, "rb") as source:
+        data = source.read()
+    _, status = os.waitpid(child, 0)
+    try:
+        found = json.loads(data.decode("utf-8"))
+    except ValueError:
+        found = Found().facts()
+        found["complaint"] = found["complaint"] or "the process ended while it collected, status %d" % status
+    found["exit"] = os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
+    return found
+
+
+def look(config, state, speak):
+    """Collect, import and tell; never returns."""
+    found = Found()
+    try:
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        _COLLECTORS[config["kind"]](config, state["files"], found)
+    except SystemExit as request:
+        if request.code not in (None, 0, 1):
+            found.complain("exit code %s" % (request.code,))
+    except Done:
+        pass
+    except BaseException:
+        found.complain(traceback.format_exc())
+    for package in state["packages"]:
+        import_package(package, found)
+    data = json.dumps(found.facts()).encode("utf-8")
+    while data:
+        data = data[os.write(speak, data) :]
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    os._exit(0)
+
+
+def import_package(name, found):
+    """Try it: a project that nothing of can be imported is named as the reason, whatever the tests say."""
+    try:
+        importlib.import_module(name)
+    except BaseException:
+        found.packages[name] = clip(traceback.format_exc())
+
+
+class Found(object):
+    """What one look found."""
+
+    def __init__(self):
+        self.files, self.packages, self.fixtures = {}, {}, set()
+        self.cases = 0
+        self.complaint = ""
+
+    def fail(self, path, text):
+        """A file that cannot be collected; the first reason counts."""
+        self.files.setdefault(path, clip(text))
+
+    def complain(self, text):
+        self.complaint = self.complaint or clip(text)
+
+    def facts(self):
+        return {
+            "files": self.files,
+            "packages": self.packages,
+            "fixtures": sorted(self.fixtures),
+            "cases": self.cases,
+            "complaint": self.complaint,
+        }
+
+
+class Done(BaseException):
+    """All is collected, and nothing shall be run."""
+
+
+def clip(text):
+    """The end of a text: that is where it says why."""
+    return text if len(text) <= _CHARACTERS else "..." + text[3 - _CHARACTERS :]
+
+
+def collect_pytest(config, files, found):
+    import pytest
+
+    args = ["--collect-only", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    args += config["test_args"] + files
+    sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest")] + args
+    code = int(pytest.main(args, plugins=[Plugin(found)]))
+    if code not in (0, 1, 2, 5) or (code == 2 and not found.files):
+        found.complain("pytest ended with exit code %d" % code)
+
+
+class Plugin(object):
+    """Listens to pytest."""
+
+    def __init__(self, found):
+        self._found = found
+        self._root = os.getcwd()
+
+    def pytest_configure(self, config):
+        self._root = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or self._root)
+
+    def pytest_internalerror(self, excrepr):
+        self._found.complain(str(excrepr))
+
+    def pytest_collectreport(self, report):
+        if report.failed:
+            path = os.path.join(self._root, report.nodeid.split("::")[0])
+            self._found.fail(os.path.relpath(path), str(report.longrepr))
+
+    def pytest_collection_finish(self, session):
+        self._found.cases = len(session.items)
+        for item in session.items:
+            self._found.fixtures.update(missing_fixtures(item))
+
+
+def missing_fixtures(item):
+    """Names of fixtures that a case asks for and that nothing defines."""
+    info = getattr(item, "_fixtureinfo", None)
+    asked = set(getattr(info, "names_closure", ()))
+    given = set(getattr(info, "name2fixturedefs", ())) | {"request"}
+    given |= set(getattr(getattr(item, "callspec", None), "params", ()))
+    given |= set(getattr(getattr(item, "callspec", None), "funcargs", ()))
+    return asked - given
+
+
+def collect_unittest(config, files, found):
+    sys.path.insert(0, os.getcwd())
+    for name, path in labels_of(files).items():
+        load(unittest.defaultTestLoader.loadTestsFromName, name, path, found)
+
+
+def load(loader, name, path, found, *rest):
+    """The suite of one module; an empty one where it cannot be loaded."""
+    try:
+        suite = loader(name, *rest)
+    except unittest.SkipTest:
+        return unittest.TestSuite()
+    except (Exception, SystemExit):
+        found.fail(path, traceback.format_exc())
+        return unittest.TestSuite()
+    for case in flat(suite):
+        if type(case).__name__ == "_FailedTest":
+            found.fail(path, str(getattr(case, "_exception", case)))
+        else:
+            found.cases += 1
+    return suite
+
+
+def flat(suite):
+    """The cases of nested suites."""
+    if not isinstance(suite, unittest.BaseTestSuite):
+        return [suite]
+    return [case for part in suite if part is not None for case in flat(part)]
+
+
+def labels_of(files, base=""):
+    """{dotted name: file}; `base` is the folder that the names start from."""
+    labels = {}
+    for path in files:
+        name = path[len(base) :] if base and path.startswith(base) else path
+        name = name[: -len(".py")] if name.endswith(".py") else name
+        name = name[: -len("/__init__")] if name.endswith("/__init__") else name
+        labels[name.replace("/", ".")] = path
+    return labels
+
+
+def collect_django(config, files, found):
+    """Django's own script as far as the point where it would make its databases, which comes after collecting."""
+    labels = labels_of(files, base="tests/")
+    script = os.path.join(os.getcwd(), "tests", "runtests.py")
+    original = unittest.TestLoader.loadTestsFromName
+
+    def loadTestsFromName(self, name, module=None):
+        runner = sys.modules.get("django.test.runner")
+        if runner is not None:
+            runner.DiscoverRunner.setup_databases = stop
+        if name not in labels:
+            return original(self, name, module)
+        return load(lambda *args: original(self, *args), name, labels[name], found, module)
+
+    unittest.TestLoader.loadTestsFromName = loadTestsFromName
+    args = list(config["test_args"])
+    args += [] if any(arg.startswith("--parallel") for arg in args) else ["--parallel", "1"]
+    sys.argv = [script] + args + list(labels)
+    sys.path.insert(0, os.path.dirname(script))
+    runpy.run_path(script, run_name="__main__")
+
+
+def stop(*args, **options):
+    raise Done
+
+
+def collect_sympy(config, files, found):
+    """What sympy's `bin/test` does with a file before it takes the functions out of it."""
+    if "-C" in config["test_args"]:
+        os.environ["SYMPY_USE_CACHE"] = "no"
+    sys.path[0:0] = [os.getcwd()]
+    for path in files:
+        names = {"__file__": os.path.abspath(path)}
+        try:
+            with open(path, encoding="utf-8") as source:
+                exec(compile(source.read(), names["__file__"], "exec"), names)  # noqa: S102 - as sympy does
+        except BaseException as error:
+            if type(error).__name__ != "Skipped":
+                found.fail(path, traceback.format_exc())
+        found.cases += sum(name.startswith("test_") for name in names)
+
+
+_COLLECTORS = {
+    "pytest": collect_pytest,
+    "unittest": collect_unittest,
+    "django": collect_django,
+    "sympy": collect_sympy,
+}
+
+if __name__ == "__main__":
+    main(sys.argv[1])

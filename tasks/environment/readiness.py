@@ -1,0 +1,155 @@
+"""Is an environment ready for an instance? Its tests are collected in a sandbox, on the base commit and on the fixed
+code, and what stands in the way is named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.read import read_patch, to_bytes
+from tasks.adapters.patch.render import Change
+from tasks.adapters.patch.runnable import files_that_run
+from tasks.adapters.runner.collect import Collected, Collection, State, collector_version
+from tasks.domain.environment import Cause, Environment, Readiness
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import RepoPath, content_key
+from tasks.domain.outcome import CodeState, SandboxKind
+from tasks.environment import trouble as reading
+from tasks.environment.plugins import KNOWN_FIXTURES
+from tasks.environment.trouble import Trouble, first_trouble, tail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demand:
+    """What an instance asks of an environment."""
+
+    before: tuple[RepoPath, ...]
+    """Test files of the base commit that the golden tests change."""
+    after: tuple[RepoPath, ...]
+    """Golden test files."""
+    changes: tuple[Change, ...]
+    """The golden patch and the golden tests."""
+
+    def states(self, packages: Iterable[str]) -> tuple[State, ...]:
+        """The base commit first, where it has any of the files."""
+        before = State(name=CodeState.BEFORE, files=self.before)
+        after = State(name=CodeState.AFTER, files=self.after, packages=tuple(packages), changes=self.changes)
+        return (before, after) if self.before else (after,)
+
+
+def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
+    """What is to be collected for an instance; a refusal where its patches do not apply to its base commit."""
+    golden = _apply(instance.patch, read_base)
+    if isinstance(golden, Refused):
+        return golden
+    fixed = {change.path: change.after for change in golden.changes}
+    tests = _apply(instance.test_patch, lambda path: _of(fixed, path, read_base))
+    if isinstance(tests, Refused):
+        return tests
+    files = files_that_run(tests.changes, helpers=True)
+    changed = {change.path: change for change in (*golden.changes, *tests.changes)}
+    return Demand(
+        before=tuple(path for path in files if read_base(path) is not None),
+        after=files,
+        changes=tuple(changed.values()),
+    )
+
+
+def _apply(patch: str, read_base: ReadBase) -> Applied | Refused:
+    read = read_patch(patch)
+    return read if isinstance(read, Refused) else apply_to_files(read, read_base)
+
+
+def _of(fixed: dict[str, str | None], path: str, read_base: ReadBase) -> bytes | None:
+    if path not in fixed:
+        return read_base(path)
+    text = fixed[path]
+    return None if text is None else to_bytes(text)
+
+
+def own_packages(changes: Iterable[Change], source_roots: Iterable[str], read_base: ReadBase) -> tuple[str, ...]:
+    """The importable packages that the changed files of an instance lie in, tests left out."""
+    found: dict[str, None] = {}
+    for root in sorted(source_roots, key=len, reverse=True):
+        prefix = f"{root.strip('/')}/" if root.strip("/") else ""
+        for path in (change.path for change in changes if change.path.startswith(prefix)):
+            top = path.removeprefix(prefix).split("/")[0]
+            if top not in _NOT_PROJECT and read_base(f"{prefix}{top}/__init__.py") is not None:
+                found[top] = None
+    return tuple(found)
+
+
+_NOT_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples", "benchmarks"})
+
+
+@cache
+def check_version() -> str:
+    """Content key of what decides a readiness besides its inputs."""
+    sources = [Path(path).read_text(encoding="utf-8") for path in (__file__, reading.__file__)]
+    return content_key("check", collector_version(), sources)
+
+
+def readiness_key(instance: TaskInstance, environment: Environment, sandbox: SandboxKind) -> str:
+    """Content key of a readiness."""
+    return content_key("readiness", check_version(), instance.instance_key, environment.env_id, sandbox.value)
+
+
+def judge(collection: Collection, own: Iterable[str]) -> Trouble | None:
+    """What stands in the way; null where the environment is ready."""
+    finished = collection.finished
+    if finished.timed_out or finished.limit:
+        what = finished.limit or "time"
+        return Trouble(Cause.LIMIT, (what,), tail(collection.log) or f"the {what} limit ended it")
+    if not collection.states:
+        return first_trouble([collection.log or f"exit code {finished.exit_code} and not a word"], tuple(own))
+    complaints = [_with_log(text, collection.log) for one in reversed(collection.states) for text in _complaints(one)]
+    return first_trouble(complaints, tuple(own)) or _missing_fixtures(collection.states)
+
+
+def _complaints(found: Collected) -> tuple[str, ...]:
+    """The most telling first: a project that cannot be imported explains all the rest."""
+    return (*found.packages.values(), found.complaint, *found.files.values())
+
+
+def _with_log(text: str, log: str) -> str:
+    """A runner that ends with nothing but an exit code has said why on its way."""
+    return f"{tail(log)}\n{text}" if "ended with exit code" in text[:200] or text.startswith("exit code") else text
+
+
+def _missing_fixtures(states: Iterable[Collected]) -> Trouble | None:
+    """Fixtures of plugins that are known: any other name may be meant to be missing."""
+    names = {name for one in states for name in one.fixtures} & KNOWN_FIXTURES.keys()
+    if not names:
+        return None
+    listed = tuple(sorted(names))
+    return Trouble(Cause.MISSING_PLUGIN, listed, f"fixture {', '.join(listed)} not found")
+
+
+def readiness_row(
+    instance: TaskInstance, environment: Environment, sandbox: SandboxKind, found: Collection, trouble: Trouble | None
+) -> Readiness:
+    """The fact that is kept."""
+    return Readiness(
+        readiness_key=readiness_key(instance, environment, sandbox),
+        instance_key=instance.instance_key,
+        instance_id=instance.instance_id,
+        env_id=environment.env_id,
+        ready=trouble is None,
+        cause=str(trouble.cause) if trouble else "",
+        names=trouble.names if trouble else (),
+        detail=trouble.detail if trouble else "",
+        cases=next((one.cases for one in found.states if one.name == CodeState.AFTER), 0),
+        wall_s=round(found.finished.wall_s, 3),
+        cpu_s=found.finished.cpu_s,
+        checked_at=datetime.now(UTC),
+    )
+
+
+def trouble_of(row: Readiness) -> Trouble | None:
+    """What a kept fact says stands in the way."""
+    return None if row.ready else Trouble(Cause(row.cause), row.names, row.detail)

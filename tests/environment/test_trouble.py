@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.domain.environment import Cause
+from tasks.environment.trouble import first_trouble, read_trouble, tail
+
+CASES = tomllib.loads((Path(__file__).parent / "cases" / "troubles.toml").read_text())["cases"]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case['cause']} {case['names']}" for case in CASES])
+def test_what_a_complaint_comes_from(case: dict[str, Any]) -> None:
+    found = read_trouble(case["text"], {"pkg"})
+    assert (found.cause, list(found.names)) == (case["cause"], case["names"])
+    assert found.summary.startswith(case["cause"])
+
+
+def test_the_end_is_kept() -> None:
+    text = "\n".join(f"line {number}" for number in range(1000))
+    assert tail(text).endswith("line 999")
+    assert tail(text).startswith("line 970")
+
+
+def test_of_several_the_one_that_can_be_mended_counts() -> None:
+    texts = ("", "ImportError: cannot import name 'a' from 'pkg'", "ModuleNotFoundError: No module named 'six'")
+    found = first_trouble(texts, {"pkg"})
+    assert found is not None
+    assert found.cause is Cause.MISSING_MODULE
+    assert first_trouble(("", ""), ()) is None
+
+
+def test_the_summary_is_one_line_that_names_the_error() -> None:
+    found = read_trouble("E   ModuleNotFoundError: No module named 'six'\n=== 1 error in 0.1s ===\n", ())
+    assert found.summary == "missing-module (six): ModuleNotFoundError: No module named 'six'"
