@@ -17,13 +17,13 @@ STEPS = 2
 
 def two_steps(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """A plan first, then the tests."""
-    talk = Conversation(model, budget)
+    conversation = Conversation(model, budget)
     context = fit(assignment.context, budget.context_tokens)
     first = user(
         prompt("assignment.j2", **briefing(assignment, context)) + "\nIn three sentences: what is to be tested?"
     )
-    plan = talk.ask([first])
+    plan = conversation.ask([first])
     second = user(prompt("zero_shot_plus.j2", **briefing(assignment, context)))
-    reply = talk.ask([first, plan.message, second])
-    answer = from_edits(reply.text, assignment, bench, talk)
-    yield talk.proposal(answer.patch, rung=answer.rung)
+    reply = conversation.ask([first, plan.message, second])
+    answer = from_edits(reply.text, assignment, bench, conversation)
+    yield conversation.proposal(answer.patch, rung=answer.rung)

@@ -10,6 +10,7 @@ from tasks.adapters.llm.base import ToolSpec
 from tasks.adapters.workbench.base import Workbench
 from tasks.methods.edits.outline import Outline, Place, outline
 from tasks.methods.edits.snippet import Kind
+from tasks.methods.tools import Tool
 
 MOST = 3
 """Definitions that one search shows in full; the rest is named."""
@@ -24,6 +25,10 @@ class CodeSearch:
 
     bench: Workbench
     _outlines: dict[str, Outline | None] = field(default_factory=dict)
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        return {spec.name: Tool(spec, getattr(self, spec.name)) for spec in SPECS}
 
     def search_class(self, class_name: str) -> str:
         """Signature of a class: its head, attributes and the heads of its methods."""
@@ -114,7 +119,7 @@ def _tool(name: str, description: str, required: Iterable[str], **properties: st
     return ToolSpec(name=name, description=description, parameters=parameters)
 
 
-TOOLS = (
+SPECS = (
     _tool("search_class", "Outline of a class by its name.", ["class_name"], class_name="Name without its module."),
     _tool(
         "search_method",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tasks.adapters.retrieval.search import CommitIndex
 from tasks.domain.localization import LocalizationStatus, Report, StepKind, Turn
-from tasks.localize.finding import Finding, Place
+from tasks.localize.finding import Finding, RankedFile, Step
 from tasks.localize.settings import Bm25Settings
-from tasks.localize.trail import Step
 
 
 def retrieve(report: Report, index: CommitIndex, settings: Bm25Settings) -> Finding:
@@ -15,7 +14,7 @@ def retrieve(report: Report, index: CommitIndex, settings: Bm25Settings) -> Find
     return Finding(
         status=LocalizationStatus.RANKED,
         reason="",
-        ranking=tuple(Place(path=hit.path, score=hit.score, confidence=None) for hit in hits),
+        ranking=tuple(RankedFile(path=hit.path, score=hit.score, confidence=None) for hit in hits),
         reviewed=False,
         steps=(Step(turn=Turn.RETRIEVE, kind=StepKind.TOOL, tool="bm25", k=settings.k),),
         calls=0,

@@ -1,16 +1,17 @@
-"""What a model wrote → what it wants done. Anything else has a named reason."""
+"""What a model wrote → what it wants done.
+
+Anything else is `Unusable`: `no-json`, `unknown-shape`, `unknown-tool`, `bad-arguments`, `bad-list`, `bad-confidence`,
+`bad-extract`.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-LONGEST = 100_000
-"""Characters of a reply that are looked at."""
-STARTS = 50
-"""Opening braces that are tried as the start of an object."""
+from tasks.methods.conversation import Unusable
+from tasks.methods.json_replies import first_object
 
 EXTRACT, VIEW_FILE, VIEW_README = "extract_relevant", "view_file", "view_readme"
 SEARCHES = {"get_bm25_top10": 10, "get_bm25_top20": 20, "get_bm25_top30": 30}
@@ -43,6 +44,12 @@ class Ranked:
     confidences: tuple[int, ...] = ()
     """One for each path, or none at all."""
 
+    def only(self, positions: Iterable[int]) -> Ranked:
+        """The paths at some positions, in that order, with their confidences."""
+        kept = tuple(positions)
+        confidences = tuple(self.confidences[at] for at in kept) if self.confidences else ()
+        return Ranked(paths=tuple(self.paths[at] for at in kept), confidences=confidences)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
@@ -59,80 +66,72 @@ class Extracted:
         return "\n".join(part for part in (self.explanation, *self.code, *self.errors, *self.paths) if part)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unusable:
-    """A reply that is none of these."""
+class RefusedList(Unusable):
+    """A list with paths that do not exist."""
 
-    reason: str
-    """`no-json`, `unknown-shape`, `unknown-tool`, `bad-arguments`, `bad-list`, `bad-confidence`, `bad-extract`."""
-    detail: str
-
-
-Action = CallTool | Ranked | Unusable
+    def __init__(self, ranked: Ranked, invalid: tuple[str, ...]) -> None:
+        super().__init__("invalid-list", ", ".join(invalid))
+        self.ranked = ranked
+        self.invalid = invalid
 
 
-def first_object(text: str) -> Mapping[str, Any] | None:
-    """The first balanced JSON object in a text, whatever stands around it; null if there is none."""
-    decoder = json.JSONDecoder()
-    text, at = text[:LONGEST], -1
-    for _ in range(STARTS):
-        at = text.find("{", at + 1)
-        if at < 0:
-            return None
-        try:
-            value, _end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            return value
-    return None
+class RefusedView(Unusable):
+    """A call of a viewing tool that would show nothing."""
+
+    def __init__(self, reason: str, detail: str, call: CallTool) -> None:
+        super().__init__(reason, detail)
+        self.call = call
+        self.final = reason != "invalid-path"
+        """Whether no other view would be shown either: the viewing is over, not only this view."""
 
 
-def parse_action(text: str) -> Action:
-    """The call or the list in a reply."""
-    found = first_object(text)
-    if found is None:
-        return Unusable(reason="no-json", detail="it holds no JSON object")
+def parse_action(text: str) -> CallTool | Ranked:
+    """The call or the list in a reply; `Unusable` where it holds neither."""
+    return first_object(text, _action)
+
+
+def parse_extracted(text: str) -> Extracted:
+    """The four parts of an extraction; a missing list is an empty one. `Unusable` for anything else."""
+    return first_object(text, _extracted)
+
+
+def _action(found: Mapping[str, Any]) -> CallTool | Ranked:
     if "ranked_files" in found:
         return _ranked(found)
     if "function_call" in found:
         return _call(found)
-    return Unusable(reason="unknown-shape", detail="it has neither function_call nor ranked_files")
+    raise Unusable("unknown-shape", "it has neither function_call nor ranked_files")
 
 
-def parse_extracted(text: str) -> Extracted | Unusable:
-    """The four parts of an extraction; a missing list is an empty one."""
-    found = first_object(text)
-    if found is None:
-        return Unusable(reason="no-json", detail="it holds no JSON object")
+def _extracted(found: Mapping[str, Any]) -> Extracted:
     explanation = found.get("explanation", "")
     lists = [_texts(found.get(key, [])) for key in ("code", "errors", "paths")]
     if not isinstance(explanation, str) or any(one is None for one in lists):
-        return Unusable(reason="bad-extract", detail="explanation has to be text, the others lists of texts")
+        raise Unusable("bad-extract", "explanation has to be text, the others lists of texts")
     code, errors, paths = (one or () for one in lists)
     return Extracted(explanation=explanation.strip(), code=code, errors=errors, paths=paths)
 
 
-def _call(found: Mapping[str, Any]) -> Action:
+def _call(found: Mapping[str, Any]) -> CallTool:
     name, args = found["function_call"], found.get("args") or {}
     if name not in TOOLS:
-        return Unusable(reason="unknown-tool", detail=f"there is no tool {str(name)[:80]!r}")
+        raise Unusable("unknown-tool", f"there is no tool {str(name)[:80]!r}")
     path = args.get("file_path") if isinstance(args, dict) else None
     if name == VIEW_FILE and not (isinstance(path, str) and path.strip()):
-        return Unusable(reason="bad-arguments", detail="view_file needs a file_path")
+        raise Unusable("bad-arguments", "view_file needs a file_path")
     return CallTool(tool=name, path=path.strip() if name == VIEW_FILE and path else "")
 
 
-def _ranked(found: Mapping[str, Any]) -> Ranked | Unusable:
+def _ranked(found: Mapping[str, Any]) -> Ranked:
     paths = _texts(found["ranked_files"])
     if not paths:
-        return Unusable(reason="bad-list", detail="ranked_files has to be a list of paths, at least one")
+        raise Unusable("bad-list", "ranked_files has to be a list of paths, at least one")
     scores = found.get("confidence_scores")
     if scores is None:
         return Ranked(paths=paths)
     confidences = _confidences(scores, len(paths))
     if confidences is None:
-        return Unusable(reason="bad-confidence", detail="confidence_scores has to hold a number 1 to 10 for each file")
+        raise Unusable("bad-confidence", "confidence_scores has to hold a number 1 to 10 for each file")
     return Ranked(paths=paths, confidences=confidences)
 
 

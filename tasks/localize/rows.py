@@ -11,7 +11,7 @@ from tasks.adapters.store.provenance import provenance
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
 from tasks.domain.names import RepoPath, content_key, jsonable
 from tasks.localize.finding import Finding
-from tasks.localize.prompts import prompt_version
+from tasks.localize.prompts import PROMPTS
 from tasks.localize.settings import AgentSettings, Bm25Settings
 
 BM25, AGENT = "bm25", "agent"
@@ -58,7 +58,7 @@ def agent_plan(report: Report, settings: AgentSettings, model: str) -> Plan:
         model=model,
         sample=settings.sample,
         top_n=settings.top_n,
-        settings=content_key("settings", jsonable(asdict(settings)), _retriever(settings.variant), prompt_version()),
+        settings=content_key("settings", jsonable(asdict(settings)), _retriever(settings.variant), PROMPTS.texts()),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.retrieval.variants import Variant
 from tasks.domain.errors import UsageError
+from tasks.methods.method import Budget
 
 CHOICES = (10, 20, 30)
 """Numbers of results that the agent can ask BM25 for."""
@@ -50,6 +51,10 @@ class AgentSettings:
     prompt_tokens: int = 28_000
     """Of one call: what was viewed first is left out where it is more."""
     reply_tokens: int = 2_000
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(calls=self.calls, reply_tokens=self.reply_tokens, seconds=self.wall_s)
 
     def __post_init__(self) -> None:
         if self.top_n < 1:

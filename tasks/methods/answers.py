@@ -1,4 +1,4 @@
-"""Replies → patches, with every way to fail noted in the talk."""
+"""Replies → patches, with every way to fail noted in the conversation."""
 
 from __future__ import annotations
 
@@ -33,47 +33,47 @@ class Answer:
 NOTHING = Answer(patch="", rung="")
 
 
-def from_diff(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
+def from_diff(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
     """A reply that should hold a unified diff. One that does not apply is handed in as it is: grading says so."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
-        return from_script(text, assignment, bench, talk)
+        return from_script(text, assignment, bench, conversation)
     applied = patch_from_reply(text, bench.base)
     if isinstance(applied, Refused):
-        talk.wrong(f"{applied.reason.value}: {applied.detail}")
+        conversation.wrong(f"{applied.reason.value}: {applied.detail}")
         return Answer(patch=next(iter(diffs_in(text)), ""), rung="")
-    talk.took("applied")
+    conversation.took("applied")
     return Answer(patch=applied.patch, rung=applied.rung.value)
 
 
-def from_edits(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
+def from_edits(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
     """A reply that should hold blocks of the edit format."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
-        return from_script(text, assignment, bench, talk)
-    return _edited(apply_reply(text, bench.base, bench.paths), talk)
+        return from_script(text, assignment, bench, conversation)
+    return _edited(apply_reply(text, bench.base, bench.paths), conversation)
 
 
-def from_replacements(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
+def from_replacements(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
     """A reply that should hold search-and-replace blocks."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
-        return from_script(text, assignment, bench, talk)
-    return _edited(apply_replacements(text, bench.base), talk)
+        return from_script(text, assignment, bench, conversation)
+    return _edited(apply_replacements(text, bench.base), conversation)
 
 
-def from_script(text: str, assignment: Assignment, bench: Workbench, talk: Conversation) -> Answer:
+def from_script(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
     """A reply that should hold one script."""
     made = script_patch(text, assignment.task, bench.base)
     if isinstance(made, EditRefused):
-        talk.wrong(str(made))
+        conversation.wrong(str(made))
         return NOTHING
-    talk.took("applied")
+    conversation.took("applied")
     return Answer(patch=made, rung="exact")
 
 
-def _edited(done: Edited | EditRefused, talk: Conversation) -> Answer:
+def _edited(done: Edited | EditRefused, conversation: Conversation) -> Answer:
     if isinstance(done, EditRefused):
-        talk.wrong(str(done))
+        conversation.wrong(str(done))
         return NOTHING
     for refused in done.refused:
-        talk.wrong(str(refused))
-    talk.took("applied in part" if done.refused else "applied")
+        conversation.wrong(str(refused))
+    conversation.took("applied in part" if done.refused else "applied")
     return Answer(patch=done.patch, rung=done.match.value)

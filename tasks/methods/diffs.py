@@ -8,10 +8,8 @@ from collections.abc import Iterator
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import Reason, Refused
 from tasks.adapters.patch.read import read_patch
+from tasks.methods.fences import fenced_blocks
 
-_FENCE = re.compile(
-    r"^[ \t]*(?P<mark>`{3,}|~{3,})[^\n`]*\n(?P<body>.*?)^[ \t]*(?P=mark)[ \t]*$", re.DOTALL | re.MULTILINE
-)
 _TAG = re.compile(r"<(?P<tag>patch|diff)>(?P<body>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
 _OPEN = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w-]*[ \t]*\n", re.MULTILINE)
 _HEADER = re.compile(r"^(?:diff --git |--- \S|\+\+\+ \S)", re.MULTILINE)
@@ -48,9 +46,9 @@ def patch_from_reply(reply: str, read_base: ReadBase) -> Applied | Refused:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The insides of fences and tags, each ending with a newline."""
-    for match in _FENCE.finditer(text) if _FENCE.search(text) else _TAG.finditer(text):
-        body = match["body"].removeprefix("\n") if "tag" in match.re.groupindex else match["body"]
+    """The insides of fences, else of tags, each ending with a newline."""
+    fenced = [block.body for block in fenced_blocks(text)]
+    for body in fenced or (match["body"].removeprefix("\n") for match in _TAG.finditer(text)):
         yield body if body.endswith("\n") else body + "\n"
 
 

@@ -140,11 +140,14 @@ def libro(assignment: Assignment) -> list[Branch]:
         Branch(
             name="wrong JSON",
             script=judged("{yes}", "Yes!"),
-            path=("unreadable-verdict", "fails", "chose 4"),
+            path=("no-json", "no-json", "fails", "chose 4"),
             patch=True,
         ),
         Branch(
-            name="wrong JSON once", script=judged("{yes", yes), path=("unreadable-verdict", "same-problem"), patch=True
+            name="wrong JSON once",
+            script=judged('{"same_problem": "yes"}', yes),
+            path=("unreadable-verdict", "same-problem"),
+            patch=True,
         ),
         Branch(name="refusing", script=lambda _: REFUSAL, path=("no-block",), patch=False),
     ]

@@ -9,6 +9,7 @@ from branches import BRANCHES, Branch, follows
 
 from tasks.generate.methods.libro import Sample, choose, read_verdict
 from tasks.generate.registry import OURS, method_named
+from tasks.methods.conversation import Unusable
 from tasks.rehearsal.contract import BUDGET
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.toys import TOYS
@@ -45,9 +46,13 @@ def test_libro_prefers_the_group_then_the_shortest_then_the_first() -> None:
     [
         ('{"same_problem": true}', True),
         ('Sure: {} {"same_problem": "yes"} {"reason": "{", "same_problem": false} ', False),
-        ("yes", None),
-        ("{{{{", None),
     ],
 )
-def test_verdicts(text: str, verdict: bool | None) -> None:
+def test_verdicts(text: str, verdict: bool) -> None:
     assert read_verdict(text) is verdict
+
+
+@pytest.mark.parametrize("text", ["yes", "{{{{", '{"same_problem": "yes"}'])
+def test_what_is_no_verdict(text: str) -> None:
+    with pytest.raises(Unusable):
+        read_verdict(text)

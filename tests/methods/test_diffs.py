@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 
 from tasks.adapters.patch.apply import Applied
@@ -29,6 +31,8 @@ BINARY = "diff --git a/x.pyc b/x.pyc\nnew file mode 100644\nBinary files /dev/nu
         (f"```diff\n{BINARY}{GOOD}```", "exact"),
         (f"```python\nprint(1)\n```\n```diff\n{GOOD}```", "exact"),
         (GOOD.replace("\n", "\r\n"), "exact"),
+        ("- so:\n" + textwrap.indent(f"```diff\n{GOOD}```\n", "    "), "exact"),
+        (f"  ```diff\n{GOOD}```\n", "exact"),
     ],
 )
 def test_diffs_are_found(reply: str, rung: str) -> None:
@@ -36,6 +40,14 @@ def test_diffs_are_found(reply: str, rung: str) -> None:
     assert isinstance(applied, Applied)
     assert applied.rung == rung
     assert "+half = 2\n" in applied.patch
+
+
+def test_a_fence_in_a_file_ends_no_block() -> None:
+    base = b'def one():\n    """Say\n\n```\none()\n```\n    """\n    return 1\n'
+    diff = '--- a/a.py\n+++ b/a.py\n@@ -3,6 +3,6 @@\n \n ```\n one()\n ```\n     """\n-    return 1\n+    return 2\n'
+    applied = patch_from_reply(f"```diff\n{diff}```\n", {"a.py": base}.get)
+    assert isinstance(applied, Applied)
+    assert "+    return 2\n" in applied.patch
 
 
 @pytest.mark.parametrize(

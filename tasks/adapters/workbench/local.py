@@ -25,6 +25,7 @@ from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
+from tasks.adapters.text import without_middle
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.adapters.workbench.base import Hit, Inside, Program, Ran, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
@@ -273,12 +274,4 @@ def _ran(finished: Finished, output: str) -> Ran:
 def _log(path: Path) -> str:
     if not path.exists():
         return ""
-    return shortened(path.read_bytes().decode("utf-8", "replace"), OUTPUT_CHARACTERS)
-
-
-def shortened(text: str, characters: int) -> str:
-    """`text`, its middle left out where it is longer than `characters`, with a line that says so."""
-    if len(text) <= characters:
-        return text
-    half = characters // 2
-    return f"{text[:half]}\n[… {len(text) - 2 * half} characters left out …]\n{text[-half:]}"
+    return without_middle(path.read_bytes().decode("utf-8", "replace"), OUTPUT_CHARACTERS)

@@ -33,8 +33,10 @@ class External:
         calls = min(self.agent.calls, budget.calls)
         allowance = Allowance(calls=calls, seconds=budget.seconds)
         back = send(self.agent, errand_for(self.agent, assignment, budget), bench, behind_notes(model), allowance)
-        talk = Conversation(model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls)
-        yield replace(_handed_in(assignment, bench, back, talk), trajectory=back.account.trajectory)
+        conversation = Conversation(
+            model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls
+        )
+        yield replace(_handed_in(assignment, bench, back, conversation), trajectory=back.account.trajectory)
 
 
 def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:
@@ -45,16 +47,16 @@ def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:
     return prompt("external.j2", calls=calls, target=target, advice=agent.advice, **briefing(assignment, shown))
 
 
-def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, talk: Conversation) -> Proposal:
+def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, conversation: Conversation) -> Proposal:
     """What was changed; in the mode for scripts the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""
-        answer = from_script(f"```\n{script.rstrip()}\n```" if script else "", assignment, bench, talk)
-        return talk.proposal(answer.patch, rung=answer.rung)
+        answer = from_script(f"```\n{script.rstrip()}\n```" if script else "", assignment, bench, conversation)
+        return conversation.proposal(answer.patch, rung=answer.rung)
     patch = render(back.changes)
     if not patch:
-        talk.wrong("nothing-changed: the checkout is as it was")
-    return talk.proposal(patch, rung="exact" if patch else "")
+        conversation.wrong("nothing-changed: the checkout is as it was")
+    return conversation.proposal(patch, rung="exact" if patch else "")
 
 
 def _reasons(back: Returned) -> list[str]:

@@ -6,11 +6,11 @@ is the issue's, else those that fail at all, else those that apply.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tasks.adapters.llm.base import Model, user
+from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
@@ -19,7 +19,8 @@ from tasks.adapters.workbench.base import Tested, Workbench
 from tasks.domain.outcome import Outcome
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
-from tasks.methods.conversation import Conversation, OutOfBudget
+from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
+from tasks.methods.json_replies import first_object
 from tasks.methods.method import Assignment, Budget, Proposal
 
 SAMPLES = 5
@@ -46,22 +47,22 @@ class Sample:
 
 def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """The chosen one of five samples at temperature 0.7, as sample 0."""
-    talk = Conversation(model, budget)
+    conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
     try:
         for number in range(SAMPLES):
-            proposal = sample_of(assignment, bench, talk, sample=number, temperature=TEMPERATURE)
+            proposal = sample_of(assignment, bench, conversation, sample=number, temperature=TEMPERATURE)
             if proposal.rung:
-                drawn.append(_judged(assignment, bench, talk, proposal, groups))
+                drawn.append(_judged(assignment, bench, conversation, proposal, groups))
     except OutOfBudget:
         pass
     if not drawn:
-        yield talk.proposal("")
+        yield conversation.proposal("")
         return
     chosen = choose(drawn)
-    talk.took(f"chose {chosen.sample}")
-    yield talk.proposal(chosen.patch, rung=chosen.rung)
+    conversation.took(f"chose {chosen.sample}")
+    yield conversation.proposal(chosen.patch, rung=chosen.rung)
 
 
 def choose(drawn: Sequence[Sample]) -> Sample:
@@ -70,17 +71,17 @@ def choose(drawn: Sequence[Sample]) -> Sample:
 
 
 def _judged(
-    assignment: Assignment, bench: Workbench, talk: Conversation, proposal: Proposal, groups: dict[str, str]
+    assignment: Assignment, bench: Workbench, conversation: Conversation, proposal: Proposal, groups: dict[str, str]
 ) -> Sample:
     """The sample with its group; `groups` has those of the patches that were drawn before."""
     if proposal.patch not in groups:
         failure = failure_of(bench, proposal.patch)
         group = "passes"
         if failure:
-            group = "same-problem" if _same_problem(assignment, failure, talk) else "fails"
+            group = "same-problem" if _same_problem(assignment, failure, conversation) else "fails"
         groups[proposal.patch] = group
     group = groups[proposal.patch]
-    talk.took(group)
+    conversation.took(group)
     lines = proposal.patch.splitlines()
     added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
     return Sample(sample=proposal.sample, patch=proposal.patch, rung=proposal.rung, group=group, added=added)
@@ -113,33 +114,25 @@ def _bad(tested: Tested) -> dict[str, str]:
     return {case.case_id: case.message[-FAILURE_CHARACTERS:] for case in tested.cases if case.outcome in BAD}
 
 
-def _same_problem(assignment: Assignment, failure: str, talk: Conversation) -> bool:
+def _same_problem(assignment: Assignment, failure: str, conversation: Conversation) -> bool:
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
-    messages = [user(prompt("libro_judge.j2", task=assignment.task, failure=failure))]
-    for _ in range(2):
-        reply = talk.ask(messages, max_tokens=JUDGE_TOKENS)
-        verdict = read_verdict(reply.text)
-        if verdict is not None:
-            return verdict
-        talk.wrong("unreadable-verdict")
-        talk.retries += 1
-        messages = [
-            *messages,
-            reply.message,
-            user('Answer with one JSON object: {"reason": "…", "same_problem": true}'),
-        ]
-    return False
+    question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
+    try:
+        return Thread(conversation).ask_until(question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS)
+    except Unusable:
+        return False
 
 
-def read_verdict(text: str) -> bool | None:
-    """`same_problem` of the first JSON object in a reply that has it as a truth value; null where there is none."""
-    decoder = json.JSONDecoder()
-    for at, char in enumerate(text):
-        if char == "{":
-            try:
-                value, _ = decoder.raw_decode(text, at)
-            except ValueError:
-                continue
-            if isinstance(value, dict) and isinstance(value.get("same_problem"), bool):
-                return bool(value["same_problem"])
-    return None
+def read_verdict(text: str) -> bool:
+    """`same_problem` of the first JSON object in a reply that has it as a truth value; else `Unusable`."""
+    return first_object(text, _verdict)
+
+
+def _verdict(found: Mapping[str, Any]) -> bool:
+    if not isinstance(verdict := found.get("same_problem"), bool):
+        raise Unusable("unreadable-verdict", "same_problem has to be true or false")
+    return verdict
+
+
+def _ask_again(_: Unusable) -> str:
+    return 'Answer with one JSON object: {"reason": "…", "same_problem": true}'

@@ -15,9 +15,9 @@ from tasks.methods.prompts import briefing, fit
 
 def zero_shot(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
-    talk = Conversation(model, budget)
-    reply = talk.ask_fitting(
+    conversation = Conversation(model, budget)
+    reply = conversation.ask_fitting(
         lambda tokens: [user(prompt("zero_shot.j2", **briefing(assignment, fit(assignment.context, tokens))))]
     )
-    answer = from_diff(reply.text, assignment, bench, talk)
-    yield talk.proposal(answer.patch, rung=answer.rung)
+    answer = from_diff(reply.text, assignment, bench, conversation)
+    yield conversation.proposal(answer.patch, rung=answer.rung)

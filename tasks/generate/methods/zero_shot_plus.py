@@ -19,13 +19,13 @@ def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budge
 
 
 def sample_of(
-    assignment: Assignment, bench: Workbench, talk: Conversation, *, sample: int, temperature: float
+    assignment: Assignment, bench: Workbench, conversation: Conversation, *, sample: int, temperature: float
 ) -> Proposal:
     """One sample; other methods draw several."""
-    reply = talk.ask_fitting(
+    reply = conversation.ask_fitting(
         lambda tokens: [user(prompt("zero_shot_plus.j2", **briefing(assignment, fit(assignment.context, tokens))))],
         temperature=temperature,
         sample=sample,
     )
-    answer = from_edits(reply.text, assignment, bench, talk)
-    return talk.proposal(answer.patch, sample=sample, rung=answer.rung)
+    answer = from_edits(reply.text, assignment, bench, conversation)
+    return conversation.proposal(answer.patch, sample=sample, rung=answer.rung)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.workbench.local import LocalWorkbench, shortened
+from tasks.adapters.text import without_middle
+from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import Outcome
 from tasks.rehearsal.toys import TOYS
@@ -94,7 +95,7 @@ def test_a_hanging_command_is_ended(bench: LocalWorkbench) -> None:
 
 
 def test_long_output_loses_its_middle() -> None:
-    text = shortened("a" * 50 + "b" * 50, 20)
+    text = without_middle("a" * 50 + "b" * 50, 20)
     assert text.startswith("a" * 10 + "\n")
     assert text.endswith("b" * 10)
     assert "80 characters left out" in text
