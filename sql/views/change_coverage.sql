@@ -7,8 +7,8 @@
 --     importing), and suite `none` never does, neither in the candidate's files nor in T^R. T^R counts there because
 --     a candidate that only adds a file has nothing in suite `none`, and importing the fixed module is no merit.
 -- `swt_bench`  executable: a statement of a file that a golden or `none` run loaded, even if never executed. Added:
---     more executions than in suite `none` on `after`, also for removed lines (the harness's slip). Executions are
---     counted in contexts here, in hits there.
+--     more executions than in suite `none` on `after`, also for removed lines (the harness's slip); unmeasured where
+--     that takes counts and a run has none.
 -- needs: submission, submission_trace, trace_line
 CREATE OR REPLACE VIEW change_coverage AS
 WITH counted AS (
@@ -19,7 +19,8 @@ WITH counted AS (
             golden + reference > 0 AND (t_hit OR (candidate_outside AND none = 0 AND reference = 0))
         ) AS added,
         count(*) FILTER (statement) AS statements,
-        count(*) FILTER (statement AND candidate > none_after) AS more
+        count(*) FILTER (statement AND more) AS more,
+        bool_or(statement AND more IS NULL) AS uncounted
     FROM trace_line
     GROUP BY candidate_id, policy
 ),
@@ -27,7 +28,10 @@ both_ways AS (
     SELECT
         s.candidate_id, s.policy, s.instance_key, d.definition,
         d.definition = 'paper' AS by_paper,
-        coalesce(CASE WHEN by_paper THEN t.measured_paper ELSE t.measured_swt_bench END, false) AS measured,
+        CASE
+            WHEN by_paper THEN coalesce(t.measured_paper, false)
+            ELSE coalesce(t.measured_swt_bench, false) AND NOT coalesce(c.uncounted, false)
+        END AS measured,
         coalesce(CASE WHEN by_paper THEN c.added ELSE c.more END, 0) AS covered,
         coalesce(CASE WHEN by_paper THEN c.executable ELSE c.statements END, 0) AS coverable
     FROM submission AS s

@@ -1,12 +1,13 @@
--- How often did a run execute each watched line, counted in contexts?
+-- How often did a run execute each watched line, in contexts and in executions?
 --
 -- One row per (run_key, path, line) that the run executed. contexts: cases that did, plus one if it was executed
--- outside every case; outside: whether it was (import, collection).
+-- outside every case; outside: whether it was (import, collection); executions: null where a context has no count.
 -- needs: line_hit
 CREATE OR REPLACE VIEW line_context AS
 SELECT
     run_key, path, line,
     count(DISTINCT coalesce(case_id, '')) AS contexts,
-    bool_or(case_id IS NULL) AS outside
-FROM (SELECT run_key, path, case_id, unnest(lines) AS line FROM line_hit)
+    bool_or(case_id IS NULL) AS outside,
+    CASE WHEN bool_and(times IS NOT NULL) THEN sum(times) END AS executions
+FROM (SELECT run_key, path, case_id, unnest(lines) AS line, unnest(counts) AS times FROM line_hit)
 GROUP BY run_key, path, line;

@@ -2,8 +2,9 @@
 --
 -- One row per (candidate_id, policy, path, side, line): `before` lines are read in the runs on `before` (Xr), `after`
 -- lines in the runs on `after` (Xa); both states watch the same numbers, so the side decides.
--- golden, reference, none, candidate  contexts that executed the line (0: nobody did)
--- none_after          the same for suite `none` on `after`, whatever the side (the public harness's base)
+-- golden, reference, none  contexts that executed the line (0: nobody did)
+-- more                the candidate's run executed it more often than suite `none` did on `after`, whatever the side
+--                     (the public harness's base); null where both executed it and somebody did not count how often
 -- candidate_outside   the candidate's run executed it outside every case
 -- t_hit               some case of T executed it
 -- statement           a golden or `none` run on that side loaded the file and has code for the line
@@ -41,8 +42,11 @@ SELECT
     coalesce(g.contexts, 0) AS golden,
     coalesce(r.contexts, 0) AS reference,
     coalesce(n.contexts, 0) AS none,
-    coalesce(c.contexts, 0) AS candidate,
-    coalesce(na.contexts, 0) AS none_after,
+    CASE
+        WHEN c.line IS NULL THEN false
+        WHEN na.line IS NULL THEN true
+        ELSE c.executions > na.executions
+    END AS more,
     coalesce(c.outside, false) AS candidate_outside,
     t.line IS NOT NULL AS t_hit,
     gc.line IS NOT NULL OR nc.line IS NOT NULL AS statement

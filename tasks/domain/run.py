@@ -184,6 +184,9 @@ class LineHit:
     case_id: CaseId | None
     """Null for lines executed outside any case: import and collection."""
     lines: tuple[LineNo, ...]
+    counts: tuple[int, ...] | None = None
+    """How often each of `lines` was executed, as a line tracer counts: the head of a loop once for each turn as well.
+    Null where nobody counted: coverage.py as tracer, and runs from before there were counts."""
 
 
 @table("run_key", folder="repo", of_run=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -146,9 +147,13 @@ class SqlStore:
         lines: Mapping[str | None, list[int]] | None = None,
         executable: list[int] | None = None,
         labels: Mapping[str, str] | None = None,
+        uncounted: bool = False,
         **more: Any,
     ) -> str:
-        """One finished run with its outcomes, and the lines of `src.py` by case; `suite` null is suite `none`."""
+        """One finished run with its outcomes, and the lines of `src.py` by case; `suite` null is suite `none`.
+
+        A line that stands twice was executed twice; `uncounted` runs know their lines but not how often.
+        """
         tracer = more.pop("tracer", "none" if lines is None else "probe")
         key = f"run{self.value('SELECT count(*) FROM run')}"
         known = {"run_key": key, "instance_key": instance, "instance_id": instance, "code_state": state}
@@ -170,7 +175,9 @@ class SqlStore:
         for position, (case_id, outcome) in enumerate(cells.items()):
             self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position)
         for context, hit in (lines or {}).items():
-            self.add("line_hit", run_key=key, path="src.py", case_id=context, lines=hit)
+            times = Counter(hit)
+            counts = None if uncounted else list(times.values())
+            self.add("line_hit", run_key=key, path="src.py", case_id=context, lines=list(times), counts=counts)
         if lines is not None:
             loaded = bool(lines)
             self.add("watched_file", run_key=key, path="src.py", loaded=loaded, executable=executable or [])

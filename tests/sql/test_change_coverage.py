@@ -65,6 +65,28 @@ def test_cases_that_were_there_add_nothing(store: SqlStore) -> None:
     assert store.rows(COVERAGE) == [("paper", True, 0, 1, 0.0), ("swt_bench", True, 0, 1, 0.0)]
 
 
+def extended(store: SqlStore, *, uncounted: bool = False) -> None:
+    """A candidate that makes the existing case `old` execute line 5 once more, and line 6 as often as before."""
+    store.instance("i", added=[5, 6])
+    golden_runs(store, {}, {"test_g.py::g": [5, 6]})
+    suite = store.suite("i", "m", base_files=["test_a.py"], edited=["old"])
+    old = "test_a.py::old"
+    for state, outcome in (("before", "failed"), ("after", "passed")):
+        store.run("i", None, state, {old: "passed"}, lines={old: [5, 6, 6]}, uncounted=uncounted)
+        store.run("i", suite, state, {old: outcome}, lines={old: [5, 5, 6, 6]})
+    store.candidate("i", "m", suite=suite)
+
+
+def test_a_candidate_that_extends_a_case_adds_the_executions_that_it_adds(store: SqlStore) -> None:
+    extended(store)
+    assert store.rows(COVERAGE) == [("paper", True, 2, 2, 1.0), ("swt_bench", True, 1, 2, 0.5)]
+
+
+def test_the_harness_cannot_be_followed_where_executions_were_not_counted(store: SqlStore) -> None:
+    extended(store, uncounted=True)
+    assert store.rows(COVERAGE) == [("paper", True, 2, 2, 1.0), ("swt_bench", False, None, None, None)]
+
+
 def test_the_harness_reads_the_base_of_removed_lines_after_the_fix(store: SqlStore) -> None:
     store.instance("i", removed=[5])
     golden_runs(store, {"test_g.py::g": [5]}, {"test_g.py::g": [5]})

@@ -17,6 +17,8 @@ from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
 MAX_CASES = 200_000
 MAX_RECORDS = 4_000_000
 MAX_RECORD_BYTES = 8 << 20
+MAX_COUNT = 10**12
+"""Executions of one line in one record: more than any run has time for, and few enough for sums in 64 bits."""
 MESSAGE_CHARS = 4000
 ID_CHARS = 4000
 
@@ -154,7 +156,9 @@ class _Reading:
 
     run_key: RunKey
     cases: dict[CaseId, CaseOutcome] = field(default_factory=dict)
-    hits: dict[tuple[RepoPath, CaseId | None], set[int]] = field(default_factory=dict)
+    hits: dict[tuple[RepoPath, CaseId | None], dict[LineNo, int]] = field(default_factory=dict)
+    uncounted: set[tuple[RepoPath, CaseId | None]] = field(default_factory=set)
+    """Of `hits`, those that came without counts, if only once."""
     watched: dict[RepoPath, WatchedFile] = field(default_factory=dict)
     unprobed: list[RepoPath] = field(default_factory=list)
     duplicates: dict[CaseId, None] = field(default_factory=dict)
@@ -223,11 +227,15 @@ class _Reading:
         return True
 
     def _hits(self, record: dict[str, Any]) -> bool:
-        path, case, lines = record.get("path"), record.get("case"), _lines(record.get("lines"))
-        if not isinstance(path, str) or not isinstance(case, str | None) or lines is None:
+        path, case, found = record.get("path"), record.get("case"), _counted_lines(record)
+        if not isinstance(path, str) or not isinstance(case, str | None) or found is None:
             return False
         key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
-        self.hits.setdefault(key, set()).update(lines)
+        known = self.hits.setdefault(key, {})
+        for line, count in found.items():
+            known[line] = known.get(line, 0) + count
+        if record.get("counts") is None:
+            self.uncounted.add(key)
         return True
 
     def _file(self, record: dict[str, Any]) -> bool:
@@ -272,8 +280,10 @@ class _Reading:
         )
 
     def _hit_rows(self) -> Iterator[LineHit]:
-        for (path, case), lines in self.hits.items():
-            yield LineHit(run_key=self.run_key, path=path, case_id=case, lines=sorted_lines(lines))
+        for key, found in self.hits.items():
+            (path, case), lines = key, sorted_lines(found)
+            counts = None if key in self.uncounted else tuple(found[line] for line in lines)
+            yield LineHit(run_key=self.run_key, path=path, case_id=case, lines=lines, counts=counts)
 
 
 def _row(run_key: RunKey, record: dict[str, Any], position: int) -> CaseOutcome | None:
@@ -316,6 +326,21 @@ def _lines(value: object) -> tuple[LineNo, ...] | None:
     if not all(isinstance(line, int) and not isinstance(line, bool) and 0 < line < 10_000_000 for line in value):
         return None
     return sorted_lines(value)
+
+
+def _counted_lines(record: dict[str, Any]) -> dict[LineNo, int] | None:
+    """{line: how often it ran} of a record of hits, 1 where it does not say; null where it is malformed."""
+    lines, counts = record.get("lines"), record.get("counts")
+    if _lines(lines) is None:
+        return None
+    assert isinstance(lines, list)
+    if counts is None:
+        return dict.fromkeys(map(LineNo, lines), 1)
+    if not isinstance(counts, list) or len(counts) != len(lines):
+        return None
+    if not all(type(count) is int and 0 < count < MAX_COUNT for count in counts):
+        return None
+    return dict(zip(map(LineNo, lines), counts, strict=True))
 
 
 def _text(value: object, limit: int = MESSAGE_CHARS) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -111,8 +112,20 @@ def test_of_several_outcomes_the_gravest_counts(tmp_path: Path) -> None:
 
 def test_hits_of_one_context_are_one_row(tmp_path: Path) -> None:
     hit = {"k": "hits", "path": "m.py", "case": None}
-    report = read(tmp_path, {**hit, "lines": [3, 1]}, {**hit, "lines": [2, 3]})
-    assert [(row.case_id, row.lines) for row in report.hits] == [(None, (1, 2, 3))]
+    counted = read(tmp_path, {**hit, "lines": [3, 1], "counts": [5, 1]}, {**hit, "lines": [2, 3], "counts": [7, 1]})
+    assert [(row.case_id, row.lines, row.counts) for row in counted.hits] == [(None, (1, 2, 3), (1, 7, 6))]
+
+
+def test_hits_without_counts_have_none(tmp_path: Path) -> None:
+    hit = {"k": "hits", "path": "m.py", "case": None}
+    report = read(tmp_path, {**hit, "lines": [3, 1], "counts": None}, {**hit, "lines": [2, 3], "counts": [1, 1]})
+    assert [(row.lines, row.counts) for row in report.hits] == [((1, 2, 3), None)]
+
+
+@pytest.mark.parametrize("counts", [[1], [1, 0], [1, -1], [1, True], [1, 1.0], [1, 10**12], "11", {}])
+def test_counts_that_fit_no_lines_are_garbage(tmp_path: Path, counts: object) -> None:
+    report = read(tmp_path, {"k": "hits", "path": "m.py", "case": None, "lines": [1, 2], "counts": counts})
+    assert (report.hits, report.garbage) == ((), 1)
 
 
 def test_surrogates_become_text(tmp_path: Path) -> None:

@@ -52,9 +52,52 @@ def test_lines_belong_to_cases(python: str, project, run) -> None:
     case = "tests.test_all.Plain."
     assert {line for _, name, line in ran.lines if name == case + "test_passed"} == {5, 6}
     assert {5, 7} <= {line for _, name, line in ran.lines if name == case + "test_failed"}
-    assert {line for _, name, line in ran.lines if name is None} == {1, 4}
+    assert {line for _, name, line in ran.lines if name is None} == {4}
     assert ran.report.watched[0].loaded
     assert ran.report.unprobed == ()
+
+
+LOOPS = """
+def total(xs):
+    found = 0
+    for x in xs:
+        found += x
+    while xs and found:
+        found -= 1
+    return sum(x for x in xs), [x for x in xs]
+"""
+LOOP_CASES = """
+import unittest
+from pkg.mod import total
+
+class Cases(unittest.TestCase):
+    def test_two(self):
+        total([1, 1])
+
+    def test_four(self):
+        total([1, 1, 1, 1])
+"""
+
+
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_executions_are_counted(python: str, project, run) -> None:
+    """Each turn of a loop counts for its head, and each item of a comprehension for its line."""
+    ran = run(python, project({"pkg/mod.py": LOOPS, "tests/test_loops.py": LOOP_CASES}), job("tests/test_loops.py"))
+    counts = {
+        hit.case_id.rpartition("_")[2]: dict(zip(hit.lines, hit.counts, strict=True))
+        for hit in ran.report.hits
+        if hit.case_id
+    }
+    assert counts["two"] == {3: 1, 4: 3, 5: 2, 6: 3, 7: 2, 8: 5}
+    assert counts["four"] == {3: 1, 4: 5, 5: 4, 6: 5, 7: 4, 8: 9}
+
+
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_a_docstring_is_no_code(python: str, project, run) -> None:
+    module = '"""Doc\nof two lines."""\nclass A:\n    """Doc\n    of A."""\n    x = 1\nclass B: "doc"\n'
+    ran = run(python, project({"pkg/mod.py": module, "tests/test_x.py": "import pkg.mod\n"}), job("tests/test_x.py"))
+    assert ran.report.watched[0].executable == (3, 6, 7)
+    assert ran.lines == {("pkg/mod.py", None, line) for line in (3, 6, 7)}
 
 
 @pytest.mark.parametrize("python", ["3.6", "3.13"], indirect=True)

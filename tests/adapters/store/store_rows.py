@@ -70,7 +70,7 @@ def facts(of: Run, message: str = "") -> tuple[list[CaseOutcome], list[LineHit],
         for number in range(of.cases)
     ]
     lines = (LineNo(1), LineNo(2))
-    hits = [LineHit(run_key=of.run_key, path=RepoPath("src/a.py"), case_id=None, lines=lines)]
+    hits = [LineHit(run_key=of.run_key, path=RepoPath("src/a.py"), case_id=None, lines=lines, counts=(1, 2))]
     return cases, hits, [WatchedFile(run_key=of.run_key, path=RepoPath("src/a.py"), loaded=True, executable=lines)]
 
 

@@ -30,8 +30,8 @@ class CoverageTracer(object):
         data = self._coverage.get_data()
         for path, (absolute, lines) in sorted(self._watch.items()):
             contexts = data.contexts_by_lineno(absolute) if absolute in data.measured_files() else {}
-            self._hits(path, lines, contexts)
             executable, note = swt_lines.executable_of_file(absolute, lines)
+            self._hits(path, set(executable), contexts)
             self._report.add(
                 "file",
                 path=path,
@@ -47,4 +47,4 @@ class CoverageTracer(object):
             for context in contexts[line]:
                 found.setdefault(context, []).append(line)
         for context, lines in found.items():
-            self._report.add("hits", path=path, case=context or None, lines=lines)
+            self._report.add("hits", path=path, case=context or None, lines=lines, counts=None)

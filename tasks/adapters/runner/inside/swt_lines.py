@@ -1,5 +1,6 @@
 """Which lines have code, as this interpreter sees it."""
 
+import ast
 import dis
 import types
 import warnings
@@ -14,6 +15,21 @@ def code_lines(code):
         if isinstance(constant, types.CodeType):
             lines |= code_lines(constant)
     return lines
+
+
+def docstrings(tree):
+    """{line} of the docstrings in a syntax tree: they document, although a class and a module store them by code."""
+    texts, others = set(), set()
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(node, (ast.Module, ast.ClassDef)) and body and ast.get_docstring(node, clean=False) is not None:
+            # Before 3.8 a string says where it ends, and so do its instructions.
+            ends = [body[0].lineno, body[0].value.lineno, getattr(body[0], "end_lineno", 1)]
+            texts.update(range(body[0].lineno, max(ends) + 1))
+            others.update(statement.lineno for statement in body[1:])
+        if isinstance(node, ast.ClassDef):
+            others.add(node.lineno)
+    return texts - others
 
 
 def scopes(code, found=None):
@@ -46,10 +62,12 @@ def quiet_compile(source, path, flags=0):
 
 
 def executable_of_file(absolute, lines):
-    """(sorted watched lines that have code, note); nothing if the file is missing or not Python."""
+    """(sorted watched lines that have code and are no docstring, note); none if it is missing or not Python."""
     try:
         with open(absolute, "rb") as source:
-            code = quiet_compile(source.read(), absolute)
+            text = source.read()
+        code = quiet_compile(text, absolute)
+        documents = docstrings(quiet_compile(text, absolute, ast.PyCF_ONLY_AST))
     except Exception as error:
         return [], "cannot be compiled: %r" % (error,)
-    return sorted(set(lines) & code_lines(code)), ""
+    return sorted(set(lines) & code_lines(code) - documents), ""

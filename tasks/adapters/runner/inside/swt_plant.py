@@ -156,6 +156,8 @@ class _Planter(object):
         for name, value in ast.iter_fields(statement):
             if name in _BLOCKS and isinstance(value, list):
                 self.block(statement, name)
+                if name == "body":
+                    self._turns(statement)
             elif name == "handlers":
                 for handler in value:
                     self._handler(handler)
@@ -163,6 +165,11 @@ class _Planter(object):
                 statement.cases = [planted for case in value for planted in self._case(case)]
             elif name not in ("type_params", "annotation", "returns") or self._evaluates(statement, name):
                 self._field(statement, name, value, done)
+
+    def _turns(self, loop):
+        """The head of a `for` runs again for each turn."""
+        if isinstance(loop, (ast.For, ast.AsyncFor)) and loop.lineno in self._lines:
+            loop.body.insert(0, _statement(loop.lineno, loop))
 
     def _evaluates(self, node, field):
         return field != "type_params" and not self._skip_annotations
@@ -233,7 +240,7 @@ class _Planter(object):
             self._scope(node, "<genexpr>", lambda: self._inner(node, set()), _first_evaluated(node))
         elif isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp)):
             self._outermost(node, done)
-            self._inner(node, set(done))
+            self._inner(node, set())
         elif isinstance(node, ast.IfExp):
             self._field(node, "test", node.test, done)
             self._field(node, "body", node.body, set(done))
@@ -275,6 +282,7 @@ class _Planter(object):
         self._field(outer, "iter", outer.iter, done)
 
     def _inner(self, node, done):
+        """What runs for each item, on the line of the comprehension as well."""
         for index, part in enumerate(node.generators):
             if index:
                 self._field(part, "iter", part.iter, done)

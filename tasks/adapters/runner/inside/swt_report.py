@@ -6,7 +6,7 @@ Records, told apart by `k`:
     shared {step | null}                              [name, path, qualname] of a shared teardown, or its end
     begin  {case}                                     a case starts
     case   {case, path, qualname, label, phase, outcome, duration, message}
-    hits   {path, case | null, lines}                 watched lines that ran in that context
+    hits   {path, case | null, lines, counts | null}  watched lines that ran in that context, and how often
     file   {path, loaded, executable, probed, note}   what is known about a watched file
     end    {exit, complaint}                          the runner got to its end
 
