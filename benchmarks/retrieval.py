@@ -11,11 +11,11 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 from typing import Annotated, TypeVar
 
 import typer
@@ -25,7 +25,7 @@ from benchmarks.measured import machine, text_table
 from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
-from tasks.adapters.retrieval.budget import estimated_tokens, fitting
+from tasks.adapters.retrieval.budget import fitting
 from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.coverage.changed_lines import changed_lines
@@ -38,8 +38,6 @@ CACHE = Settings().cache
 FIRST = (1, 5, 10, 30)
 BUDGETS = (13_000, 27_000, 50_000)
 DEPTH = 200
-LONGEST = 400_000
-"""Characters of a file whose tokens are compared: the real tokenizer takes no more at once."""
 TIMED = 5
 """Queries per commit whose time is measured; the median counts."""
 Answer = TypeVar("Answer")
@@ -62,7 +60,6 @@ def main(
     chosen = _largest(mirrors, [one for found in everything.values() for one in found], commits)
     if chosen:
         print(f"\n{text_table(TIME_HEAD, [_time_row(mirrors, one) for one in chosen])}")
-        print(f"\n{_estimate(mirrors, chosen)}")
 
 
 def _mirrored(mirrors: Mirrors, path: Path) -> list[TaskInstance]:
@@ -206,30 +203,6 @@ def _timed(work: Callable[[], Answer]) -> tuple[float, Answer]:
     started = time.process_time()
     answer = work()
     return time.process_time() - started, answer
-
-
-def _estimate(mirrors: Mirrors, instances: Sequence[TaskInstance]) -> str:
-    """How far estimated tokens are from those of the real tokenizer, by file and in all."""
-    from bpe_openai import get_encoding
-
-    encoding = get_encoding("cl100k_base")
-    sums: dict[str, int] = defaultdict(int)
-    ratios = []
-    for instance in instances:
-        for blob in mirrors.blobs(instance.repo, _sources(mirrors, instance)):
-            text = blob.decode("utf-8", "replace")
-            if len(text) > LONGEST:
-                continue
-            guess, real = estimated_tokens(text), len(encoding.encode_ordinary(text))
-            sums["guess"] += guess
-            sums["real"] += real
-            ratios += [guess / real] if real >= 200 else []
-    twentieths = quantiles(ratios, n=20)
-    return (
-        f"Estimated against real tokens (cl100k_base), {len(ratios)} files of 200 tokens or more: sum"
-        f" {sums['guess'] / sums['real']:.3f}, median {median(ratios):.3f},"
-        f" 5th to 95th percentile {twentieths[0]:.3f} to {twentieths[-1]:.3f}."
-    )
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class Localization:
     confidence: int | None
     """1 to 10 by the review's rubric; null without a review."""
     tokens: int
-    """About what path and contents cost in a prompt: what a context of so many tokens is filled by."""
+    """What path and contents cost in a prompt (`cl100k_base`): what a context of so many tokens is filled by."""
 
 
 @table("localization_id", folder="method")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from tasks.adapters.llm.base import Message, Reply, ToolSpec
 from tasks.adapters.patch.apply import ReadBase
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
 from tasks.methods.method import Assignment, Budget, Method
 
@@ -26,7 +26,7 @@ class Outlook:
     calls: int
     """Most replies that it asks for."""
     tokens_in: int | None
-    """Of all its prompts together, estimated; null where they cannot be rendered beforehand."""
+    """Of all its prompts together; null where they cannot be rendered beforehand."""
     tokens_out: int
     """Most that the replies can have."""
 
@@ -84,7 +84,7 @@ class Silent:
         sample: int = 0,
         max_tokens: int | None = None,
     ) -> Reply:
-        self.sizes.append(sum(estimated_tokens(message.text) for message in messages))
+        self.sizes.append(sum(token_count(message.text) for message in messages))
         return Reply(text="")
 
 

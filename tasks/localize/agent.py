@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tasks.adapters.llm.base import Model, system
 from tasks.adapters.llm.errors import ModelError
-from tasks.adapters.retrieval.budget import estimated_tokens, fitting
+from tasks.adapters.retrieval.budget import fitting, token_count
 from tasks.adapters.retrieval.search import Hit
 from tasks.domain.localization import LocalizationStatus, Report, Turn
 from tasks.domain.names import RepoPath
@@ -168,7 +168,7 @@ class _Investigation:
         """What was viewed, the latest first, as far as half a prompt goes."""
         texts = [f"--- {view.path}, part {view.part} of {view.parts}\n{view.content}" for view in self.viewer.shown]
         latest = texts[::-1]
-        taken = fitting(map(estimated_tokens, latest), self.settings.prompt_tokens // 2, pass_over=True)
+        taken = fitting(map(token_count, latest), self.settings.prompt_tokens // 2, pass_over=True)
         if len(taken) < len(latest):
             self.trail.trimmed("evidence", f"{len(latest) - len(taken)} of {len(latest)} views")
         return "\n".join(latest[at] for at in taken) or "(nothing)"

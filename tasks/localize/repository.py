@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher
 from tasks.adapters.retrieval.variants import Variant
 from tasks.domain.localization import Report
@@ -77,7 +77,7 @@ def parts_of(text: str, limit: int) -> tuple[str, ...]:
     lines: list[str] = []
     used = 0
     for line in text.splitlines(keepends=True):
-        size = estimated_tokens(line)
+        size = token_count(line)
         if lines and used + size > limit:
             parts.append("".join(lines))
             lines, used = [], 0

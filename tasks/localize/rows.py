@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from tasks.adapters.retrieval.budget import ENCODING
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.adapters.store.provenance import provenance
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
@@ -65,7 +66,7 @@ def agent_plan(report: Report, settings: AgentSettings, model: str) -> Plan:
 def _retriever(variant: Variant) -> list[object]:
     """What decides a ranking, as plain values."""
     one = RETRIEVERS[variant]
-    return [one.analyzer, one.weights.k1, one.weights.b, one.path_share, one.title_times]
+    return [ENCODING, one.analyzer, one.weights.k1, one.weights.b, one.path_share, one.title_times]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

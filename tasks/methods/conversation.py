@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tasks.adapters.llm.base import Finish, Message, Model, Reply, Role, ToolSpec, user
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import Budget, Proposal
 
 SHORTER = 2
@@ -180,11 +180,11 @@ class Thread:
     def _trim(self, tokens: int) -> None:
         """Empty the oldest messages between the opening and the last one until the prompt fits."""
         opening = [message.role for message in self.messages].index(Role.USER)
-        sizes = [estimated_tokens(message.text) for message in self.messages]
+        sizes = [token_count(message.text) for message in self.messages]
         for at in range(opening + 1, len(self.messages) - 1):
             if sum(sizes) <= tokens:
                 return
-            if sizes[at] > estimated_tokens(LEFT_OUT):
+            if sizes[at] > token_count(LEFT_OUT):
                 self.messages[at] = replace(self.messages[at], text=LEFT_OUT)
                 self.conversation.trimmed("prompt", f"message {at} of {sizes[at]} tokens")
-                sizes[at] = estimated_tokens(LEFT_OUT)
+                sizes[at] = token_count(LEFT_OUT)

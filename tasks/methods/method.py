@@ -75,7 +75,7 @@ class Budget:
     calls: int = 20
     """Replies of the model."""
     context_tokens: int = 27_000
-    """Of retrieved files in one prompt, estimated."""
+    """Of retrieved files in one prompt."""
     reply_tokens: int = 4_096
     """Of one reply."""
     seconds: float = 3_600.0

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.adapters.retrieval.budget import estimated_tokens, fitting
+from tasks.adapters.retrieval.budget import fitting, token_count
 from tasks.adapters.text import without_middle
 from tasks.methods.method import Assignment, ContextFile
 
@@ -36,13 +36,13 @@ class Templates:
 
 def fit(context: tuple[ContextFile, ...], tokens: int) -> tuple[ContextFile, ...]:
     """The first of the files, whole, that are about `tokens` together."""
-    sizes = [estimated_tokens(numbered(file.text)) for file in context]
+    sizes = [token_count(numbered(file.text)) for file in context]
     return tuple(context[at] for at in fitting(sizes, tokens))
 
 
 def shortened(text: str, tokens: int) -> str:
     """A text of about `tokens`: its middle is left out where it is more."""
-    size = estimated_tokens(text)
+    size = token_count(text)
     return text if size <= tokens else without_middle(text, max(2, len(text) * tokens // size))
 
 

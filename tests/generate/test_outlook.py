@@ -6,7 +6,7 @@ import pytest
 
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import Message, Reply
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import token_count
 from tasks.generate.outlook import PaperBench, foresee
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.method import Budget, Method
@@ -37,7 +37,7 @@ def test_the_prompt_of_one_question_is_counted_as_it_is_sent() -> None:
     model = Scripted(silent)
     list(method_named("zero_shot").run(TOY.assignment, BENCH, model, BUDGET))
     found = foresee(method_named("zero_shot"), TOY.assignment, BENCH, BUDGET)
-    assert (found.calls, found.tokens_in) == (1, sum(estimated_tokens(message.text) for message in sent))
+    assert (found.calls, found.tokens_in) == (1, sum(token_count(message.text) for message in sent))
 
 
 def test_what_cannot_be_rendered_beforehand_is_unknown() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.retrieval.search import Hit
 from tasks.domain.localization import Report
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
@@ -34,7 +34,7 @@ class SmallRepository:
 
     @property
     def paths(self) -> Mapping[RepoPath, int]:
-        return {path: estimated_tokens(text) for path, text in self.files.items()}
+        return {path: token_count(text) for path, text in self.files.items()}
 
     def search(self, query: str, k: int) -> tuple[Hit, ...]:
         self.queries.append((query, k))

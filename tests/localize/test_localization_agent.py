@@ -112,7 +112,7 @@ def test_json_is_found_in_chatter() -> None:
         ('{"ranked_files": "pkg/apple.py"}', "bad-list"),
         ('{"ranked_files": []}', "bad-list"),
         (call("get_bm25_top10"), "wrong-turn"),
-        ("{" * 5000 + '"' + "x" * 200_000, "no-json"),
+        ("{" * 5000 + '"' + "x" * 100_000, "no-json"),
     ],
 )
 def test_a_malformed_reply_is_asked_for_again(bad: str, reason: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
-from tasks.adapters.retrieval.budget import estimated_tokens
+from tasks.adapters.retrieval.budget import ENCODING, token_count
 from tasks.adapters.retrieval.counts import TermCache
 from tasks.adapters.retrieval.index import Field, added, field_of
 from tasks.adapters.retrieval.variants import RETRIEVERS, Retriever, Variant
@@ -28,7 +28,7 @@ class Hit:
     path: RepoPath
     score: float
     tokens: int
-    """About what its path and contents cost in a prompt."""
+    """What its path and contents cost in a prompt (budget.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Searcher:
     """Makes indexes. Safe to share by threads and processes.
 
     cache/
-    └── <owner>__<name>-<analyzer>.sqlite     term counts by blob (counts.py)
+    └── <owner>__<name>-<analyzer>-<encoding>.sqlite     term counts by blob (counts.py)
     """
 
     mirrors: Mirrors
@@ -94,8 +94,8 @@ class Searcher:
         )
 
     def _counts(self, repo: RepoName, retriever: Retriever) -> TermCache:
-        name = f"{quote(repo.replace('/', '__', 1), safe='')}-{retriever.analyzer}.sqlite"
-        return TermCache(self.cache / name, retriever.analyze, estimated_tokens)
+        name = f"{quote(repo.replace('/', '__', 1), safe='')}-{retriever.analyzer}-{ENCODING}.sqlite"
+        return TermCache(self.cache / name, retriever.analyze, token_count)
 
     def _texts(self, repo: RepoName, shas: Sequence[str]) -> Iterator[str]:
         return (blob.decode("utf-8", "replace") for blob in self.mirrors.blobs(repo, shas))
