@@ -11,7 +11,6 @@ nobody can tell whether the provider got the request and charged for it.
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
 import os
@@ -19,12 +18,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.call_rows import row_facts, row_of
 from tasks.adapters.llm.request import Request, reply_facts, reply_of, request_of
 from tasks.adapters.llm.reserve import Reserve
+from tasks.adapters.locking import briefly_alone
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import LlmCall
@@ -94,7 +93,7 @@ class Archive:
         it, because then nobody knows what the provider did.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with _locked(self._lock(key), wait=True):
+        with briefly_alone(self._lock(key), wait=True):
             self.settle(key)
             try:
                 yield Claim(self, key)
@@ -115,7 +114,7 @@ class Archive:
         """Settle every call that a dead process left; how many there were."""
         found = 0
         for marker in sorted(self.folder.glob("*.json")):
-            with _locked(self._lock(marker.stem), wait=False) as held:
+            with briefly_alone(self._lock(marker.stem), wait=False) as held:
                 found += held and self.settle(marker.stem)
         return found
 
@@ -190,35 +189,3 @@ def _write_synced(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-
-
-@contextmanager
-def _locked(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock file; gives whether it is held, which is certain with `wait`. It is removed at the end."""
-    handle = _taken(path, wait)
-    try:
-        yield handle is not None
-    finally:
-        if handle is not None:
-            path.unlink(missing_ok=True)
-            handle.close()
-
-
-def _taken(path: Path, wait: bool) -> IO[bytes] | None:
-    while True:
-        handle = path.open("ab")
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            handle.close()
-            return None
-        if _is_at(handle, path):
-            return handle
-        handle.close()  # whoever held it before removed it: take the new one
-
-
-def _is_at(handle: IO[bytes], path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
