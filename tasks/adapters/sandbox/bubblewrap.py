@@ -47,7 +47,9 @@ class Bubblewrap:
     base: Path = field(default_factory=lambda: Path(tempfile.gettempdir()))
     """Where the private folders of runs are made."""
 
-    program: str = "bwrap"
+    program: str = field(default_factory=lambda: _found("bwrap"))
+    """Absolute path, found once and on the caller's PATH: it is started with another PATH and in another folder. Empty
+    where there is none."""
 
     @property
     def kind(self) -> SandboxKind:
@@ -87,8 +89,8 @@ class Bubblewrap:
 
     def why_not(self) -> str:
         """Runs it once for real: empty where it works, else the reason in one line."""
-        if shutil.which(self.program) is None:
-            return f"{self.program} is not on PATH (package `bubblewrap`)"
+        if not self.program:
+            return "bwrap is not on PATH (package `bubblewrap`)"
         with tempfile.TemporaryDirectory(dir=self.base) as name:
             folder = Path(name)
             for part in ("checkout", "outbox"):
@@ -99,6 +101,11 @@ class Bubblewrap:
             except SandboxError as problem:
                 return str(problem)
             return "" if code == 0 else f"a first try ended with exit code {code}"
+
+
+def _found(program: str) -> str:
+    path = shutil.which(program)
+    return str(Path(path).absolute()) if path else ""
 
 
 def _user_for(job: Job, made: Scratch) -> int:

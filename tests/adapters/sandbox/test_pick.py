@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -51,12 +52,21 @@ def test_the_process_sandbox_says_so_aloud():
     assert "isolates nothing" in Process().warning
 
 
-def test_bubblewrap_says_why_not(tmp_path: Path):
-    assert "not on PATH" in Bubblewrap(program="no-such-bwrap").why_not()
-    broken = tmp_path / "bwrap"
+def test_bubblewrap_says_why_not(tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    assert "not on PATH" in Bubblewrap().why_not()
+
+
+@pytest.mark.parametrize("entry", ["{folder}", "tools"])
+def test_the_bubblewrap_that_is_found_is_the_one_that_is_started(tmp_path: Path, monkeypatch, entry):
+    """Inside there is another PATH and another current folder."""
+    broken = tmp_path / "tools" / "bwrap"
+    broken.parent.mkdir()
     broken.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
     broken.chmod(0o755)
-    assert "No permissions to create new namespace" in Bubblewrap(program=str(broken)).why_not()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", entry.format(folder=broken.parent) + os.pathsep + os.environ["PATH"])
+    assert "No permissions to create new namespace" in Bubblewrap().why_not()
 
 
 @pytest.mark.parametrize(
