@@ -7,6 +7,7 @@ from typing import IO
 import pyarrow as pa
 
 from flows.settings import Settings
+from tasks.adapters.runner.job import runner_version
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.questions import named_queries
 from tasks.adapters.store.warehouse import Store
@@ -82,7 +83,7 @@ def rebuild_views(settings: Settings) -> str:
 
 def check_store(settings: Settings) -> tuple[str, bool]:
     """A line per problem, and whether there is none."""
-    problems = Store(settings.store).check()
+    problems = Store(settings.store).check(runner_version())
     return "\n".join(str(problem) for problem in problems) or "nothing wrong", not problems
 
 

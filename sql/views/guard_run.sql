@@ -3,13 +3,13 @@
 -- One row per (candidate_id, policy, guard, code_state): run_key and status of the latest run of that form, in the
 -- environment and sandbox that the verdict is read from. guard: `repeat` (both states), `placebo` (`before`),
 -- `paraphrase` (`after`).
--- needs: submission_run, run
+-- needs: submission_run, current_run
 CREATE OR REPLACE VIEW guard_run AS
 SELECT s.candidate_id, s.policy, r.variant AS guard, r.code_state, r.run_key, r.status
 FROM submission_run AS s
-JOIN run AS r
+JOIN current_run AS r
     ON r.instance_key = s.instance_key AND r.suite_id = s.suite_id AND r.env_id = s.env_id AND r.sandbox = s.sandbox
-WHERE r.variant IN ('repeat', 'placebo', 'paraphrase') AND r.status <> 'infrastructure'
+WHERE r.variant IN ('repeat', 'placebo', 'paraphrase')
 QUALIFY row_number() OVER (
     PARTITION BY s.candidate_id, s.policy, r.variant, r.code_state ORDER BY r.finished_at DESC, r.run_key
 ) = 1;

@@ -7,12 +7,12 @@
 --
 -- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count, and neither
 -- do those of guards.
--- needs: run
+-- needs: current_run
 CREATE OR REPLACE VIEW sandbox_run AS
 WITH usable AS (
     SELECT *, CASE WHEN suite_kind = 'none' THEN files_key ELSE suite_id END AS suite_ref
-    FROM run
-    WHERE status <> 'infrastructure' AND coalesce(variant, 'plain') = 'plain'
+    FROM current_run
+    WHERE coalesce(variant, 'plain') = 'plain'
 ),
 ranked AS (
     SELECT

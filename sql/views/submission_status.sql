@@ -2,12 +2,18 @@
 --
 -- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
 -- sample, applied (the patch applies), measured (the runs that a verdict needs are there; nothing is needed where it
--- does not apply), reason: why it does not apply, else `infrastructure` or `not-run` where unmeasured, else empty.
--- needs: candidate, submission, submission_run, run
+-- does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
+-- runner than its own, `not-run`), else empty.
+-- needs: candidate, submission, submission_run, run, current_run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (
     SELECT DISTINCT instance_key, suite_id FROM run
     WHERE status = 'infrastructure' AND suite_id IS NOT NULL AND coalesce(variant, 'plain') = 'plain'
+),
+superseded AS (
+    SELECT DISTINCT instance_key, suite_id
+    FROM run ANTI JOIN current_run USING (run_key)
+    WHERE status <> 'infrastructure' AND suite_id IS NOT NULL
 )
 SELECT
     c.snapshot, c.candidate_id, s.policy, c.instance_key, c.instance_id, c.method, c.model, c.sample,
@@ -17,9 +23,11 @@ SELECT
         WHEN NOT s.well_formed THEN coalesce(nullif(s.reason, ''), 'not-well-formed')
         WHEN coalesce(r.measured, false) THEN ''
         WHEN b.suite_id IS NOT NULL THEN 'infrastructure'
+        WHEN o.suite_id IS NOT NULL THEN 'superseded'
         ELSE 'not-run'
     END AS reason
 FROM candidate AS c
 JOIN submission AS s ON s.candidate_id = c.candidate_id
 LEFT JOIN submission_run AS r ON r.candidate_id = s.candidate_id AND r.policy = s.policy
-LEFT JOIN broken AS b ON b.instance_key = s.instance_key AND b.suite_id = s.suite_id;
+LEFT JOIN broken AS b ON b.instance_key = s.instance_key AND b.suite_id = s.suite_id
+LEFT JOIN superseded AS o ON o.instance_key = s.instance_key AND o.suite_id = s.suite_id;

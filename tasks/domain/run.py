@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import datetime
 
@@ -139,6 +140,8 @@ class Run:
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: Variant = Variant.PLAIN
     """`plain`, or the guard or the condition of a validation that this run is for."""
+    runner_version: str = ""
+    """`RunSpec.runner_version`; empty in runs of before this was written down. See `current`."""
     order_seed: int | None = None
     """Seed that the cases were shuffled by; null where they came in the order given, or reversed."""
     log: str
@@ -149,6 +152,21 @@ class Run:
     config_hash: str
     started_at: datetime
     finished_at: datetime
+
+
+def current(runs: Iterable[Run]) -> tuple[Run, ...]:
+    """Of the runs of one instance those of the runner that it was last run by, ours that failed as well.
+
+    Runners of two versions may tell the same behaviour apart, so what an older one said is superseded as soon as a
+    newer one has run. `current_run` says the same in SQL.
+    """
+    known = tuple(runs)
+    last = max(
+        (run for run in known if run.status is not RunStatus.INFRASTRUCTURE),
+        key=lambda run: (run.finished_at, run.run_key),
+        default=None,
+    )
+    return tuple(run for run in known if last is None or run.runner_version == last.runner_version)
 
 
 @table("run_key", folder="repo", of_run=True)

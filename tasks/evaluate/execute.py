@@ -177,6 +177,7 @@ def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: Ru
         cases=len(cases),
         image=finished.image if finished else "",
         variant=spec.variant,
+        runner_version=spec.runner_version,
         order_seed=spec.order_seed,
         log="",
         **asdict(origin),

@@ -11,7 +11,7 @@ from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
 from tasks.domain.outcome import CodeState, RunStatus, SuiteKind, Variant
-from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
 
 EDITED = (Variant.PLACEBO, Variant.PARAPHRASE)
@@ -43,7 +43,8 @@ def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping
 
 def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> Seen:
     """Read the runs and their outcomes."""
-    runs = [run for run in store.read(Run, instance_key=instance.instance_key, env_id=env_id) if _counts(run, suite)]
+    known = current(store.read(Run, instance_key=instance.instance_key))
+    runs = [run for run in known if run.env_id == env_id and _counts(run, suite)]
     fine = [run for run in runs if run.status is not RunStatus.INFRASTRUCTURE]
     rows = store.read(CaseOutcome, run_key=tuple(run.run_key for run in fine)) if fine else ()
     by_run: dict[RunKey, list[CaseOutcome]] = defaultdict(list)

@@ -109,6 +109,27 @@ def test_runs_of_two_environments_are_not_mixed(store: SqlStore) -> None:
     assert store.value("SELECT solved FROM paper") is False
 
 
+def test_runs_of_two_runners_are_not_mixed(store: SqlStore) -> None:
+    """A newer runner takes the word from an older one, also where it has not got as far yet."""
+    store.instance("i")
+    suites = {name: store.suite("i", name) for name in ("m", "other")}
+    for name, suite in suites.items():
+        store.candidate("i", name, suite=suite)
+        for state, outcome in (("before", "failed"), ("after", "passed")):
+            store.run("i", suite, state, {"test_a.py::new": outcome})
+            store.run("i", suite, state, {"test_a.py::new": outcome}, variant="repeat")
+    assert store.rows("SELECT DISTINCT solved FROM paper") == [(True,)]
+    store.run("i", suites["m"], "before", {"test_a.py::new": "passed"}, runner_version="new", minutes=9)
+    assert store.rows("SELECT solved, reason FROM paper") == [(None, "superseded")] * 2
+    assert store.rows("FROM guard_run") == []
+    store.run("i", suites["m"], "after", {"test_a.py::new": "passed"}, runner_version="new", minutes=9)
+    store.run("i", suites["m"], "after", {}, runner_version="newest", minutes=10, status="infrastructure")
+    assert store.rows("SELECT method, solved, reason FROM paper ORDER BY ALL") == [
+        ("m", False, "passes-before"),
+        ("other", None, "superseded"),
+    ]
+
+
 def test_an_untraced_run_confirms_a_traced_one(store: SqlStore) -> None:
     store.instance("i")
     suite = store.suite("i", "m")

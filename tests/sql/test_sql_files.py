@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from sql_store import SQL, SqlStore, questions
 
 
@@ -39,6 +40,36 @@ def test_audits_find_what_they_are_for(store: SqlStore) -> None:
     assert store.rows("SELECT run_key FROM audit_run_case_count ORDER BY ALL") == [("run0",), (key,)]
     assert store.rows("FROM audit_two_outcomes") == [("run0", "test_a.py::new", ["failed", "skipped"])]
     assert store.rows("FROM audit_orphan") == [("submission.candidate_id", "nobody")]
+
+
+CONTRADICTIONS = [
+    ("completed", 0, "passed", ""),
+    ("completed", 0, "failed", "fine"),
+    ("completed", 0, "error", "fine"),
+    ("completed", 1, "passed", "failed"),
+    ("completed", 1, "xpassed", ""),
+    ("completed", 1, "failed", ""),
+    ("completed", 2, "passed", "cut-off"),
+    ("completed", 3, "passed", "cut-off"),
+    ("completed", 3, "error", ""),
+    ("completed", 5, "skipped", ""),
+    ("crashed", None, "passed", "cut-off"),
+    ("crashed", 0, "passed", "cut-off"),
+    ("crashed", 0, "error", ""),
+    ("timeout", None, "timeout", ""),
+    ("limit", None, "passed", "cut-off"),
+    ("infrastructure", 3, "passed", ""),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "outcome", "why"), CONTRADICTIONS)
+def test_an_exit_code_that_the_outcomes_contradict(
+    store: SqlStore, status: str, code: int | None, outcome: str, why: str
+) -> None:
+    """Exit code 3 with nothing but passes is how a case without its call report was stored once."""
+    cells = {"test_a.py::one": "passed", "test_a.py::two": outcome}
+    store.run("i", None, "before", cells, status=status, exit_code=code)
+    assert store.rows("SELECT why FROM audit_exit_code") == ([(why,)] if why else [])
 
 
 def test_older_command_lines_can_open_what_newer_ones_wrote() -> None:

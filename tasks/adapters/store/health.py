@@ -23,13 +23,17 @@ LEFTOVER_AGE_S = 3600.0
 """A temporary file older than this has no writer any more."""
 
 
-def check(disk: Disk) -> tuple[Problem, ...]:
-    """All problems, sorted. Rows are looked at only where every file can be read."""
+def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
+    """All problems, sorted. Rows are looked at only where every file can be read.
+
+    With a `runner_version`, instances that were last run by another one are among them.
+    """
     bad = list(complaints(disk))
     bad += _torn_pages(disk, {problem.where for problem in bad})
     bad += _strays(disk)
     if not any(problem.kind in ("torn", "foreign") for problem in bad):
         bad += [*_orphans(disk), *_incomplete(disk), *_logs(disk)]
+        bad += _stale(disk, runner_version) if runner_version else ()
     return tuple(sorted(bad))
 
 
@@ -81,6 +85,17 @@ def _incomplete(disk: Disk) -> Iterator[Problem]:
     )
     for key in _keys(disk, CaseOutcome, query):
         yield Problem("incomplete", f"run {key}", "it counted cases, and case_outcome has none of them")
+
+
+def _stale(disk: Disk, runner_version: str) -> Iterator[Problem]:
+    """Instances whose verdicts rest on runs of another runner than the one that would run now."""
+    query = (
+        "SELECT instance_id, count(*) FROM {run} WHERE status <> 'infrastructure' GROUP BY instance_key, instance_id "
+        f"HAVING arg_max(coalesce(runner_version, ''), finished_at) <> '{runner_version}' ORDER BY instance_id"
+    )
+    table = reading.ask(disk, (Run,), lambda source: query.format(run=source(Run)))
+    for name, runs in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        yield Problem("stale", f"run of {name}", f"{runs} runs by another runner; `swt evaluate` makes them again")
 
 
 def _keys(disk: Disk, kind: type[Any], query: str) -> list[str]:

@@ -138,9 +138,12 @@ class Store:
         """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers only."""
         return quarantine(self.disk)
 
-    def check(self) -> tuple[Problem, ...]:
-        """Everything that is wrong with the store. Reads every page and changes nothing."""
-        return health.check(self.disk)
+    def check(self, runner_version: str = "") -> tuple[Problem, ...]:
+        """Everything that is wrong with the store. Reads every page and changes nothing.
+
+        With a `runner_version`, instances that were last run by another one as well.
+        """
+        return health.check(self.disk, runner_version)
 
     def compact(self, *, grace_s: float = 30.0) -> compaction.Compacted:
         """Merge small files, wait for readers under way, then remove what was merged (compaction.py)."""

@@ -35,6 +35,16 @@ def kinds(store: Store) -> list[str]:
     return [problem.kind for problem in store.check()]
 
 
+def test_instances_that_another_runner_ran_last_are_named(store: Store) -> None:
+    old = run(1, runner_version="old")
+    new = run(2, minute=1, runner_version="new")
+    store.write_run(old, *facts(old))
+    assert [(problem.kind, problem.where) for problem in store.check("new")] == [("stale", "run of pallets__flask-1")]
+    assert store.check() == ()
+    store.write_run(new, *facts(new))
+    assert store.check("new") == ()
+
+
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1" + b"\xff" * 40 + b"PAR1", b"\x00" * 500])
 def test_a_torn_file_is_moved_aside_and_reading_goes_on(store: Store, root: Path, content: bytes) -> None:
     write(store, 1, 2)
