@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.job import RunnerJob
 from tasks.adapters.runner.launch import REPORT, SEED, runner_process, write_generated
@@ -36,6 +38,9 @@ class Workshop:
     """The built environment of an `env_id`."""
     scratch: Path
     """Folder for trees and outboxes; what is in it belongs to a run under way."""
+    shared: Path | None = None
+    """Folder for what runs of one environment have in common: the tree of each base commit, filled once and shown to
+    every run below a checkout of its own. Null where the sandbox cannot do so: then every run unpacks its own."""
     config: object
     """What was configured, for the provenance of rows."""
 
@@ -81,11 +86,15 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     built = workshop.environment(spec.env_id)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
     outbox.mkdir()
-    workshop.trees.checkout(spec.repo, spec.base_commit, checkout)
-    write_generated(checkout, built.generated)
-    if refused := _apply(spec, checkout):
+    base = _base(spec, workshop, built)
+    if base is None:
+        _fill(checkout, spec, workshop, built)
+    else:
+        checkout.mkdir()
+        os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
+    if refused := _apply(spec, checkout, base):
         return refused
-    job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
+    job = replace(_job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log), base=base)
     seal = new_seal(outbox)
     progress.setup_s = time.monotonic() - begun
     progress.finished = workshop.sandbox.run(job)
@@ -94,10 +103,28 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     return ""
 
 
-def _apply(spec: RunSpec, checkout: Path) -> str:
+def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Path | None:
+    """The tree that the runs of a commit share, filled by the first of them; null where every run has its own."""
+    if workshop.shared is None:
+        return None
+    base = workshop.shared / spec.base_commit
+    if not base.is_dir():
+        with spare_folder(workshop.shared) as half:
+            _fill(half / "tree", spec, workshop, built)
+            (half / "tree").rename(base)
+    return base
+
+
+def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> None:
+    """What is there before any patch: the commit's files, and those that a build leaves among them."""
+    workshop.trees.checkout(spec.repo, spec.base_commit, folder)
+    write_generated(folder, built.generated)
+
+
+def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> str:
     """Apply every patch of the run in order; the first refusal in words."""
     for patch in spec.patches:
-        outcome = apply_patch(checkout, patch)
+        outcome = apply_patch(checkout, patch, base=base)
         if isinstance(outcome, Refused):
             return f"{outcome.reason}: {outcome.detail}"
     return ""

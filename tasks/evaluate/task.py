@@ -6,7 +6,7 @@ Reads `task_instance`, `environment`, `suite`; writes `candidate`, `submission`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.rows.raw import LineProblem
 from tasks.adapters.runner.job import runner_version
 from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -201,8 +202,7 @@ def make_runs(places: Places, settings: RunSettings, bench: Bench, wanted: Itera
     specs = distinct(wanted)
     known = store.run_keys()
     todo = [spec for spec in specs if spec.run_key not in known]
-    workshop = _workshop(places, settings, bench.environment)
-    runs = [_run_once(store, workshop, spec) for spec in todo]
+    runs = _run_all(store, _workshop(places, settings, bench.environment), todo)
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
         executed=len(todo),
@@ -239,6 +239,15 @@ def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[
     if set(edits) != set(known):
         store.write(edits)
     return edits
+
+
+def _run_all(store: Store, workshop: Workshop, specs: Sequence[RunSpec]) -> list[Run]:
+    """One after the other; they share trees where the sandbox can show one to many."""
+    if not specs:
+        return []
+    with spare_folder(workshop.scratch) as folder:
+        sharing = replace(workshop, shared=folder if workshop.sandbox.overlays else None)
+        return [_run_once(store, sharing, spec) for spec in specs]
 
 
 def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:

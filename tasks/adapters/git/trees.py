@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Entry, Mirrors
-from tasks.adapters.patch.apply import FIXED_MTIME
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
 
 DEFAULT_BUDGET = 8 * 1024**3

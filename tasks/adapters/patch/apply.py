@@ -9,17 +9,16 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tasks.adapters.patch.layers import FIXED_MTIME, lifted
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
 from tasks.adapters.patch.paths import refuse_kinds, refuse_paths
 from tasks.adapters.patch.place import place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import Change, render
-
-FIXED_MTIME = 1_600_000_000
-"""Every file of a tree has this time, also a patched one: nothing can tell the states apart by the clock."""
 
 ReadBase = Callable[[str], bytes | None]
 """The bytes of a file of the base commit; null where there is none. `Mirrors.read_file` fits."""
@@ -58,8 +57,10 @@ def apply_to_files(patch: Patch, read_base: ReadBase) -> Applied | Refused:
     )
 
 
-def apply_patch(tree: Path, patch: str) -> Applied | Refused:
+def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied | Refused:
     """Applies `patch` to the files below `tree`, which needs no repository around it.
+
+    With `base`, `tree` is an upper layer of an overlay over it: what it lacks is taken from there (layers.py).
 
     Every file is computed before the first one is written. Written files get the time `FIXED_MTIME`, so a tree that
     holds bytecode would run stale code: trees hold none.
@@ -67,7 +68,17 @@ def apply_patch(tree: Path, patch: str) -> Applied | Refused:
     read = read_patch(patch)
     if isinstance(read, Refused):
         return read
-    if refused := refuse_paths(read) or _refuse_places(read, tree):
+    if refused := refuse_paths(read):
+        return refused
+    if base is None:
+        return _apply_whole(read, tree)
+    with lifted(base, tree, paths_of(read.files)):
+        return _apply_whole(read, tree)
+
+
+def _apply_whole(read: Patch, tree: Path) -> Applied | Refused:
+    """All that the patch touches is in `tree`."""
+    if refused := _refuse_places(read, tree):
         return refused
     applied = apply_to_files(read, lambda path: _read(tree / path))
     if isinstance(applied, Applied):
@@ -210,6 +221,8 @@ def _write(path: Path, change: Change) -> None:
     """One file of the tree as it is after the patch."""
     if change.after is None:
         path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.utime(path.parent, (FIXED_MTIME, FIXED_MTIME))
         return
     _make_folder(path.parent)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o644

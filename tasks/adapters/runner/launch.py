@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from tasks.adapters.patch.apply import FIXED_MTIME
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.sandbox.base import TESTBED, Job, Mount, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment, TextFile

@@ -58,6 +58,9 @@ class Job:
     argv: tuple[str, ...]
     checkout: Path
     """Host folder, writable inside, thrown away afterwards by the caller."""
+    base: Path | None = None
+    """Host folder, seen in the checkout where that has nothing of its own; never written. It belongs to the caller, and
+    the checkout is on the file system of the sandbox's private folders. Only where `Sandbox.overlays`."""
     outbox: Path
     """Host folder, writable inside, seen at `Sandbox.guest(job.outbox)`: where the report is written."""
     env: Mapping[str, str] = field(default_factory=dict)
@@ -98,6 +101,11 @@ class Sandbox(Protocol):
     @property
     def isolates(self) -> bool:
         """Whether code that is not trusted may run in it."""
+        ...
+
+    @property
+    def overlays(self) -> bool:
+        """Whether a job may have a `base`: tried once for each folder of private folders."""
         ...
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:

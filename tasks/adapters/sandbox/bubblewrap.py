@@ -17,6 +17,7 @@ import os
 import shutil
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.sandbox import scratch as folders
@@ -29,6 +30,7 @@ from tasks.adapters.sandbox.scratch import Scratch, scratch
 from tasks.adapters.sandbox.seccomp import no_user_namespaces
 from tasks.adapters.sandbox.supervise import finished, from_shell, order_for, supervise
 from tasks.adapters.sandbox.supervisor.order import Verdict
+from tasks.adapters.sandbox.supervisor.overlay import Layers
 from tasks.domain.errors import SandboxError
 from tasks.domain.outcome import SandboxKind
 
@@ -59,6 +61,10 @@ class Bubblewrap:
     def isolates(self) -> bool:
         return True
 
+    @property
+    def overlays(self) -> bool:
+        return _overlays(self.program, self.base)
+
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
         """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
         return guest_path(job_path, checkout=checkout, outbox=outbox)
@@ -66,23 +72,27 @@ class Bubblewrap:
     def run(self, job: Job) -> Finished:
         with scratch(self.base) as made:
             uid = _user_for(job, made)
-            syscalls = no_user_namespaces(os.uname().machine)
-            order = order_for(
-                job,
-                made,
-                argv=(self.program, "--args", "{hidden_fd}", "--", *_command(job, uid)),
-                hidden=(*_options(job, made, uid), *(("--seccomp", "{syscalls_fd}") if syscalls else ())),
-                syscalls=syscalls,
-                env={"PATH": GUEST_PATH},
-                cwd=Path("/"),
-                own_tasks=OWN_TASKS,
-                nproc=job.limits.processes + NPROC_SLACK if os.geteuid() == 0 else None,
-            )
-            try:
-                verdict = supervise(order, made.label)
-            finally:
-                folders.keep_plain_files(job.outbox)
-        return _finished(verdict, job)
+            with made.overlay(job, owner=uid if os.geteuid() == 0 else None) as layers:
+                return _finished(self._supervised(job, made, uid, layers), job)
+
+    def _supervised(self, job: Job, made: Scratch, uid: int, layers: Layers | None) -> Verdict:
+        syscalls = no_user_namespaces(os.uname().machine)
+        order = order_for(
+            job,
+            made,
+            argv=(self.program, "--args", "{hidden_fd}", "--", *_command(job, uid)),
+            hidden=(*_options(job, made, uid), *(("--seccomp", "{syscalls_fd}") if syscalls else ())),
+            syscalls=syscalls,
+            env={"PATH": GUEST_PATH},
+            cwd=Path("/"),
+            own_tasks=OWN_TASKS,
+            nproc=job.limits.processes + NPROC_SLACK if os.geteuid() == 0 else None,
+            layers=layers,
+        )
+        try:
+            return supervise(order)
+        finally:
+            folders.keep_plain_files(job.outbox)
 
     def sweep(self) -> int:
         return folders.sweep(self.base)
@@ -106,6 +116,26 @@ class Bubblewrap:
 def _found(program: str) -> str:
     path = shutil.which(program)
     return str(Path(path).absolute()) if path else ""
+
+
+@cache
+def _overlays(program: str, base: Path) -> bool:
+    """Whether a file of a base is seen by a job, and the job's own files come out. Really tried."""
+    with folders.spare_folder(base) as folder:
+        for part in ("base", "checkout", "outbox"):
+            (folder / part).mkdir()
+        (folder / "base" / "seen").touch()
+        job = Job(
+            argv=("cp", "seen", "written"),
+            checkout=folder / "checkout",
+            base=folder / "base",
+            outbox=folder / "outbox",
+            log=folder / "log",
+        )
+        try:
+            return Bubblewrap(base, program).run(job).exit_code == 0 and (job.checkout / "written").is_file()
+        except SandboxError:
+            return False
 
 
 def _user_for(job: Job, made: Scratch) -> int:
@@ -159,7 +189,7 @@ def _devices() -> list[str]:
 
 
 def _folders(job: Job, made: Scratch) -> list[str]:
-    writable = ((made.home, HOME), (made.tmp, TMP), (job.checkout, TESTBED), (job.outbox, OUTBOX))
+    writable = ((made.home, HOME), (made.tmp, TMP), (made.checkout(job), TESTBED), (job.outbox, OUTBOX))
     words = [word for host, guest in writable for word in ("--bind", str(host), str(guest))]
     for mount in job.mounts:
         words += _open_folders(*(str(folder) for folder in reversed(mount.guest.parents[:-1])))

@@ -35,6 +35,10 @@ class Process:
         return False
 
     @property
+    def overlays(self) -> bool:
+        return False
+
+    @property
     def warning(self) -> str:
         """One line that the caller shows."""
         return WARNING
@@ -51,7 +55,7 @@ class Process:
             env = _environment(job, made)
             order = order_for(job, made, argv=job.argv, env=env, cwd=job.checkout, own_tasks=1)
             try:
-                verdict = supervise(order, made.label)
+                verdict = supervise(order)
             except SandboxError:
                 _kill_marked(made.label)
                 raise

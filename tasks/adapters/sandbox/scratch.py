@@ -10,8 +10,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.supervisor import tree
+from tasks.adapters.sandbox.supervisor.overlay import Layers
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Scratch:
         home/    HOME inside
         tmp/     TMPDIR inside
         etc/     files that stand in for the machine's
+        base/ work/ tree/    where a job has a base: for the overlay (supervisor/overlay.py)
     """
 
     label: Label
@@ -38,6 +41,31 @@ class Scratch:
     @property
     def etc(self) -> Path:
         return self.root / "etc"
+
+    @property
+    def tree(self) -> Path:
+        """The checkout over its base, in the job's own mounts only."""
+        return self.root / "tree"
+
+    def checkout(self, job: Job) -> Path:
+        """Where the job's checkout is whole: as the caller gave it, or laid over its base."""
+        return self.tree if job.base else job.checkout
+
+    @contextmanager
+    def overlay(self, job: Job, owner: int | None) -> Iterator[Layers | None]:
+        """What to mount for a job with a base: owned by `owner`, or by the caller in a namespace of its own."""
+        if job.base is None:
+            yield None
+            return
+        below, work = self.root / "base", self.root / "work"
+        for folder in (below, work, self.tree):
+            folder.mkdir()
+        lower, upper, at = str(job.base), str(job.checkout), str(self.tree)
+        try:
+            yield Layers(lower, upper, str(work), at, str(below), owner)
+        finally:
+            with suppress(FileNotFoundError):
+                (work / "work").chmod(0o700)  # the kernel made it for nobody, not even to be removed
 
 
 @contextmanager

@@ -1,22 +1,28 @@
-"""The flow's side of the supervisor: one process per run, an order in, a verdict out."""
+"""The flow's side of the supervisors: one process that forks them, a connection per run, an order in, a verdict out."""
 
 from __future__ import annotations
 
+import atexit
 import os
+import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 from tasks.adapters.sandbox.base import Finished, Job
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.scratch import Scratch
-from tasks.adapters.sandbox.supervisor.order import Order, Verdict, decode_verdict, encode
+from tasks.adapters.sandbox.supervisor.log import CHUNK
+from tasks.adapters.sandbox.supervisor.order import LENGTH, Order, Verdict, decode_verdict, encode
+from tasks.adapters.sandbox.supervisor.overlay import Layers
 from tasks.domain.errors import SandboxError
 
 ROOT = Path(__file__).resolve().parents[3]
 """The folder that holds the package `tasks`."""
 
-BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.adapters.sandbox.supervisor.main import main; main()"
+BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from tasks.adapters.sandbox.supervisor.serve import main; main()"
 MIB = 1 << 20
 SHELL_SIGNALS = frozenset(range(129, 193))
 
@@ -32,6 +38,7 @@ def order_for(
     hidden: tuple[str, ...] = (),
     syscalls: bytes = b"",
     nproc: int | None = None,
+    layers: Layers | None = None,
 ) -> Order:
     """The job's limits and files, around the command that a sandbox made of it."""
     limits = job.limits
@@ -51,29 +58,89 @@ def order_for(
         disk_bytes=limits.disk_mb * MIB,
         disk_roots=tuple(str(root) for root in (job.checkout, job.outbox, scratch.home, scratch.tmp)),
         log_bytes=limits.log_mb * MIB,
-        parent=os.getpid(),
+        layers=layers,
     )
 
 
-def supervise(order: Order, label: Label) -> Verdict:
+class Server:
+    """The process that forks supervisors for this one; started when it is first needed, and again where it is gone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._flow = 0
+        """Process that started it: a fork of that one needs its own."""
+
+    def connect(self) -> socket.socket:
+        """A connection to a new supervisor."""
+        ours, theirs = socket.socketpair()
+        with theirs, self._lock:
+            if self._control is None or self._flow != os.getpid():
+                self._start()
+            try:
+                self._hand_over(theirs)
+            except OSError:
+                self.stop()
+                self._start()
+                self._hand_over(theirs)
+        return ours
+
+    def stop(self) -> None:
+        """Wait for it to end: what it and its jobs used counts as this process's."""
+        if self._process is None or self._control is None or self._flow != os.getpid():
+            return
+        self._control.close()
+        self._process.wait()
+        self._control = None
+
+    def _hand_over(self, connection: socket.socket) -> None:
+        assert self._control is not None
+        socket.send_fds(self._control, [b"."], [connection.fileno()])
+
+    def _start(self) -> None:
+        self._control, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={MARKER: str(Label.new())},
+                start_new_session=True,
+            )
+        self._flow = os.getpid()
+        atexit.register(self.stop)
+
+
+SERVER = Server()
+
+
+def supervise(order: Order) -> Verdict:
     """Run to the end. `SandboxError` where the supervisor is lost; its job is ended if this call is interrupted."""
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", BOOT, str(ROOT)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={MARKER: str(label)},
-        start_new_session=True,
-    )
-    try:
-        out, err = process.communicate(encode(order))
-    finally:
-        if process.poll() is None:
-            process.terminate()
-            process.wait()
-    if process.returncode:
-        raise SandboxError(_lost(process.returncode, err), hint="see whether the machine ran out of memory or disk")
-    return decode_verdict(out)
+    message = encode(order)
+    with SERVER.connect() as supervisor:
+        try:
+            with suppress(ConnectionError):
+                supervisor.sendall(len(message).to_bytes(LENGTH, "big") + message)
+            answer = _until_closed(supervisor)
+        except BaseException:
+            with suppress(OSError):
+                supervisor.shutdown(socket.SHUT_WR)
+                _until_closed(supervisor)
+            raise
+    verdict = decode_verdict(answer) if answer else "it said nothing"
+    if isinstance(verdict, str):
+        hint = "see whether the machine ran out of memory or disk"
+        raise SandboxError(f"the supervisor of a run ended without a verdict: {verdict}", hint=hint)
+    return verdict
+
+
+def _until_closed(supervisor: socket.socket) -> bytes:
+    """What it answers; nothing where it ended with the order unread."""
+    with suppress(ConnectionError):
+        return b"".join(iter(lambda: supervisor.recv(CHUNK), b""))
+    return b""
 
 
 def finished(verdict: Verdict, exit_code: int | None) -> Finished:
@@ -94,8 +161,3 @@ def from_shell(code: int | None) -> int | None:
     A program that exits with such a code of its own accord looks the same.
     """
     return 128 - code if code is not None and code in SHELL_SIGNALS else code
-
-
-def _lost(code: int, err: bytes) -> str:
-    lines = err.decode(errors="replace").strip().splitlines()
-    return f"the supervisor of a run ended with {code}: {lines[-1] if lines else 'it said nothing'}"

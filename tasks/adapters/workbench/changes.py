@@ -10,7 +10,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from tasks.adapters.patch.apply import FIXED_MTIME, ReadBase
+from tasks.adapters.patch.apply import ReadBase
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.patch.render import Change
 

@@ -9,7 +9,7 @@ from scratch_git import git
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
-from tasks.adapters.patch.apply import FIXED_MTIME
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import NotFound
 
 REPO = "owner/name"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.patch.apply import FIXED_MTIME, Applied, apply_patch, apply_to_files
+from tasks.adapters.patch.apply import Applied, apply_patch, apply_to_files
+from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.model import Patch, Reason, Refused
 from tasks.adapters.patch.read import read_patch
 

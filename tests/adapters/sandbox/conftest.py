@@ -73,6 +73,10 @@ class Bench:
         (self.checkout / "job.py").write_text(textwrap.dedent(code))
         return self.sandbox.run(self.job(PYTHON, "-ISu", "job.py", *words, **rest))  # type: ignore[arg-type]
 
+    def program(self, code: str, *words: str) -> Job:
+        """A job that runs a program which lies nowhere."""
+        return self.job(PYTHON, "-ISuc", textwrap.dedent(code), *words)
+
     def said(self) -> str:
         return self.log.read_text()
 

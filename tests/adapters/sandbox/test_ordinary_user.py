@@ -25,8 +25,9 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.domain.run import Limits
 root = Path(sys.argv[1])
 job = Job(argv=("sh", "-c", sys.argv[2]), checkout=root / "checkout", outbox=root / "outbox", log=root / "log",
-          limits=Limits(processes=30))
-print(Bubblewrap(base=root).run(job))
+          base=root / "tree" if (root / "tree").exists() else None, limits=Limits(processes=30))
+sandbox = Bubblewrap(base=root)
+print(f"overlays={sandbox.overlays}", sandbox.run(job))
 """
 
 
@@ -83,4 +84,28 @@ def test_it_makes_no_user_namespace_in_its_own(run):
 
 @pytest.mark.bubblewrap
 def test_a_fork_bomb_ends(run):
+    assert "limit='processes'" in run("for i in $(seq 200); do sleep 20 & done; wait; sleep 20")
+
+
+@pytest.mark.bubblewrap
+def test_a_checkout_is_laid_over_a_base(run, tmp_path):
+    (tmp_path / "tree" / "pkg").mkdir(parents=True)
+    (tmp_path / "tree" / "pkg" / "mod.py").write_text("one\n")
+    for path in (tmp_path / "tree", *(tmp_path / "tree").rglob("*")):
+        os.chown(path, NOBODY, NOBODY)
+    said = run(
+        "id -u; stat -c %u pkg/mod.py; echo two >> pkg/mod.py; mv pkg moved; cat moved/mod.py; unshare -Ur id -u"
+    )
+    if "overlays=False" in said:
+        pytest.skip("this kernel lets an ordinary user mount no overlay")
+    assert said.startswith(f"{ORDINARY_UID}\n{ORDINARY_UID}\none\ntwo\n")
+    assert "unshare failed" in said
+    assert (tmp_path / "tree" / "pkg" / "mod.py").read_text() == "one\n"
+    assert {path.name for path in tmp_path.iterdir()} == {"checkout", "outbox", "log", "tree"}
+
+
+@pytest.mark.bubblewrap
+def test_a_fork_bomb_over_a_base_ends(run, tmp_path):
+    (tmp_path / "tree").mkdir()
+    os.chown(tmp_path / "tree", NOBODY, NOBODY)
     assert "limit='processes'" in run("for i in $(seq 200); do sleep 20 & done; wait; sleep 20")

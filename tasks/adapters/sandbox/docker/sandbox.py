@@ -37,6 +37,10 @@ class Docker:
     def isolates(self) -> bool:
         return True
 
+    @property
+    def overlays(self) -> bool:
+        return False
+
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
         """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
         return guest_path(job_path, checkout=checkout, outbox=outbox)

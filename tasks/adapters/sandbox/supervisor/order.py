@@ -1,9 +1,11 @@
-"""What the supervisor is told and what it answers: JSON on its standard input and output."""
+"""What the supervisor is told and what it answers: JSON on one connection."""
 
 from __future__ import annotations
 
 import json
 from typing import NamedTuple
+
+from tasks.adapters.sandbox.supervisor.overlay import Layers
 
 PROGRAM_MISSING = 127
 PROGRAM_REFUSED = 126
@@ -35,8 +37,8 @@ class Order(NamedTuple):
     disk_bytes: int
     disk_roots: tuple[str, ...]
     log_bytes: int
-    parent: int
-    """Process id of the flow: the supervisor ends its job when that is gone."""
+    layers: Layers | None = None
+    """What is mounted for the job before it starts."""
 
 
 class Verdict(NamedTuple):
@@ -53,9 +55,13 @@ class Verdict(NamedTuple):
     report: str
 
 
-def encode(message: Order | Verdict) -> bytes:
-    """One JSON object; undecodable names survive as surrogate escapes."""
-    return json.dumps(message._asdict()).encode("ascii")
+LENGTH = 8
+"""Bytes that say how long the order is, before it."""
+
+
+def encode(message: Order | Verdict | str) -> bytes:
+    """One JSON value; undecodable names survive as surrogate escapes. A string says why there is no verdict."""
+    return json.dumps(message if isinstance(message, str) else message._asdict()).encode("ascii")
 
 
 def decode_order(data: bytes) -> Order:
@@ -63,9 +69,11 @@ def decode_order(data: bytes) -> Order:
     fields = json.loads(data)
     for name in ("argv", "hidden", "disk_roots"):
         fields[name] = tuple(fields[name])
+    fields["layers"] = fields["layers"] and Layers(*fields["layers"])
     return Order(**fields)
 
 
-def decode_verdict(data: bytes) -> Verdict:
-    """The inverse of `encode` for a verdict; `ValueError` if `data` is not one."""
-    return Verdict(**json.loads(data))
+def decode_verdict(data: bytes) -> Verdict | str:
+    """The inverse of `encode` for what a supervisor answers; `ValueError` if `data` is nothing of the kind."""
+    answer = json.loads(data)
+    return answer if isinstance(answer, str) else Verdict(**answer)

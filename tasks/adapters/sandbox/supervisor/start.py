@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from tasks.adapters.sandbox.supervisor.order import PROGRAM_MISSING, PROGRAM_REFUSED, Order
+from tasks.adapters.sandbox.supervisor.overlay import lay
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
@@ -78,6 +79,8 @@ def _shield() -> None:
 
 
 def _become(order: Order, output: int, report: int) -> NoReturn:
+    if order.layers:
+        lay(order.layers)
     die_with_parent(signal.SIGKILL)
     for number in RESTORED:
         signal.signal(number, signal.SIG_DFL)

@@ -1,7 +1,8 @@
-"""Reads an order, runs the job to its end, writes the verdict.
+"""Watches one job to its end. `serve.py` forks one such process per job, from one interpreter per flow.
 
 A process of its own for three reasons: it has one thread, so it may fork; it adopts every orphan of the job, so it
-can find, measure and end daemons; and the kernel tells it when the flow dies, so that nothing survives a `kill -9`.
+can find, measure and end daemons; and the kernel closes its connection when the flow dies, so that nothing survives a
+`kill -9`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import fcntl
 import os
 import select
 import signal
-import sys
 import time
 from contextlib import suppress
 from types import FrameType
@@ -18,8 +18,8 @@ from types import FrameType
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.disk import DiskMeter
 from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
-from tasks.adapters.sandbox.supervisor.order import Order, Verdict, decode_order, encode
-from tasks.adapters.sandbox.supervisor.start import adopt_orphans, die_with_parent, start
+from tasks.adapters.sandbox.supervisor.order import Order, Verdict
+from tasks.adapters.sandbox.supervisor.start import die_with_parent, start
 
 TICK_S = 0.05
 SHARE = 20
@@ -41,8 +41,13 @@ WALL = "wall"
 class Watch:
     """One job under way."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, flow: int, parent: int) -> None:
         self.order = order
+        self.flow = flow
+        """The connection that brought the order: it ends when the flow dies or wants no verdict any more."""
+        self.parent = parent
+        """The process that forked this one."""
+        self.family = tree.Family(os.getpid())
         self.reaped_s = 0.0
         """CPU seconds of the dead that came to us."""
         self.seen_s = 0.0
@@ -64,7 +69,7 @@ class Watch:
         """Until the job is over, its tree gone and its log complete; `None` if we were told to stop."""
         limit = self._until_over()
         wall = time.monotonic() - self.began
-        self._processes()
+        self._counted(tree.descendants(os.getpid()))
         code = None if self.status is None else os.waitstatus_to_exitcode(self.status)
         self._clear()
         if self.stopped:
@@ -91,9 +96,11 @@ class Watch:
         """Sleep until there is output, a dead child or a look to take; copy the output."""
         last = self.began + self.order.wall_s
         pause = max(0.0, min(self.due, last) - time.monotonic())
-        ready = select.select([self.pipe, self.wake] if self.pipe >= 0 else [self.wake], [], [], pause)[0]
+        sources = [self.flow, self.wake, self.pipe] if self.pipe >= 0 else [self.flow, self.wake]
+        ready = select.select(sources, [], [], pause)[0]
         if self.wake in ready:
             os.read(self.wake, CHUNK)
+        self.stopped = self.stopped or self.flow in ready
         if self.pipe in ready and not self.log.take(self.pipe):
             os.close(self.pipe)
             self.pipe = -1
@@ -124,15 +131,14 @@ class Watch:
         return limit
 
     def _look(self) -> str:
-        processes = self._processes()
+        processes = self._counted(self.family.members())
         if sum(process.threads for process in processes) > self.order.tasks + self.order.own_tasks:
             return "processes"
         if tree.memory(processes, self.order.memory_bytes) > self.order.memory_bytes:
             return "memory"
         return "disk" if self.disk.over(process.pid for process in processes) else ""
 
-    def _processes(self) -> list[tree.Member]:
-        processes = tree.descendants(os.getpid())
+    def _counted(self, processes: list[tree.Member]) -> list[tree.Member]:
         self.seen_s = max(self.seen_s, self.reaped_s + sum(process.cpu_s for process in processes))
         return processes
 
@@ -160,7 +166,7 @@ class Watch:
         signal.signal(signal.SIGCHLD, self._note)
         signal.signal(signal.SIGTERM, self._note)
         die_with_parent(signal.SIGTERM)
-        self.stopped = os.getppid() != self.order.parent
+        self.stopped = os.getppid() != self.parent
         return reading
 
     def _note(self, number: int, _frame: FrameType | None) -> None:
@@ -175,13 +181,3 @@ def _pipe() -> tuple[int, int]:
     with suppress(OSError):
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     return reading, writing
-
-
-def main() -> None:
-    """The whole life of the supervisor; exit code 3 where it was told to stop."""
-    order = decode_order(sys.stdin.buffer.read())
-    adopt_orphans()
-    verdict = Watch(order).run()
-    if verdict is None:
-        sys.exit(3)
-    sys.stdout.buffer.write(encode(verdict))
