@@ -30,7 +30,6 @@ from benchmarks.base_commits import Row, file_rows, history_rows
 from benchmarks.measured import machine, text_table
 from flows.importing import import_rows
 from flows.settings import PROJECT, Settings
-from flows.validation import golden_reasons
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
@@ -43,9 +42,9 @@ from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, Stability, Validation
 from tasks.environment.resolve import Climb
 from tasks.environment.task import CheckSettings, climb_for, record
-from tasks.evaluate.task import Purpose, Ran, RunSettings, choose_instances, run_suites, take_candidates
+from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, choose_instances, run_suites, take_candidates
 from tasks.scrape.repositories import find_repository, read_repositories
-from tasks.validate.task import ToJudge, golden_suites, judge_instances
+from tasks.validate.task import ToJudge, golden_reasons, golden_suites, judge_instances
 
 CACHE = Settings().cache
 MEASURED = "environment_inference.jsonl"
@@ -188,8 +187,8 @@ def measure(row: Row, settings: Settings) -> Measured | None:
     env_id = climbed.built.environment.env_id
     earlier = _runs_so_far(settings, instance, env_id)
     ran, check = _timed(lambda: _run(settings, instance, env_id, Purpose.JUDGE))
-    if ran.infrastructure:
-        print(f"{instance.instance_id}: {ran.problems}", file=sys.stderr)
+    if ran.left:
+        print(f"{instance.instance_id}: {ran.left[0].detail}", file=sys.stderr)
         return None
     return replace(_measured(row, climbed, build), check=earlier + check)
 
@@ -221,7 +220,10 @@ def _run(settings: Settings, instance: TaskInstance, env_id: EnvId, purpose: Pur
     places, name = settings.places, instance.instance_id
     suites = tuple(golden_suites(places, instance.snapshot, (name,)).values())
     run = RunSettings(sandbox=settings.sandbox, limits=settings.limits, tracer=Tracer.NONE)
-    return run_suites(places, run, instance.snapshot, name, env_id, suites, purpose) if suites else Ran()
+    if not suites:
+        return Ran()
+    unit = SuiteRuns(snapshot=instance.snapshot, instance_id=name, env_id=env_id, suite_ids=suites, purpose=purpose)
+    return run_suites(places, run, unit)
 
 
 def _measured(row: Row, climbed: Climb | None, build: Spent) -> Measured:
@@ -253,7 +255,7 @@ def _judged(row: Row, one: Measured, settings: Settings) -> Judged:
     places, store = settings.places, Store(settings.store)
     (instance,) = choose_instances(places, one.instance, ())
     env_id = EnvId(one.env_id) if one.env_id else None
-    reason = golden_reasons(settings, one.instance)[instance.instance_id]
+    reason = golden_reasons(settings.database, one.instance)[instance.instance_id]
     if env_id and reason:
         _run(settings, instance, env_id, Purpose.DOUBT)
     asked = ToJudge(instance_id=instance.instance_id, env_id=env_id, golden_reason=reason)

@@ -35,6 +35,7 @@ from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, parse_instance_id
 from tasks.domain.outcome import Policy, SuiteKind
+from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.task import choose_instances, take_candidates
 
@@ -80,10 +81,8 @@ def _prepare(
     chosen = choose_instances(settings.places, SNAPSHOT, instances)
     take_candidates(settings.places, ("golden", str(predictions)), chosen, Policy.TESTS_ONLY, references=True)
     check = CheckSettings(sandbox=settings.sandbox)
-    prepared = {name: prepare_environment(settings.places, check, SNAPSHOT, InstanceId(name)) for name in instances}
-    if missing := [name for name, env_id in prepared.items() if env_id is None]:
-        raise typer.BadParameter(f"no environment for {', '.join(missing)}")
-    return {name: env_id for name, env_id in prepared.items() if env_id is not None}
+    units = [OfInstance(snapshot=SNAPSHOT, instance_id=InstanceId(name)) for name in instances]
+    return {unit.subject: prepare_environment(settings.places, check, unit) for unit in units}
 
 
 def _measure_public(work: Path, cache: Path, instances: Sequence[str], environments: dict[str, str]) -> None:

@@ -25,14 +25,14 @@ from pathlib import Path
 
 from benchmarks.prefect_server import Prefect, prefect_server
 from flows.demo import DEMO, build_demo_mirror
-from flows.fan_out import Failed, Threads
 from flows.importing import add_mirror
 from flows.settings import PROJECT, Settings, settings_from
-from flows.sweep_request import SweepRequest, chosen_instances
+from flows.sweep import SweepRequest, chosen_instances
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
+from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Step
@@ -123,11 +123,9 @@ def _import(settings: Settings, real: Path | None, git: str, instances: int) -> 
 def _prepare(settings: Settings, instances: Sequence[TaskInstance]) -> None:
     """The environments of all of them; none must be missing."""
     names = [instance.instance_id for instance in instances]
-    units = [(settings.places, CheckSettings(sandbox=settings.sandbox), SNAPSHOT, name) for name in names]
-    built = Threads(settings.workers)("environments", prepare_environment, units)
-    missing = [name for name, result in zip(names, built, strict=True) if result is None or isinstance(result, Failed)]
-    if missing:
-        sys.exit(f"no environment for {', '.join(missing)}")
+    for name in names:
+        unit = OfInstance(snapshot=SNAPSHOT, instance_id=name)
+        prepare_environment(settings.places, CheckSettings(sandbox=settings.sandbox), unit)
 
 
 def _measure(settings: Settings, work: Path, methods: Sequence[str], think: float) -> list[Shard]:

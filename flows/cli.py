@@ -133,7 +133,7 @@ def evaluate(
         trusted=trusted,
     )
     summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end(summary.problems, summary.text, summary.exit_code)
+    end((), summary.text, summary.exit_code)
 
 
 @app.command()
@@ -152,7 +152,7 @@ def validate(
 
     request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
     summary = validate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end(summary.evaluation.problems, summary.text, summary.exit_code)
+    end((), summary.text, summary.exit_code)
 
 
 @app.command()
@@ -176,7 +176,7 @@ def strength(
 
     request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
     summary = strength_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end(summary.problems, summary.text, summary.exit_code)
+    end((), summary.text, summary.exit_code)
 
 
 @app.command()
@@ -209,7 +209,7 @@ def rebuild(
         trusted=trusted,
     )
     summary = rebuild_here(request, chosen)
-    end(summary.problems, summary.text, summary.exit_code)
+    end((), summary.text, summary.exit_code)
 
 
 @app.command()

@@ -13,9 +13,7 @@ from flows.importing import import_rows
 from flows.rebuild import RebuildSummary
 from flows.settings import PROJECT, Settings
 from flows.strength import StrengthRequest, strength_here
-from flows.sweep import sweep_here
-from flows.sweep_request import SweepRequest
-from flows.sweep_summary import SweepSummary
+from flows.sweep import SweepRequest, SweepSummary, sweep_here
 from tasks.adapters.store.loaded import answers
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
@@ -53,11 +51,9 @@ def run_demo(settings: Settings) -> str:
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
     summary = evaluate_here(request, settings)
     fixes = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
-    held = strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT, trusted=True), settings)
+    strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT, trusted=True), settings)
     swept = sweep_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
-    for problem in (*summary.problems, *held.problems, *swept.problems, *rebuilt.problems):
-        print(problem, file=sys.stderr)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
     return "\n".join((*_answers(settings), *_rebuilt(rebuilt), *done, *_next_steps(settings)))
 

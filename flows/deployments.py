@@ -7,32 +7,43 @@ worker is told in `SWT_*` variables decides where things are.
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 
 from prefect import flow
-from prefect.artifacts import create_table_artifact
-from prefect.task_runners import ThreadPoolTaskRunner
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
 
-from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import PrefectTasks
-from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month, run_rebuild
-from flows.settings import settings_from
-from flows.strength import StrengthRequest, run_strength
-from flows.sweep import run_sweep, window_of
-from flows.sweep_given import Give
-from flows.sweep_progress import ProgressArtifacts
-from flows.sweep_request import SweepRequest
-from flows.validation import ValidationRequest, run_validation
+from flows import evaluation, validation
+from flows import rebuild as rebuilding
+from flows import strength as strengths
+from flows import sweep as sweeping
+from flows.evaluation import EvaluationRequest
+from flows.prefect_board import PrefectTasks, final_state, listen, task_runner
+from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month
+from flows.run import StoryRun, Summary
+from flows.settings import Settings, settings_from
+from flows.strength import StrengthRequest
+from flows.sweep import SweepRequest, window_of
+from flows.validation import ValidationRequest
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.retrieval.variants import Variant
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.generation import Give
 from tasks.domain.outcome import Policy, SandboxKind
 
-PROCESSORS = os.cpu_count() or 1
+
+def _tell(story: str, sandbox: SandboxKind | None, body: Callable[[Settings, StoryRun], Summary]) -> State[None]:
+    """A story in the flow run that is under way; its final state says what the exit code of the command would."""
+    listen()
+    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+    run = StoryRun(story, str(flow_run.id), Store(settings.store), PrefectTasks(settings.workers))
+    summary = body(settings, run)
+    return final_state(summary.exit_code, summary.text)
 
 
-@flow(name="evaluate", task_runner=ThreadPoolTaskRunner(max_workers=PROCESSORS))  # type: ignore[arg-type]
+@flow(name="evaluate", task_runner=task_runner(), persist_result=False)
 def evaluate(
     candidates: list[str],
     snapshot: str,
@@ -43,8 +54,8 @@ def evaluate(
     confirm: bool = True,
     guards: bool = True,
     trusted: bool = False,
-) -> int:
-    """Judge candidates by running them before and after the golden patch; returns the exit code of `swt evaluate`."""
+) -> State[None]:
+    """Judge candidates by running them before and after the golden patch."""
     request = EvaluationRequest(
         candidates=tuple(candidates),
         snapshot=snapshot,
@@ -55,13 +66,10 @@ def evaluate(
         guards=guards,
         trusted=trusted,
     )
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    summary = run_evaluation(request, settings, PrefectTasks(settings.workers))
-    create_table_artifact(key="evaluation", table=[dict(row) for row in summary.rows], description=snapshot)
-    return summary.exit_code
+    return _tell(evaluation.STORY, sandbox, lambda settings, run: evaluation.evaluate(request, settings, run))
 
 
-@flow(name="rebuild", task_runner=ThreadPoolTaskRunner(max_workers=PROCESSORS))  # type: ignore[arg-type]
+@flow(name="rebuild", task_runner=task_runner(), persist_result=False)
 def rebuild(
     snapshot: str | None = None,
     repositories: list[str] | None = None,
@@ -73,8 +81,8 @@ def rebuild(
     secret: str = "",
     sandbox: SandboxKind | None = None,
     trusted: bool = False,
-) -> int:
-    """Collect, validate and publish a snapshot; without a name it is called after the month. Returns the exit code."""
+) -> State[None]:
+    """Collect, validate and publish a snapshot; without a name it is called after the month."""
     settings = settings_from(os.environ).overridden(sandbox=sandbox)
     request = RebuildRequest(
         snapshot=snapshot or month(),
@@ -87,12 +95,10 @@ def rebuild(
         secret=secret,
         trusted=trusted,
     )
-    summary = run_rebuild(request, settings, PrefectTasks(settings.workers))
-    create_table_artifact(key="funnel", table=list(summary.funnel), description=request.snapshot)
-    return summary.exit_code
+    return _tell(rebuilding.STORY, sandbox, lambda settings, run: rebuilding.rebuild(request, settings, run))
 
 
-@flow(name="sweep", task_runner=ThreadPoolTaskRunner(max_workers=64))  # type: ignore[arg-type]
+@flow(name="sweep", task_runner=task_runner(), persist_result=False)
 def sweep(
     model: str,
     methods: list[str],
@@ -113,12 +119,11 @@ def sweep(
     evaluate: bool = True,
     sandbox: SandboxKind | None = None,
     trusted: bool = False,
-) -> int:
-    """Sweep a model (and others) over methods × instances; returns the exit code of `swt sweep`.
+) -> State[None]:
+    """Sweep a model (and others) over methods × instances.
 
     `months` with `until` is a window of the snapshot; `shard` of `shards` is one worker's share of it.
     """
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
     request = SweepRequest(
         snapshot=snapshot,
         methods=tuple(methods),
@@ -136,38 +141,26 @@ def sweep(
         evaluate=evaluate,
         trusted=trusted,
     )
-    watch = ProgressArtifacts("sweep")
-    workers, callers = PrefectTasks(settings.workers, watch), PrefectTasks(settings.callers, watch)
-    summary = run_sweep(request, settings, workers, os.environ, callers=callers)
-    create_table_artifact(key="sweep", table=[asdict(cell) for cell in summary.cells], description=summary.text)
-    for problem in summary.problems:
-        print(problem)
-    return summary.exit_code
+    return _tell(sweeping.STORY, sandbox, lambda settings, run: sweeping.sweep(request, settings, run, os.environ))
 
 
-@flow(name="validate", task_runner=ThreadPoolTaskRunner(max_workers=PROCESSORS))  # type: ignore[arg-type]
+@flow(name="validate", task_runner=task_runner(), persist_result=False)
 def validate(
     snapshot: str, instances: list[str] | None = None, sandbox: SandboxKind | None = None, trusted: bool = False
-) -> int:
-    """Judge the golden tests of a snapshot; returns the exit code of `swt validate`."""
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+) -> State[None]:
+    """Judge the golden tests of a snapshot."""
     request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    return run_validation(request, settings, PrefectTasks(settings.workers)).exit_code
+    return _tell(validation.STORY, sandbox, lambda settings, run: validation.validate(request, settings, run))
 
 
-@flow(name="strength", task_runner=ThreadPoolTaskRunner(max_workers=PROCESSORS))  # type: ignore[arg-type]
+@flow(name="strength", task_runner=task_runner(), persist_result=False)
 def strength(
     fixes: list[str],
     snapshot: str,
     instances: list[str] | None = None,
     sandbox: SandboxKind | None = None,
     trusted: bool = False,
-) -> int:
-    """Run solved candidates on proposed fixes; returns the exit code of `swt strength`."""
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
+) -> State[None]:
+    """Run solved candidates on proposed fixes."""
     request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    summary = run_strength(request, settings, PrefectTasks(settings.workers))
-    for problem in summary.problems:
-        print(problem)
-    print(summary.text)
-    return summary.exit_code
+    return _tell(strengths.STORY, sandbox, lambda settings, run: strengths.strength(request, settings, run))

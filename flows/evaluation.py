@@ -7,19 +7,39 @@ Every step reads and writes rows of the store and skips what is there: the same 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
-from flows.fan_out import FanOut, Threads, Unit
+import pyarrow as pa
+
+from flows.asking import text_table
+from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
-from flows.summary import EvaluationSummary, Tally, standing, summarise
 from tasks.adapters.store.database import ensure_views
+from tasks.adapters.store.quarantine import Problem
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
-from tasks.domain.names import SuiteId
+from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer
-from tasks.environment.task import CheckSettings, prepare_environment, why_unready
-from tasks.evaluate.task import Purpose, RunSettings, check_sandbox, choose_instances, run_suites, take_candidates
+from tasks.domain.run import Run
+from tasks.domain.undone import OfInstance, Undone
+from tasks.environment.task import CheckSettings, prepare_environment
+from tasks.evaluate.standing import standing
+from tasks.evaluate.task import (
+    Purpose,
+    Ran,
+    RunSettings,
+    SuiteRuns,
+    Taken,
+    check_sandbox,
+    choose_instances,
+    run_suites,
+    take_candidates,
+)
+
+STORY = "evaluate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,59 +64,136 @@ class EvaluationRequest:
     def check_settings(self, settings: Settings) -> CheckSettings:
         return CheckSettings(sandbox=settings.sandbox, trusted=self.trusted)
 
+    @property
+    def title(self) -> str:
+        return f"{STORY} {self.snapshot}"
+
     def run_settings(self, settings: Settings) -> RunSettings:
         tracer = Tracer.PROBE if self.coverage else Tracer.NONE
         return RunSettings(sandbox=settings.sandbox, trusted=self.trusted, limits=settings.limits, tracer=tracer)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSummary:
+    """The printed table and what decides the exit code."""
+
+    facts: str
+    """One line on what was done."""
+    rows: Sequence[Mapping[str, Any]]
+    """The rows of `table2` for the snapshot."""
+    text: str
+    """The rows as a table, and the facts."""
+    remarks: tuple[str, ...]
+    """One line each: rows of the candidates' files that could not be taken, files of the store that were torn."""
+    undone: tuple[Undone, ...]
+    ran: Ran
+    environments: Mapping[InstanceId, EnvId]
+    """Of the instances that have one."""
+    exit_code: int
+    """0 done, 1 done with failures left, 3 nothing could run."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All that went wrong, a line each."""
+        return (*self.remarks, *map(line_of, self.undone))
+
+
 def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
     """Evaluate in this process, on threads, with no server."""
-    return run_evaluation(request, settings, Threads(settings.workers))
+    board = Threads(settings.workers)
+    return begin(STORY, request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
 
 
-def run_evaluation(request: EvaluationRequest, settings: Settings, fan_out: FanOut) -> EvaluationSummary:
-    """The story. `fan_out` says where units of work run; the result is the same."""
-    places, run = settings.places, request.run_settings(settings)
-    check_sandbox(places, run)
-    store = Store(settings.store)
-    torn = store.quarantine()
+def evaluate_inside(outer: StoryRun, request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
+    """Evaluate as a part of another story."""
+    return outer.tell(STORY, request.title, asdict(request), lambda run: evaluate(request, settings, run))
+
+
+def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
+    """The story."""
+    places, how = settings.places, request.run_settings(settings)
+    check_sandbox(places, how)
+    torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
     taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
-    work = Tally(taken, torn)
-    names = [name for name, suites in taken.suites.items() if suites]
-    check = request.check_settings(settings)
-    prepared = fan_out("environments", prepare_environment, [(places, check, request.snapshot, name) for name in names])
-    without = [name for name, found in zip(names, prepared, strict=True) if found is None]
-    work.environments(names, prepared, why_unready(places, without))
-    units: list[Unit] = [
-        (places, run, request.snapshot, name, env, taken.suites[name]) for name, env in work.ready.items()
-    ]
-    work.ran(units, fan_out("runs", run_suites, units))
-    again = _Again(store, fan_out, work, units)
-    found = standing(settings, request.snapshot)
-    if request.guards and again.run("guards", Purpose.GUARD, found.to_guard):
-        found = standing(settings, request.snapshot)
-    if request.confirm and request.coverage and again.run("confirmations", Purpose.CONFIRM, found.to_confirm):
-        found = standing(settings, request.snapshot)
+    run.leave("candidates", request.snapshot, taken.left)
+    wanted = {name: suites for name, suites in taken.suites.items() if suites}
+    ready = prepare(run, settings, request.check_settings(settings), request.snapshot, wanted)
+    suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
+    suites.run_all("runs", Purpose.JUDGE)
+    found = standing(places, settings.sql, request.snapshot)
+    if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
+        found = standing(places, settings.sql, request.snapshot)
+    if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
+        found = standing(places, settings.sql, request.snapshot)
     ensure_views(settings.store, settings.database, settings.sql)
-    return summarise(found.table, work)
+    return _summary(run, taken, torn, suites, found.table)
 
 
-@dataclass(frozen=True, slots=True)
-class _Again:
-    """Further runs of some suites of the units."""
+def prepare(
+    run: StoryRun, settings: Settings, check: CheckSettings, snapshot: str, names: Iterable[InstanceId]
+) -> dict[InstanceId, EnvId]:
+    """The environments of instances, of those that have one."""
+    units = [OfInstance(snapshot=snapshot, instance_id=name) for name in names]
+    done = run.round("environments", bind(prepare_environment, settings.places, check), units)
+    return {unit.instance_id: env_id for unit, env_id in done}
 
-    store: Store
-    fan_out: FanOut
-    work: Tally
-    units: Sequence[Unit]
 
-    def run(self, label: str, purpose: Purpose, wanted: frozenset[SuiteId]) -> bool:
-        """Make what is missing; whether the store knows more now."""
-        before = self.store.version()
-        units: list[Unit] = [
-            (*unit[:5], tuple(sorted(wanted & set(unit[5]))), purpose) for unit in self.units if wanted & set(unit[5])
+@dataclass(slots=True)
+class _Suites:
+    """Runs the suites of the instances that have an environment, for one purpose after the other."""
+
+    run: StoryRun
+    function: Callable[[SuiteRuns], Ran]
+    snapshot: str
+    environments: Mapping[InstanceId, EnvId]
+    suites: Mapping[InstanceId, tuple[SuiteId, ...]]
+    total: Ran = field(default_factory=Ran)
+
+    def run_all(self, label: str, purpose: Purpose) -> None:
+        self._run(label, purpose, {name: self.suites[name] for name in self.environments})
+
+    def run_some(self, label: str, purpose: Purpose, wanted: frozenset[SuiteId]) -> bool:
+        """Whether the store knows more now."""
+        before = self._known()
+        chosen = {name: tuple(sorted(wanted & set(self.suites[name]))) for name in self.environments}
+        self._run(label, purpose, {name: suites for name, suites in chosen.items() if suites})
+        return self._known() != before
+
+    def _known(self) -> str:
+        return self.run.store.version((Run, GuardEdit))
+
+    def _run(self, label: str, purpose: Purpose, suites: Mapping[InstanceId, tuple[SuiteId, ...]]) -> None:
+        units = [
+            SuiteRuns(
+                snapshot=self.snapshot, instance_id=name, env_id=self.environments[name], suite_ids=own, purpose=purpose
+            )
+            for name, own in suites.items()
         ]
-        self.work.ran(units, self.fan_out(label, run_suites, units))
-        return self.store.version() != before
+        self.total = sum(self.run.round(label, self.function, units).results, self.total)
+
+
+def _summary(
+    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, table: pa.Table
+) -> EvaluationSummary:
+    remarks = (*map(str, torn), *taken.problems)
+    for line in remarks:
+        log.warning("%s", line)
+    undone = run.undone()
+    facts = (
+        f"{taken.candidates} candidates, {taken.malformed} not well-formed; {suites.total.executed} runs, "
+        f"{suites.total.reused} reused; {len(undone)} undone"
+    )
+    return EvaluationSummary(
+        facts=facts,
+        rows=table.to_pylist(),
+        text=f"{text_table(table)}\n{facts}",
+        remarks=remarks,
+        undone=undone,
+        ran=suites.total,
+        environments=suites.environments,
+        exit_code=run.exit_code(
+            nothing=(not suites.environments and any(taken.suites.values())) or not taken.candidates
+        ),
+    )

@@ -25,7 +25,7 @@ def localize(
 
     Example: swt localize --snapshot lite --retriever lucene
     """
-    from flows.localizing import LocalizeRequest, localize_here
+    from flows.localization import LocalizeRequest, localize_here
     from flows.settings import settings_from
     from tasks.adapters.llm.budget import Budget
     from tasks.adapters.retrieval.variants import Variant
@@ -40,4 +40,4 @@ def localize(
         budget=Budget(calls=budget_calls, usd=budget_usd),
     )
     done = localize_here(request, settings_from(os.environ).overridden(workers=workers), os.environ)
-    end(done.problems, done.text, done.exit_code)
+    end((), done.text, done.exit_code)

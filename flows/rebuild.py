@@ -10,25 +10,28 @@ repository only. Everything is in the store: the same rebuild again asks GitHub 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.fan_out import Failed, FanOut, Threads, Unit
+from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import PROJECT, Settings
-from flows.validation import ValidationRequest, ValidationSummary, run_validation
+from flows.validation import ValidationRequest, ValidationSummary, validate_inside
 from tasks.adapters.github.client import API
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
+from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
-from tasks.domain.validation import Reason
+from tasks.domain.undone import OfRepository, Undone
 from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import Limits
-from tasks.filter.task import filter_pull_requests
+from tasks.filter.task import ToFilter, filter_pull_requests
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.scrape.task import (
+    MirrorSource,
+    MissingIssues,
     ScrapeRequest,
     record_pages,
     scrape_issues,
@@ -49,6 +52,7 @@ from tasks.snapshot.task import (
 )
 from tasks.validate.task import old_instances, to_validate
 
+STORY = "rebuild"
 POOL = "collected"
 """The snapshot of everything that passed the filter. It grows; what is published from it does not."""
 
@@ -78,6 +82,10 @@ class RebuildRequest:
     """Name of a Prefect Secret with GitHub tokens; empty reads the environment of the worker."""
     trusted: bool = False
 
+    @property
+    def title(self) -> str:
+        return f"{STORY} {self.snapshot}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSummary:
@@ -88,8 +96,13 @@ class RebuildSummary:
     """Of new instances, then of old ones; what there were none of is left out."""
     funnel: Sequence[dict[str, object]]
     """Rows of the view `funnel` over all repositories."""
-    problems: tuple[str, ...]
-    """One line for every repository that could not be collected whole, and for every infrastructure failure."""
+    undone: tuple[Undone, ...]
+    exit_code: int
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for all that is undone."""
+        return tuple(map(line_of, self.undone))
 
     @property
     def text(self) -> str:
@@ -103,10 +116,6 @@ class RebuildSummary:
             ]
         )
 
-    @property
-    def exit_code(self) -> int:
-        return 1 if self.problems else max((part.exit_code for part in self.validated), default=0)
-
 
 def month() -> str:
     """What this month's snapshot is called."""
@@ -115,23 +124,21 @@ def month() -> str:
 
 def rebuild_here(request: RebuildRequest, settings: Settings) -> RebuildSummary:
     """Rebuild in this process, on threads, with no server."""
-    return run_rebuild(request, settings, Threads(settings.workers))
+    board = Threads(settings.workers)
+    return begin(STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, settings, run))
 
 
-def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) -> RebuildSummary:
-    """The story. `fan_out` says where units of work run; the result is the same.
-
-    Under the name of a snapshot that is published, it collects and leaves the snapshot alone.
-    """
+def rebuild(request: RebuildRequest, settings: Settings, run: StoryRun) -> RebuildSummary:
+    """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
     known = read_repositories(request.repositories_file)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
-    passed, problems = _collect(request, settings, fan_out, chosen)
+    passed = _collect(request, settings, run, chosen)
     ensure_views(settings.store, settings.database, settings.sql)
     validated: tuple[ValidationSummary, ...] = ()
     published = already_published(settings.places, request.snapshot)
     if published is None:
         previous = published_before(settings.places, request.snapshot)
-        validated = _validate(request, settings, fan_out, passed, previous)
+        validated = _validate(request, settings, run, passed, previous)
         count_facts(settings.places, POOL)
         order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
         published = publish(settings, order)
@@ -140,58 +147,53 @@ def run_rebuild(request: RebuildRequest, settings: Settings, fan_out: FanOut) ->
         published=published,
         validated=validated,
         funnel=query(settings.database, "FROM funnel WHERE repo IS NULL ORDER BY step").to_pylist(),
-        problems=(*problems, *(line for part in validated for line in _troubles(part))),
+        undone=run.undone(),
+        exit_code=run.exit_code(),
     )
 
 
 def _collect(
-    request: RebuildRequest, settings: Settings, fan_out: FanOut, chosen: Sequence[Repository]
-) -> tuple[list[InstanceId], list[str]]:
-    """The instances that pass the filter, and one line for each repository that was not collected whole."""
-    asked = [_scrape_request(request, settings, repository) for repository in chosen]
-    synced = fan_out("scrape", scrape_repository, [(one,) for one in asked])
-    fan_out("rows", record_pages, [(settings.store, one.repo) for one in asked])
+    request: RebuildRequest, settings: Settings, run: StoryRun, chosen: Sequence[Repository]
+) -> list[InstanceId]:
+    """The instances that pass the filter. A repository that a round could not do goes through the later ones as far as
+    it is known: what was collected before is still there."""
+    places = settings.places
+    asked = [_scrape_request(request, repository) for repository in chosen]
+    repositories = [OfRepository(repo=one.repo) for one in asked]
+    run.round("scrape", bind(scrape_repository, settings.store), asked)
+    run.round("rows", bind(record_pages, settings.store), repositories)
     missing = {one.repo: unknown_issues(settings.store, one.repo) for one in asked}
-    older: list[Unit] = [(one, missing[one.repo]) for one in asked if missing[one.repo]]
-    fan_out("issues", scrape_issues, older)
-    fan_out("rows", record_pages, [(settings.store, one.repo) for one, _ in older])
+    older = [
+        MissingIssues(repo=one.repo, since=one.since, url=one.url, secret=one.secret, numbers=missing[one.repo])
+        for one in asked
+        if missing[one.repo]
+    ]
+    run.round("issues", bind(scrape_issues, settings.store), older)
+    run.round("rows of issues", bind(record_pages, settings.store), [OfRepository(repo=one.repo) for one in older])
     if request.git:
-        sources = [(settings.places, one.repo, request.git.format(repo=one.repo)) for one in asked]
-        mirrored = fan_out("mirrors", update_mirror, sources)
-    else:
-        mirrored = []
-    filtered = fan_out("filter", filter_pull_requests, [(settings.places, one, request.limits, POOL) for one in chosen])
-    failed = [result for result in (*synced, *mirrored, *filtered) if isinstance(result, Failed)]
-    lost = [f"{report.repo}: {loss}" for report in synced if not isinstance(report, Failed) for loss in report.failures]
-    passed = [name for done in filtered if not isinstance(done, Failed) for name in done.instances]
-    return passed, [*lost, *(str(result.error) for result in failed)]
+        sources = [MirrorSource(repo=one.repo, source=request.git.format(repo=one.repo)) for one in asked]
+        run.round("mirrors", bind(update_mirror, places), sources)
+    wanted = [ToFilter(repo=one.repo, repository=one, limits=request.limits, snapshot=POOL) for one in chosen]
+    filtered = run.round("filter", bind(filter_pull_requests, places), wanted)
+    return [name for done in filtered.results for name in done.instances]
 
 
-def _troubles(part: ValidationSummary) -> Iterator[str]:
-    yield from part.evaluation.problems
-    for row in part.validations:
-        if row.reason is Reason.INFRASTRUCTURE:
-            yield f"{row.instance_id}: {row.detail}"
-
-
-def _scrape_request(request: RebuildRequest, settings: Settings, repository: Repository) -> ScrapeRequest:
-    return ScrapeRequest(
-        store=settings.store, repo=repository.repo, since=request.since, url=request.github, secret=request.secret
-    )
+def _scrape_request(request: RebuildRequest, repository: Repository) -> ScrapeRequest:
+    return ScrapeRequest(repo=repository.repo, since=request.since, url=request.github, secret=request.secret)
 
 
 def _validate(
-    request: RebuildRequest, settings: Settings, fan_out: FanOut, passed: Sequence[InstanceId], previous: str
+    request: RebuildRequest, settings: Settings, run: StoryRun, passed: Sequence[InstanceId], previous: str
 ) -> tuple[ValidationSummary, ...]:
     """New instances from the ground up; those of the snapshot before by one more look, unless they are gone."""
     fresh = to_validate(settings.places, POOL, passed, request.limit)
     old = old_instances(settings.places, POOL, previous)
     repeats = replace(request.repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
     return tuple(
-        run_validation(
+        validate_inside(
+            run,
             ValidationRequest(snapshot=POOL, instances=names, repeats=repeats, health=health, trusted=request.trusted),
             settings,
-            fan_out,
         )
         for names, health in ((fresh, False), (old, True))
         if names

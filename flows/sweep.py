@@ -9,36 +9,166 @@ counted apart and is nobody's failure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
+from pathlib import Path
 
-from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import FanOut, Threads
+import pyarrow as pa
+
+from flows.asking import text_table
+from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_inside, prepare
+from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
-from flows.summary import EvaluationSummary
-from flows.sweep_request import SweepRequest, Window, chosen_instances
-from flows.sweep_summary import SweepSummary
-from flows.sweep_work import SweepWork
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.model_facts import record_models
+from tasks.adapters.llm.retries import Patience
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wiring import open_switchboard, spent_by
+from tasks.adapters.patch.read import to_bytes
+from tasks.adapters.retrieval.variants import Variant
+from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import BadInput, UsageError
+from tasks.domain.generation import Give, Mode
+from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
-from tasks.domain.names import InstanceKey
+from tasks.domain.localization import Localization
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, content_key
+from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN, NOP
 from tasks.evaluate.stored import source_of
-from tasks.evaluate.task import check_sandbox
+from tasks.evaluate.task import check_sandbox, choose_instances
+from tasks.generate.cells import Cell, cells_of
+from tasks.generate.choice import Window, drawn, inside
+from tasks.generate.given import changed_files, most_changed
 from tasks.generate.registry import method_named
-from tasks.generate.task import ModelFor
+from tasks.generate.task import GOLDEN as GOLDEN_FIX
+from tasks.generate.task import GenerationSettings, MethodWork, generate
+from tasks.localize.settings import Bm25Settings
+from tasks.localize.task import Bm25Batch, rank_batch
+from tasks.methods.method import Method
+
+STORY = "sweep"
+BATCH = 25
+"""Instances for one task of retrieval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """Methods × models × instances."""
+
+    snapshot: str
+    methods: tuple[str, ...]
+    models: tuple[str, ...]
+    instances: tuple[str, ...] = ()
+    """Instance ids; empty for the whole snapshot."""
+    window: Window | None = None
+    limit: int | None = None
+    """Only so many of the instances: always the same ones, drawn by a hash of their names."""
+    shard: int = 1
+    shards: int = 1
+    """Do the share number `shard` of so many: for several workers on one store. The budget is shared out as well."""
+    name: str = ""
+    """Who pays: sweeps of one name share one budget. Empty: named after snapshot, models and methods."""
+    budget: Budget = field(default_factory=Budget)
+    patience: Patience = field(default_factory=Patience)
+    """How often one model call is tried."""
+    context: Variant = Variant.CODE
+    """The retriever behind methods that want files."""
+    give: frozenset[Give] = frozenset()
+    incorrect: Mapping[str, str] = field(default_factory=dict)
+    """Instance id → a fix that is known to be wrong."""
+    mode: Mode = Mode.UNIT_TEST
+    evaluate: bool = True
+    """Judge what was generated, with the controls `golden` and `nop`."""
+    trusted: bool = False
+    """Whether the code may run in a sandbox that isolates nothing."""
+
+    def __post_init__(self) -> None:
+        if not self.methods or not self.models:
+            raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
+        if not 1 <= self.shard <= self.shards:
+            raise UsageError(f"there is no shard {self.shard} of {self.shards}", hint="they are counted from 1")
+        if Give.INCORRECT_PATCH in self.give and Give.GOLDEN_PATCH in self.give:
+            raise UsageError("one patch is given, golden or incorrect", hint="make two sweeps of it")
+        if Give.MODIFIED_FILES in self.give and not self.give & {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH}:
+            raise UsageError("modified-files says which files a patch changes", hint="give a patch as well")
+
+    @property
+    def title(self) -> str:
+        share = "" if self.shards == 1 else f", {self.shard} of {self.shards}"
+        return f"{STORY if self.evaluate else 'generate'} {', '.join(self.models)} on {self.snapshot}{share}"
+
+    @property
+    def payer(self) -> str:
+        """The sweep's name, that of its shard where it has several."""
+        key = content_key("sweep", self.snapshot, sorted(self.models), sorted(self.methods))[:8]
+        name = self.name or f"{self.snapshot}-{key}"
+        return name if self.shards == 1 else f"{name}.{self.shard}of{self.shards}"
+
+    @property
+    def share(self) -> Budget:
+        """The ceiling of this shard."""
+        whole = self.budget
+        return Budget(
+            calls=None if whole.calls is None else _share(whole.calls, self.shard, self.shards),
+            usd=None if whole.usd is None else whole.usd / self.shards,
+        )
+
+    def label(self, method: str) -> str:
+        """The method that its candidates are counted under: one that is told more is another one."""
+        asked = () if self.mode is Mode.UNIT_TEST else (self.mode.value,)
+        return "+".join((method, *(give.value for give in Give if give in self.give), *asked))
+
+    def generation(self, settings: Settings) -> GenerationSettings:
+        """How methods work in this sweep."""
+        return GenerationSettings(sandbox=settings.sandbox, trusted=self.trusted, limits=settings.limits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSummary:
+    """What a sweep came to."""
+
+    payer: str
+    cells: tuple[Cell, ...]
+    calls: int
+    """Model calls that this sweep has paid for so far, earlier processes of it included."""
+    usd: float
+    """Known dollars of these."""
+    unpriced: int
+    """Those of the calls whose cost nobody knows."""
+    undone: tuple[Undone, ...]
+    exit_code: int
+    """0 done, 1 something is left, 3 nothing could be done."""
+    evaluation: EvaluationSummary | None = None
+
+    @property
+    def left(self) -> int:
+        """Pairs of method and instance that are left to a later call."""
+        return sum(cell.left for cell in self.cells)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each piece of work that is left, and why."""
+        return (*map(line_of, self.undone), *(self.evaluation.remarks if self.evaluation else ()))
+
+    @property
+    def text(self) -> str:
+        """What was generated, what it scored, and what is left."""
+        table = text_table(pa.Table.from_pylist([asdict(cell) for cell in self.cells]))
+        unpriced = f" and {self.unpriced} calls of unknown cost" if self.unpriced else ""
+        paid = f"sweep {self.payer}: {self.calls} calls, {self.usd:.4f} dollars{unpriced}; {self.left} left to do"
+        return "\n".join([table, *([self.evaluation.text] if self.evaluation else []), paid])
 
 
 def sweep_here(request: SweepRequest, settings: Settings, environ: Mapping[str, str]) -> SweepSummary:
     """Sweep in this process, on threads, with no server."""
-    return run_sweep(request, settings, Threads(settings.workers), environ, callers=Threads(settings.callers))
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin(STORY, request.title, store, board, lambda run: sweep(request, settings, run, environ))
 
 
 def window_of(months: int | None, until: date | None) -> Window | None:
@@ -50,82 +180,205 @@ def window_of(months: int | None, until: date | None) -> Window | None:
     return Window(months=months, until=until)
 
 
-def run_sweep(
-    request: SweepRequest,
-    settings: Settings,
-    fan_out: FanOut,
-    environ: Mapping[str, str],
-    *,
-    callers: FanOut | None = None,
-) -> SweepSummary:
-    """The story. `callers` says where methods talk to models, `fan_out` where everything else is done."""
+def sweep(request: SweepRequest, settings: Settings, run: StoryRun, environ: Mapping[str, str]) -> SweepSummary:
+    """The story."""
     methods = [method_named(name) for name in request.methods]
     judged = EvaluationRequest(
         candidates=(), snapshot=request.snapshot, instances=request.instances, trusted=request.trusted
     )
     check_sandbox(settings.places, judged.run_settings(settings))
-    store = Store(settings.store)
-    board = replace(
-        open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=environ),
-        patience=request.patience,
-    )
-    check_models(request.models, request.budget, board)
-    record_models(store, board.models)
+    board = open_board(settings, environ, request.models, request.budget, patience=request.patience)
+    record_models(run.store, board.models)
     instances = chosen_instances(request, settings)
-    work = SweepWork(request, settings, methods, instances)
-    work.prepare(fan_out)
-    meter = Meter(f"sweep {request.payer}", request.share, already=spent_by(store, request.payer))
+    check = judged.check_settings(settings)
+    ready = prepare(run, settings, check, request.snapshot, [row.instance_id for row in instances])
+    context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
+    meter = Meter(f"sweep {request.payer}", request.share, already=spent_by(run.store, request.payer))
+    desk = _Desk(request, board, meter, {row.instance_key: row.instance_id for row in instances})
+    units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
     try:
         board.recover()
-        work.generate(callers or fan_out, lambda method, model: _models(work, board, meter, method, model))
+        how = request.generation(settings)
+        done = run.round(
+            "generation", bind(generate, settings.places, how, desk.model), units, at_once=settings.callers
+        )
     finally:
         board.close()
-    evaluation = _evaluated(request, settings, work, fan_out) if request.evaluate else None
+    evaluation = _evaluated(request, settings, run, instances) if request.evaluate else None
+    cells = cells_of(request.methods, request.models, len(instances), done)
+    spent = meter.spent
     return SweepSummary(
         payer=request.payer,
-        cells=work.cells(),
-        calls=meter.spent.calls,
-        usd=meter.spent.usd,
-        unpriced=meter.spent.unpriced,
-        problems=(*work.problems, *(evaluation.problems if evaluation else ())),
+        cells=cells,
+        calls=spent.calls,
+        usd=spent.usd,
+        unpriced=spent.unpriced,
+        undone=run.undone(),
+        exit_code=run.exit_code(nothing=all(cell.left == cell.instances for cell in cells) and not spent.calls),
         evaluation=evaluation,
     )
 
 
-def _models(work: SweepWork, board: Switchboard, meter: Meter, method: str, model: str) -> ModelFor:
-    """Who answers a method, instance by instance; `BudgetExhausted` instead of a model where nothing is left."""
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Hands out models, metered and recorded."""
 
-    def model_for(key: InstanceKey) -> Model:
-        with meter.admitted(priced=True):
+    request: SweepRequest
+    board: Switchboard
+    meter: Meter
+    names: Mapping[InstanceKey, InstanceId]
+
+    def model(self, work: MethodWork, key: InstanceKey) -> Model:
+        """Who answers; `BudgetExhausted` instead of a model where nothing is left."""
+        with self.meter.admitted(priced=True):
             pass
         owner = Work(
-            method=work.request.label(method),
-            snapshot=work.request.snapshot,
-            instance_id=work.names[key],
+            method=self.request.label(work.method),
+            snapshot=work.snapshot,
+            instance_id=self.names[key],
             instance_key=key,
-            sweep=work.request.payer,
+            sweep=self.request.payer,
         )
-        return board.model(model, owner, meters=(meter,))
-
-    return model_for
+        return self.board.model(work.model, owner, meters=(self.meter,))
 
 
-def check_models(models: Sequence[str], budget: Budget, board: Switchboard) -> None:
-    """Fail at once for a model that nobody knows, or one whose price a ceiling in dollars would need."""
+def open_board(
+    settings: Settings,
+    environ: Mapping[str, str],
+    models: Sequence[str],
+    budget: Budget,
+    *,
+    patience: Patience | None = None,
+) -> Switchboard:
+    """Where models are asked. Fails at once for a model that nobody knows, or one whose price a ceiling in dollars
+    would need."""
+    store = Store(settings.store)
+    board = open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=environ)
     for name in models:
         card = board.models.card(name)
         if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
             hint = "add the price to data/prices.toml, or set a ceiling on calls instead"
             raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
+    return replace(board, patience=patience) if patience else board
 
 
-def _evaluated(request: SweepRequest, settings: Settings, work: SweepWork, fan_out: FanOut) -> EvaluationSummary:
+def chosen_instances(request: SweepRequest, settings: Settings) -> tuple[TaskInstance, ...]:
+    """The instances of a request, in a fixed order that is no order of theirs."""
+    found = choose_instances(settings.places, request.snapshot, request.instances)
+    only: set[str] = {row.instance_id for row in found}
+    if request.window:
+        ensure_views(settings.store, settings.database, settings.sql)
+        only &= inside(request.window, request.snapshot, settings.database)
+    if Give.INCORRECT_PATCH in request.give:
+        only &= request.incorrect.keys()
+    if Give.TEST_FILE in request.give:
+        only &= {row.instance_id for row in found if most_changed(row.test_patch)}
+    mine = drawn(found, only=only, limit=request.limit, shard=request.shard, shards=request.shards)
+    if not mine:
+        raise BadInput(f"no instance of {request.snapshot} is asked for", hint="see `FROM task_instance`")
+    return mine
+
+
+Context = Mapping[InstanceId, tuple[str, ...]]
+"""Retrieved files, best first, of the instances whose retrieval was done."""
+
+
+def retrieve(
+    run: StoryRun,
+    request: SweepRequest,
+    methods: Sequence[Method],
+    instances: Sequence[TaskInstance],
+    settings: Settings,
+) -> Context:
+    """BM25's files for the instances, unless no method wants any."""
+    if Give.MODIFIED_FILES in request.give or not any(method.retrieval for method in methods):
+        return {row.instance_id: () for row in instances}
+    names = [row.instance_id for row in instances]
+    units = [
+        Bm25Batch(
+            snapshot=request.snapshot,
+            instance_ids=tuple(names[at : at + BATCH]),
+            settings=Bm25Settings(variant=request.context),
+        )
+        for at in range(0, len(names), BATCH)
+    ]
+    done = run.round("retrieval", bind(rank_batch, settings.places), units)
+    ids = {
+        key: name
+        for unit, result in done
+        for name, key in zip(unit.instance_ids, result.localization_ids, strict=True)
+        if name not in {one.subject for one in result.left}
+    }
+    ranked: defaultdict[InstanceId, list[Localization]] = defaultdict(list, {name: [] for name in ids.values()})
+    for row in run.store.read(Localization, localization_id=tuple(ids)) if ids else ():
+        ranked[ids[row.localization_id]].append(row)
+    return {name: tuple(row.path for row in sorted(rows, key=lambda row: row.rank)) for name, rows in ranked.items()}
+
+
+def works_for(
+    request: SweepRequest,
+    methods: Iterable[Method],
+    instance: TaskInstance,
+    ready: Mapping[InstanceId, EnvId],
+    context: Context,
+    store: Store,
+) -> list[MethodWork]:
+    """All methods with all models on one instance, as far as what they need is there. A budget that ends leaves whole
+    instances: their units follow one another."""
+    name = instance.instance_id
+    if name not in ready:
+        return []
+    fix, patch = _fix(request, instance, store)
+    modified = Give.MODIFIED_FILES in request.give
+    return [
+        MethodWork(
+            snapshot=request.snapshot,
+            instance_id=name,
+            env_id=ready[name],
+            method=method.name,
+            model=model,
+            mode=request.mode,
+            context=changed_files(patch) if modified else context[name] if method.retrieval else (),
+            modified_files=modified,
+            test_file=most_changed(instance.test_patch) if Give.TEST_FILE in request.give else "",
+            fix=fix,
+        )
+        for method in methods
+        for model in request.models
+        if not method.retrieval or name in context
+    ]
+
+
+def _fix(request: SweepRequest, instance: TaskInstance, store: Store) -> tuple[str, str]:
+    """The fix that methods are told, as a unit names it, and its text."""
+    if Give.GOLDEN_PATCH in request.give:
+        return GOLDEN_FIX, instance.patch
+    if Give.INCORRECT_PATCH in request.give:
+        wrong = request.incorrect[instance.instance_id]
+        return store.put_file(to_bytes(wrong)), wrong
+    return "", ""
+
+
+def _evaluated(
+    request: SweepRequest, settings: Settings, run: StoryRun, instances: Iterable[TaskInstance]
+) -> EvaluationSummary:
     """Judge the candidates of the sweep, and the controls."""
     sources = [source_of(request.label(method), model) for method in request.methods for model in request.models]
     judged = EvaluationRequest(
         candidates=(GOLDEN, NOP, *sources),
         snapshot=request.snapshot,
-        instances=tuple(instance.instance_id for instance in work.instances),
+        instances=tuple(instance.instance_id for instance in instances),
         trusted=request.trusted,
     )
-    return run_evaluation(judged, settings, fan_out)
+    return evaluate_inside(run, judged, settings)
+
+
+def _share(whole: int, shard: int, shards: int) -> int:
+    """`whole` in `shards` parts that differ by 1 at most."""
+    return whole // shards + (shard <= whole % shards)
+
+
+def fixes_in(path: Path) -> dict[str, str]:
+    """Instance id → patch, of a predictions file of a repair system. Rows without a patch are left out."""
+    rows = [row.values for row in read_rows(path) if not row.problem]
+    return {str(row["instance_id"]): str(row["model_patch"]) for row in rows if row.get("model_patch")}

@@ -20,12 +20,11 @@ from flows.options import (
     WorkersOption,
     end,
     one_of,
-    say,
 )
 from flows.settings import Settings, settings_from
 
 if TYPE_CHECKING:
-    from flows.sweep_request import SweepRequest
+    from flows.sweep import SweepRequest
 
 MethodOption = Annotated[list[str], typer.Option("--method", help="Name of a method; may be repeated.")]
 ModelOption = Annotated[list[str], typer.Option("--model", help="Name in data/models.toml; may be repeated.")]
@@ -79,12 +78,10 @@ def _command(*, evaluate: bool) -> Callable[..., None]:
         workers: WorkersOption = None,
         trusted: TrustedOption = False,
     ) -> None:
-        from flows.sweep import window_of
-        from flows.sweep_given import Give
-        from flows.sweep_request import SweepRequest, fixes_in
+        from flows.sweep import SweepRequest, fixes_in, window_of
         from tasks.adapters.llm.budget import Budget
         from tasks.adapters.retrieval.variants import Variant
-        from tasks.domain.generation import Mode
+        from tasks.domain.generation import Give, Mode
 
         settings = settings_from(os.environ).overridden(sandbox=sandbox, workers=workers)
         request = SweepRequest(
@@ -109,15 +106,14 @@ def _command(*, evaluate: bool) -> Callable[..., None]:
 
 
 def _plan(request: SweepRequest, settings: Settings) -> None:
-    from flows.fan_out import Threads
-    from flows.sweep_plan import plan_sweep
+    from flows.sweep_plan import plan_here
 
-    plan = plan_sweep(request, settings, Threads(settings.workers))
-    say(plan.problems, plan.text)
+    plan = plan_here(request, settings)
+    end((), plan.text, plan.exit_code)
 
 
 def _run(request: SweepRequest, settings: Settings) -> None:
     from flows.sweep import sweep_here
 
     summary = sweep_here(request, settings, os.environ)
-    end(summary.problems, summary.text, summary.exit_code)
+    end((), summary.text, summary.exit_code)

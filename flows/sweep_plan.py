@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from flows.asking import text_table
-from flows.fan_out import FanOut, progress_bar
+from flows.run import StoryRun, Threads, begin, line_of, progress_bar
 from flows.settings import Settings
-from flows.sweep_context import Context, request_for, retrieve
-from flows.sweep_request import SweepRequest, chosen_instances
+from flows.sweep import Context, SweepRequest, chosen_instances, retrieve, works_for
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Price, Prices, read_prices
@@ -24,6 +23,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
+from tasks.domain.undone import Undone
 from tasks.generate.outlook import Ahead
 from tasks.generate.registry import method_named
 from tasks.generate.task import look_ahead
@@ -54,7 +54,13 @@ class SweepPlan:
     """The planned work, and what stands in its way."""
 
     rows: tuple[Planned, ...]
-    problems: tuple[str, ...] = ()
+    undone: tuple[Undone, ...] = ()
+    exit_code: int = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each instance whose files could not be retrieved."""
+        return tuple(map(line_of, self.undone))
 
     @property
     def text(self) -> str:
@@ -67,14 +73,21 @@ class SweepPlan:
         return f"{table}\nat most {calls} calls, {said_tokens} tokens sent, {said_usd}; nothing was asked"
 
 
-def plan_sweep(request: SweepRequest, settings: Settings, fan_out: FanOut) -> SweepPlan:
+def plan_here(request: SweepRequest, settings: Settings) -> SweepPlan:
+    """Plan in this process, on threads."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin("plan", f"plan of {request.title}", store, board, lambda run: plan_sweep(request, settings, run))
+
+
+def plan_sweep(request: SweepRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = [method_named(name) for name in request.methods]
     models, prices = read_models(settings.models / "models.toml"), read_prices(settings.models / "prices.toml")
     for name in request.models:
         models.card(name)
     instances = chosen_instances(request, settings)
-    context = retrieve(request, methods, instances, settings, fan_out)
+    found_files = retrieve(run, request, methods, instances, settings)
+    context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
     looks = _Looks(request, settings, context)
     rows: list[Planned] = []
     with progress_bar() as bar:
@@ -85,7 +98,7 @@ def plan_sweep(request: SweepRequest, settings: Settings, fan_out: FanOut) -> Sw
                 found.append(looks.at(method, instance))
                 bar.advance(shown)
             rows += [_planned(method, name, found, _price(models, prices, name)) for name in request.models]
-    return SweepPlan(rows=tuple(rows), problems=context.problems)
+    return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
 
 
 class _Looks:
@@ -95,14 +108,16 @@ class _Looks:
         self.request = request
         self.settings = settings
         self.context = context
+        self.store = Store(settings.store)
         self.environments = _environments(settings)
 
     def at(self, method: Method, instance: TaskInstance) -> Ahead:
         key = instance.instance_key
         environment = self.environments.get(key) or host_environment(instance.repo).environment
-        wanted = request_for(self.request, method, instance, environment.env_id, self.context)
+        ready = {instance.instance_id: environment.env_id}
+        work = works_for(self.request, [method], instance, ready, self.context, self.store)[0]
         how = self.request.generation(self.settings)
-        return look_ahead(self.settings.places, how, instance, environment, method.name, self.request.models, wanted)
+        return look_ahead(self.settings.places, how, instance, environment, self.request.models, work)
 
 
 def _environments(settings: Settings) -> Mapping[str, Environment]:

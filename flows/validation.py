@@ -9,21 +9,33 @@ the store are not made again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from flows.evaluation import EvaluationRequest, run_evaluation
-from flows.fan_out import Failed, FanOut, Threads, Unit
+from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_inside
+from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
-from flows.summary import EvaluationSummary
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.latest import literal
+from tasks.adapters.store.database import ensure_views
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import BuildFailed
 from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.undone import Undone
 from tasks.domain.validation import Validation
-from tasks.evaluate.task import Purpose, RunSettings, run_suites
+from tasks.evaluate.task import Purpose, Ran, SuiteRuns, run_suites
 from tasks.evaluate.validation_plan import Repeats
-from tasks.validate.task import ToJudge, audit_instance, golden_suites, judge_instances, needs_settling
+from tasks.validate.task import (
+    LeakLook,
+    ToJudge,
+    audit_instance,
+    golden_reasons,
+    golden_suites,
+    judge_instances,
+    needs_settling,
+)
+
+STORY = "validate"
 
 FAKETIME = (
     Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
@@ -45,15 +57,22 @@ class ValidationRequest:
     """Only one more run of everything, as a look at instances that were valid before."""
     trusted: bool = False
 
+    @property
+    def title(self) -> str:
+        return f"{STORY} {self.snapshot}" + (" again" if self.health else "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSummary:
-    """What came of it."""
+    """What it came to."""
 
     validations: tuple[Validation, ...]
     evaluation: EvaluationSummary
+    undone: tuple[Undone, ...]
+    """Of the evaluation as well. What is undone of an instance keeps it from being valid."""
     executed: int
     """Runs made, those of the evaluation included."""
+    exit_code: int
 
     @property
     def valid(self) -> tuple[InstanceId, ...]:
@@ -63,120 +82,101 @@ class ValidationSummary:
     def text(self) -> str:
         """One line for each instance, and what it took."""
         rows = [f"{row.instance_id}  {row.reason or 'valid'}  {_counts(row)}  {row.detail}" for row in self.validations]
-        return "\n".join([*rows, f"{len(self.valid)} of {len(rows)} valid; {self.executed} runs"])
-
-    @property
-    def exit_code(self) -> int:
-        return self.evaluation.exit_code
+        facts = f"{len(self.valid)} of {len(rows)} valid; {self.executed} runs; {len(self.undone)} undone"
+        return "\n".join([*rows, facts])
 
 
 def validate_here(request: ValidationRequest, settings: Settings) -> ValidationSummary:
     """Validate in this process, on threads, with no server."""
-    return run_validation(request, settings, Threads(settings.workers))
+    board = Threads(settings.workers)
+    return begin(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
 
 
-def run_validation(request: ValidationRequest, settings: Settings, fan_out: FanOut) -> ValidationSummary:
-    """The story. `fan_out` says where units of work run; the result is the same."""
-    snapshot = request.snapshot
+def validate_inside(outer: StoryRun, request: ValidationRequest, settings: Settings) -> ValidationSummary:
+    """Validate as a part of another story."""
+    return outer.tell(STORY, request.title, asdict(request), lambda run: validate(request, settings, run))
+
+
+def validate(request: ValidationRequest, settings: Settings, run: StoryRun) -> ValidationSummary:
+    """The story."""
+    places, snapshot = settings.places, request.snapshot
     asked = EvaluationRequest(
         candidates=("golden", "nop"), snapshot=snapshot, instances=request.instances, trusted=request.trusted
     )
-    evaluation = run_evaluation(asked, settings, fan_out)
-    reasons = golden_reasons(settings, snapshot)
+    evaluation = evaluate_inside(run, asked, settings)
+    reasons = golden_reasons(settings.database, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(reasons)
+    ready = evaluation.environments
+    looks = [LeakLook(snapshot=snapshot, instance_id=name, env_id=env) for name, env in ready.items()]
+    leaks = run.round("leaks", bind(audit_instance, places), looks).by_subject
+    clean = {name: env for name, env in ready.items() if leaks.get(name) == ""}
     repeats = replace(request.repeats, faketime=request.repeats.faketime or _faketime())
-    looked = _look_for_leaks(settings, fan_out, snapshot, evaluation.environments)
-    clean = {name: env for name, env in evaluation.environments.items() if looked[name] == _CLEAN}
-    suites = golden_suites(settings.places, snapshot, clean)
-    rounds = _Rounds(settings, fan_out, replace(asked.run_settings(settings), repeats=repeats), snapshot, suites)
+    how = replace(asked.run_settings(settings), repeats=repeats)
+    rounds = _Rounds(run, bind(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
     solved = {name: env for name, env in clean.items() if reasons.get(name) == ""}
-    unsolved = {name: env for name, env in clean.items() if reasons.get(name)}
-    executed = evaluation.ran.executed
     if request.health:
-        executed += rounds.make("health", solved, Purpose.HEALTH)
-    executed += rounds.make("validation", solved, Purpose.VALIDATE)
-    executed += rounds.make(
-        "settling", _only(solved, needs_settling(settings.places, snapshot, solved)), Purpose.SETTLE
-    )
-    executed += rounds.make("doubts", unsolved, Purpose.DOUBT)
-    judged = judge_instances(
-        settings.places,
-        snapshot,
-        tuple(_to_judge(name, evaluation, reasons, looked.get(name, _CLEAN)) for name in wanted),
-    )
+        rounds.make("health", solved, Purpose.HEALTH)
+    rounds.make("validation", solved, Purpose.VALIDATE)
+    rounds.make("settling", _only(solved, needs_settling(places, snapshot, solved)), Purpose.SETTLE)
+    rounds.make("doubts", {name: env for name, env in clean.items() if reasons.get(name)}, Purpose.DOUBT)
+    undone = run.undone()
+    judge = partial(_to_judge, environments=ready, reasons=reasons, leaks=leaks, troubles=_troubles(undone))
+    judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
     ensure_views(settings.store, settings.database, settings.sql)
-    return ValidationSummary(validations=judged, evaluation=evaluation, executed=executed)
-
-
-def golden_reasons(settings: Settings, snapshot: str) -> dict[InstanceId, str]:
-    """Why the grader `paper` does not call the golden tests of an instance solved; empty where it does."""
-    answer = query(
-        settings.database,
-        f"""SELECT t.instance_id, coalesce(p.reason, 'not-measured') AS reason
-            FROM task_instance AS t
-            LEFT JOIN paper AS p ON p.instance_key = t.instance_key AND p.snapshot = t.snapshot
-                 AND p.method = 'golden' AND p.policy = 'tests-only'
-            WHERE t.snapshot = {literal(snapshot)} ORDER BY t.instance_id""",
+    return ValidationSummary(
+        validations=judged,
+        evaluation=evaluation,
+        undone=undone,
+        executed=evaluation.ran.executed + rounds.executed,
+        exit_code=run.exit_code(nothing=not ready),
     )
-    return {InstanceId(row["instance_id"]): row["reason"] for row in answer.to_pylist()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Looked:
-    """What came of looking through a checkout and its environment."""
-
-    leak: str = ""
-    trouble: str = ""
-    """Why that failed."""
-
-
-_CLEAN = _Looked()
-
-
-def _look_for_leaks(
-    settings: Settings, fan_out: FanOut, snapshot: str, environments: Mapping[InstanceId, EnvId]
-) -> dict[InstanceId, _Looked]:
-    found = fan_out("leaks", audit_instance, [(settings.places, snapshot, *pair) for pair in environments.items()])
-    return {
-        name: _Looked(trouble=str(result.error)) if isinstance(result, Failed) else _Looked(leak=result)
-        for name, result in zip(environments, found, strict=True)
-    }
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Rounds:
     """Rounds of runs of golden suites."""
 
-    settings: Settings
-    fan_out: FanOut
-    run: RunSettings
+    run: StoryRun
+    function: Callable[[SuiteRuns], Ran]
     snapshot: str
     suites: Mapping[InstanceId, SuiteId]
     """Of the instances that have one."""
+    executed: int = 0
 
-    def make(self, label: str, wanted: Mapping[InstanceId, EnvId], purpose: Purpose) -> int:
-        """How many runs were made."""
-        units = [self._unit(name, env, purpose) for name, env in wanted.items() if name in self.suites]
-        results = self.fan_out(label, run_suites, units)
-        return sum(result.executed for result in results if not isinstance(result, Failed))
-
-    def _unit(self, name: InstanceId, env_id: EnvId, purpose: Purpose) -> Unit:
-        return (self.settings.places, self.run, self.snapshot, name, env_id, (self.suites[name],), purpose)
+    def make(self, label: str, wanted: Mapping[InstanceId, EnvId], purpose: Purpose) -> None:
+        units = [
+            SuiteRuns(
+                snapshot=self.snapshot, instance_id=name, env_id=env, suite_ids=(self.suites[name],), purpose=purpose
+            )
+            for name, env in wanted.items()
+            if name in self.suites
+        ]
+        self.executed += sum(ran.executed for ran in self.run.round(label, self.function, units).results)
 
 
 def _only(wanted: Mapping[InstanceId, EnvId], some: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     return {name: wanted[name] for name in some}
 
 
+def _troubles(undone: Iterable[Undone]) -> dict[str, str]:
+    """What of each instance failed for reasons that are not its own. An environment that cannot be built is its own."""
+    return {row.subject: f"{row.round}: {row.detail}" for row in undone if row.error != BuildFailed.slug}
+
+
 def _to_judge(
-    name: InstanceId, evaluation: EvaluationSummary, reasons: Mapping[InstanceId, str], looked: _Looked
+    name: InstanceId,
+    *,
+    environments: Mapping[InstanceId, EnvId],
+    reasons: Mapping[InstanceId, str],
+    leaks: Mapping[str, str],
+    troubles: Mapping[str, str],
 ) -> ToJudge:
     return ToJudge(
         instance_id=name,
-        env_id=evaluation.environments.get(name),
+        env_id=environments.get(name),
         golden_reason=reasons.get(name, "not-measured"),
-        trouble=evaluation.troubled.get(name, looked.trouble),
-        leak=looked.leak,
+        trouble=troubles.get(name, ""),
+        leak=leaks.get(name, ""),
     )
 
 

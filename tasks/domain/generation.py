@@ -19,6 +19,19 @@ class Mode(StrEnum):
     """One script that fails as long as the issue is there; it is handed in as a test module that runs it."""
 
 
+class Give(StrEnum):
+    """One thing that an experiment tells a method beyond issue and retrieval (the paper's Table 5). In the order in
+    which methods' labels name them."""
+
+    TEST_FILE = "test-file"
+    """The file of the base commit that the golden tests change most; instances without one are left out."""
+    GOLDEN_PATCH = "golden-patch"
+    INCORRECT_PATCH = "incorrect-patch"
+    """A fix that is known to be wrong; instances without one are left out."""
+    MODIFIED_FILES = "modified-files"
+    """The files that the patch changes, instead of retrieved ones."""
+
+
 class GenerationStatus(StrEnum):
     """How the work of a method on an instance ended.
 

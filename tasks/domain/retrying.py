@@ -1,13 +1,28 @@
-"""Which failures are worth another attempt."""
+"""Which failures are worth another attempt, how often, and after how long: the one policy for units of work.
+
+| class of error | attempts |
+| --- | --- |
+| infrastructure (`retry` is true) | 3 |
+| terminal, usage | 1 |
+| not ours | 1: a bug does not pass |
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from tasks.domain.errors import SwtError
 
 
-def may_pass(_task: object, _run: object, state: Any) -> bool:
-    """Prefect's retry condition (its three arguments): only errors of a class that says so."""
-    outcome = state.result(raise_on_failure=False)
-    return isinstance(outcome, SwtError) and outcome.retry
+def may_pass(error: BaseException) -> bool:
+    """Whether trying again may help."""
+    return isinstance(error, SwtError) and error.retry
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often something is tried whose error may pass."""
+
+    attempts: int = 3
+    pause_s: float = 2.0
+    """Before the second attempt; twice that before each further one."""

@@ -6,7 +6,6 @@ Reads `task_instance`; writes `environment`, `environment_attempt` and `readines
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -24,11 +23,13 @@ from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
 from tasks.domain.environment import Environment, EnvironmentAttempt, Readiness
+from tasks.domain.errors import BuildFailed
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId
+from tasks.domain.names import EnvId
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
+from tasks.domain.undone import OfInstance
 from tasks.environment.inference import READERS
 from tasks.environment.mending import Means
 from tasks.environment.project import read_project
@@ -50,25 +51,22 @@ class CheckSettings:
 CHECK_LIMITS = Limits(wall_s=600.0)
 
 
-def prepare_environment(
-    places: Places, settings: CheckSettings, snapshot: str, instance_id: InstanceId
-) -> EnvId | None:
-    """The environment of one instance, built unless it is there; null where no rung of the ladder is ready.
+def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
+    """The environment of one instance, built unless it is there.
 
-    Raises `InfrastructureError` where trying again may help, `NotFound` where the mirror or its commit is missing.
+    Raises `BuildFailed` where no rung of the ladder is ready, `InfrastructureError` where trying again may help,
+    `NotFound` where the mirror or its commit is missing.
     """
     store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
+    (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
     climbed = climb_for(places, settings, instance)
     record(store, instance, climbed)
-    return climbed.built.environment.env_id if climbed.built else None
-
-
-def why_unready(places: Places, instances: Collection[InstanceId]) -> dict[InstanceId, str]:
-    """In one line each, what stood in the way of the last environment that was tried."""
-    asked = Store(places.store).read(EnvironmentAttempt, instance_id=tuple(instances)) if instances else ()
-    latest = {row.instance_id: row for row in sorted(asked, key=lambda row: row.tried_at)}
-    return {name: row.error.partition("\n")[0] for name, row in latest.items()}
+    if climbed.built is None:
+        asked = store.read(EnvironmentAttempt, instance_id=instance.instance_id)
+        last = max(asked, key=lambda row: row.tried_at).error.partition("\n")[0] if asked else "no rung was tried"
+        hint = f"FROM environment_attempt WHERE instance_id = '{instance.instance_id}'"
+        raise BuildFailed(f"no environment is ready: {last}", hint=hint)
+    return climbed.built.environment.env_id
 
 
 def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -> Climb:

@@ -24,13 +24,14 @@ from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
-from tasks.domain.errors import NotFound
+from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
 from tasks.domain.places import Places
 from tasks.domain.run import Limits, Run, RunSpec
+from tasks.domain.undone import Left, OfInstance
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
@@ -80,7 +81,7 @@ class Taken:
     """Suites to run."""
     candidates: int
     malformed: int
-    unreadable: int
+    left: tuple[Left, ...]
     """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
     """One line each: rows of predictions files that could not be taken, golden tests that do not apply."""
@@ -92,18 +93,24 @@ class Ran:
 
     executed: int = 0
     reused: int = 0
-    infrastructure: int = 0
+    left: tuple[Left, ...] = ()
     """Of the executed ones, those that failed for reasons of ours."""
-    problems: tuple[str, ...] = ()
-    """One line for each of these."""
 
     def __add__(self, other: Ran) -> Ran:
         return Ran(
             executed=self.executed + other.executed,
             reused=self.reused + other.reused,
-            infrastructure=self.infrastructure + other.infrastructure,
-            problems=self.problems + other.problems,
+            left=self.left + other.left,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRuns(OfInstance):
+    """Suites of one instance, to be run for one purpose."""
+
+    env_id: EnvId
+    suite_ids: tuple[SuiteId, ...]
+    purpose: Purpose = Purpose.JUDGE
 
 
 def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tuple[TaskInstance, ...]:
@@ -133,13 +140,14 @@ def take_candidates(
         by_instance[candidate.instance_id].append(candidate)
     mirrors = Mirrors(places.mirrors)
     intakes: dict[InstanceId, Intake] = {}
+    left: list[Left] = []
     problems = [line_of(source, problem) for source, got in zip(sources, read, strict=True) for problem in got.problems]
     for instance in instances:
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
             intakes[instance.instance_id] = take_in(instance, by_instance[instance.instance_id], policy, read_base)
         except NotFound as error:
-            problems.append(f"{instance.instance_id}: {error}")
+            left.append(Left.by(instance.instance_id, error))
     fresh = [predictions for source, predictions in zip(sources, read, strict=True) if not is_stored(source)]
     _store_intake(store, fresh, intakes.values())
     submissions = [row for intake in intakes.values() for row in intake.submissions]
@@ -148,7 +156,7 @@ def take_candidates(
         suites={name: intake.suites_to_run(references=references) for name, intake in intakes.items()},
         candidates=len(submissions),
         malformed=sum(not row.well_formed for row in submissions),
-        unreadable=len(instances) - len(intakes),
+        left=tuple(left),
         problems=tuple(problems),
     )
 
@@ -179,20 +187,12 @@ def _store_intake(store: Store, read: Iterable[Predictions], intakes: Iterable[I
     store.write([row for intake in taken for row in intake.lint])
 
 
-def run_suites(
-    places: Places,
-    settings: RunSettings,
-    snapshot: str,
-    instance_id: InstanceId,
-    env_id: EnvId,
-    suite_ids: tuple[SuiteId, ...],
-    purpose: Purpose = Purpose.JUDGE,
-) -> Ran:
-    """Every run that these suites of one instance still need for a purpose."""
+def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
+    """Every run that these suites of one instance still need for their purpose."""
     store = Store(places.store)
-    bench = bench_of(places, settings, snapshot, instance_id, env_id)
-    suites = store.read(Suite, suite_id=suite_ids)
-    plan = _plan(store, places, settings, bench.instance, purpose)
+    bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
+    suites = store.read(Suite, suite_id=unit.suite_ids)
+    plan = _plan(store, places, settings, bench.instance, unit.purpose)
     return make_runs(places, settings, bench, (spec for suite in suites for spec in plan(bench, suite)))
 
 
@@ -207,11 +207,13 @@ def make_runs(places: Places, settings: RunSettings, bench: Bench, wanted: Itera
     return Ran(
         executed=len(todo),
         reused=len(specs) - len(todo),
-        infrastructure=len(failed),
-        problems=tuple(
-            f"{run.instance_id}: {run.suite_kind} {run.code_state} {run.variant}: {run.detail}" for run in failed
-        ),
+        left=tuple(_left(run) for run in failed),
     )
+
+
+def _left(run: Run) -> Left:
+    detail = f"{run.suite_kind} {run.code_state} {run.variant}: {run.detail}"
+    return Left(subject=run.instance_id, error=InfrastructureError.slug, detail=detail, may_pass=True)
 
 
 Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]

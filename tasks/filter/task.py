@@ -13,8 +13,23 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Issue, IssueLink, PullRequest, Repository
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
+from tasks.domain.undone import OfRepository
 from tasks.filter.rules import Limits
 from tasks.filter.screen import Material, screen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToFilter(OfRepository):
+    """One repository's pull requests, to be held against the rules."""
+
+    repository: Repository
+    limits: Limits
+    snapshot: str
+    """Where those that pass become rows."""
+
+    @property
+    def scope(self) -> str:
+        return self.snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,23 +45,23 @@ class Filtered:
     """Those that passed every rule, still to be validated."""
 
 
-def filter_pull_requests(places: Places, repository: Repository, limits: Limits, snapshot: str) -> Filtered:
-    """All pull requests of one repository through all rules; those that pass become rows of `snapshot`.
+def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
+    """All pull requests of one repository through all rules.
 
     Asked again after more was collected, it replaces what it wrote. `NotFound` where there is no mirror.
     """
-    store = Store(places.store)
+    repository, store = unit.repository, Store(places.store)
     material = Material(
         repository=repository,
         pulls=store.read(PullRequest, repo=repository.repo),
         issues=store.read(Issue, repo=repository.repo),
         links=store.read(IssueLink, repo=repository.repo),
     )
-    done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), limits, snapshot=snapshot)
+    done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), unit.limits, snapshot=unit.snapshot)
     key = f"filtered-{repository.repo.replace('/', '__')}"
     store.write(done.bases, key=key)
     store.write(done.rejections, key=key)
-    store.write(done.instances, key=f"{key}-{snapshot}")
+    store.write(done.instances, key=f"{key}-{unit.snapshot}")
     return Filtered(
         repo=repository.repo,
         pulls=len(done.bases),

@@ -18,6 +18,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model
+from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
@@ -26,14 +27,15 @@ from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
-from tasks.domain.errors import InfrastructureError, NotFound, TerminalError
+from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
 from tasks.domain.guards import LeakAudit
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, InstanceKey
+from tasks.domain.names import EnvId, InstanceKey
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
+from tasks.domain.undone import Left, OfInstance
 from tasks.generate.outlook import Ahead, PaperBench, foresee
 from tasks.generate.registry import method_named
 from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
@@ -43,15 +45,14 @@ from tasks.methods.method import Assignment, Budget, CodePatch, ContextFile
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
 
-ModelFor = Callable[[InstanceKey], Model]
-"""The model for the work on one instance, metered and recorded as such."""
+GOLDEN = "golden"
+"""The fix of the instance itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSettings:
     """How methods work."""
 
-    mode: Mode = Mode.UNIT_TEST
     budget: Budget = field(default_factory=Budget)
     sandbox: SandboxKind | None = None
     trusted: bool = False
@@ -60,23 +61,37 @@ class GenerationSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """One instance, with what the flow adds to it."""
+class MethodWork(OfInstance):
+    """One method with one model on one instance, with what the flow adds to it."""
 
-    instance_id: InstanceId
     env_id: EnvId
+    method: str
+    model: str
+    mode: Mode = Mode.UNIT_TEST
     context: tuple[str, ...] = ()
     """Paths of files of the base commit, best first."""
     modified_files: bool = False
     """Whether these are the files that a patch changes."""
     test_file: str = ""
     """Path of the test file to change, where the experiment says which."""
-    code_patch: CodePatch | None = None
+    fix: str = ""
+    """`golden`, or the SHA-256 of a file of the store with a wrong fix; empty where none is given."""
+
+    @property
+    def scope(self) -> str:
+        files = "modified-files" if self.modified_files else ""
+        told = (self.test_file, self.fix, files, self.mode.value)
+        return " ".join((self.snapshot, self.method, self.model, *filter(None, told)))
+
+
+Models = Callable[[MethodWork, InstanceKey], Model]
+"""The model for one piece of work, metered and recorded as such."""
+ModelFor = Callable[[InstanceKey], Model]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """What one batch came to."""
+    """What work came to."""
 
     proposed: int = 0
     """Candidates with a patch."""
@@ -84,72 +99,48 @@ class Generated:
     """Candidates without."""
     reused: int = 0
     """Samples that were in the store."""
-    infrastructure: int = 0
+    left: tuple[Left, ...] = ()
     """Instances on which provider, budget or machine failed: they have no candidate and may be asked for again."""
-    problems: tuple[str, ...] = ()
-    """One line for each of these."""
     generation_ids: tuple[str, ...] = ()
-    """Of the batch, as far as they were made or found."""
+    """Of what was made or found."""
 
     def __add__(self, other: Generated) -> Generated:
         return Generated(
             proposed=self.proposed + other.proposed,
             nothing=self.nothing + other.nothing,
             reused=self.reused + other.reused,
-            infrastructure=self.infrastructure + other.infrastructure,
-            problems=self.problems + other.problems,
+            left=self.left + other.left,
             generation_ids=self.generation_ids + other.generation_ids,
         )
 
 
-def generate(
-    places: Places,
-    settings: GenerationSettings,
-    snapshot: str,
-    method: str,
-    model: str,
-    model_for: ModelFor,
-    requests: tuple[Request, ...],
-) -> Generated:
-    """Let one method with one model work on instances, one after the other.
+def generate(places: Places, settings: GenerationSettings, models: Models, work: MethodWork) -> Generated:
+    """Let a method with a model work on one instance.
 
-    An instance that leaks or cannot be read is a problem of the batch's result, and the others go on.
+    Raises `LeakFound` where the method would see something of the future, `NotFound` where the instance cannot be read.
+    What provider or budget fail at is a row of `generation`, and left.
     """
-    total = Generated()
-    for request in requests:
-        try:
-            total += _generate_one(places, settings, snapshot, method, model, model_for, request)
-        except (TerminalError, NotFound) as error:
-            total += Generated(infrastructure=1, problems=(f"{request.instance_id}: {error.slug}: {error}",))
-    return total
-
-
-def _generate_one(
-    places: Places,
-    settings: GenerationSettings,
-    snapshot: str,
-    method: str,
-    model: str,
-    model_for: ModelFor,
-    request: Request,
-) -> Generated:
     store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=request.instance_id)
-    (environment,) = store.read(Environment, env_id=request.env_id)
-    hands = _Hands(places, settings, instance, environment)
-    store.write(redaction_rows(instance, find_pointers(instance, hands.history)))
-    assignment = _assignment(settings, request, hands)
-    unit = Unit(
-        instance=instance,
-        assignment=assignment,
-        method=method_named(method),
-        model=model,
-        budget=settings.budget,
-    )
+    hands, unit = _unit(store, places, settings, work)
+    store.write(redaction_rows(unit.instance, find_pointers(unit.instance, hands.history)))
     if known := _finished(store, unit):
         return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
     hands.pass_gate(store)
-    return _ask(store, unit, hands, model_for)
+    return _ask(store, unit, hands, partial(models, work))
+
+
+def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[_Hands, Unit]:
+    """What the method is given, and with which hands it works."""
+    (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
+    (environment,) = store.read(Environment, env_id=work.env_id)
+    hands = _Hands(places, settings, instance, environment)
+    return hands, Unit(
+        instance=instance,
+        assignment=_assignment(store, work, hands),
+        method=method_named(work.method),
+        model=work.model,
+        budget=settings.budget,
+    )
 
 
 def look_ahead(
@@ -157,14 +148,13 @@ def look_ahead(
     settings: GenerationSettings,
     instance: TaskInstance,
     environment: Environment,
-    method: str,
     models: Sequence[str],
-    request: Request,
+    work: MethodWork,
 ) -> Ahead:
     """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
     hands = _Hands(places, settings, instance, environment)
-    store, known = Store(places.store), method_named(method)
-    assignment = _assignment(settings, request, hands)
+    store, known = Store(places.store), method_named(work.method)
+    assignment = _assignment(store, work, hands)
     units = [
         Unit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
         for model in models
@@ -194,7 +184,7 @@ def _noted(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor, notes: 
         made = _made(unit, hands, model_for, notes)
     except InfrastructureError as error:
         store.write([failure_of(unit, error, started, datetime.now(UTC))])
-        return Generated(infrastructure=1, problems=(f"{unit.instance.instance_id}: {error.slug}: {error}",))
+        return Generated(left=(Left.by(unit.instance.instance_id, error),))
     finally:
         heard = notes.close()
     noted = store.put_file(heard) if heard else ""
@@ -214,17 +204,26 @@ def _made(unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[
         return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]
 
 
-def _assignment(settings: GenerationSettings, request: Request, hands: _Hands) -> Assignment:
+def _assignment(store: Store, work: MethodWork, hands: _Hands) -> Assignment:
     """What the method is told; pointers to the fix are taken out of the issue."""
-    test_file = [request.test_file] if request.test_file else []
+    test_file = [work.test_file] if work.test_file else []
     return Assignment(
         task=brief(hands.instance, hands.environment, hands.paths, hands.read, hands.history),
-        context=hands.files(request.context),
-        mode=settings.mode,
+        context=hands.files(work.context),
+        mode=work.mode,
         test_file=next(iter(hands.files(test_file)), None),
-        code_patch=request.code_patch,
-        modified_files=request.modified_files,
+        code_patch=_fix(store, work.fix, hands.instance),
+        modified_files=work.modified_files,
     )
+
+
+def _fix(store: Store, fix: str, instance: TaskInstance) -> CodePatch | None:
+    if not fix:
+        return None
+    if fix == GOLDEN:
+        return CodePatch(text=instance.patch, correct=True)
+    with store.open_file(fix) as file:
+        return CodePatch(text=to_text(file.read()), correct=False)
 
 
 class _Hands:

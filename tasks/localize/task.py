@@ -7,22 +7,30 @@ localization under way and nothing else: the row in `localization_run` is writte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
+from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
+from tasks.adapters.retrieval.variants import Variant
+from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
+from tasks.domain.instance import TaskInstance
 from tasks.domain.localization import LocalizationRun, LocalizationStatus, Report
-from tasks.domain.names import InstanceKey, content_key
+from tasks.domain.names import InstanceId, InstanceKey, content_key
 from tasks.domain.places import Places
+from tasks.domain.undone import Left, OfInstance
 from tasks.localize.agent import investigate
 from tasks.localize.bm25 import retrieve
 from tasks.localize.repository import open_commit
 from tasks.localize.rows import Plan, Rows, agent_plan, bm25_plan, rows_of
 from tasks.localize.settings import AgentSettings, Bm25Settings
+from tasks.methods.redaction import find_pointers, redacted
 
 ModelFor = Callable[[InstanceKey], Model]
 """The model for the work on one instance, metered and recorded as such."""
@@ -37,10 +45,72 @@ class Localized:
     """Found in the store."""
     timeouts: int
     """Of those made, the ones to be tried again."""
-    problems: tuple[str, ...]
-    """One line for each report that has no rows: its mirror or commit is missing, a budget is used up …"""
+    left: tuple[Left, ...]
+    """Reports that have no rows: their mirror or commit is missing, a budget is used up …"""
     localization_ids: tuple[str, ...]
     """Of the whole batch, in the order of the reports."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bm25Batch:
+    """Instances of one snapshot, whose issues BM25 ranks the files for: 10 to 50, for they share one write."""
+
+    snapshot: str
+    instance_ids: tuple[InstanceId, ...]
+    settings: Bm25Settings
+
+    @property
+    def subject(self) -> str:
+        more = len(self.instance_ids) - 1
+        return f"{self.instance_ids[0]} and {more} more" if more else self.instance_ids[0]
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        return self.instance_ids
+
+    @property
+    def scope(self) -> str:
+        return f"{self.snapshot} {self.settings.variant}{' with tests' if self.settings.with_tests else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentSearch(OfInstance):
+    """One instance, whose issue the agent looks for with a model."""
+
+    model: str
+    settings: AgentSettings
+
+    @property
+    def scope(self) -> str:
+        shown = " with tests" if self.settings.with_tests else ""
+        return f"{self.snapshot} {self.model} {self.settings.variant}{shown}"
+
+
+def rank_batch(places: Places, unit: Bm25Batch) -> Localized:
+    """Rank the files for each issue, as it was written. The result's lists are in the order of the unit's."""
+    rows = _instances(places, unit.snapshot, unit.instance_ids)
+    names = {row.instance_key: row.instance_id for row in rows}
+    done = localize_with_bm25(places, unit.settings, tuple(map(Report.of_instance, rows)))
+    return replace(done, left=tuple(replace(one, subject=names[InstanceKey(one.subject)]) for one in done.left))
+
+
+def search_with_agent(
+    places: Places, models: Callable[[AgentSearch, InstanceKey], Model], unit: AgentSearch
+) -> Localized:
+    """Let the agent locate the bug of one issue. It reads the issue as methods do, without pointers to the fix."""
+    (instance,) = _instances(places, unit.snapshot, (unit.instance_id,))
+    pointers = find_pointers(instance, CommitHistory(Mirrors(places.mirrors), instance.repo, instance.base_commit))
+    report = replace(Report.of_instance(instance), statement=redacted(instance.problem_statement, pointers))
+    done = localize_with_agent(places, unit.settings, (report,), unit.model, partial(models, unit))
+    timeouts = [Left.by(unit.subject, ProviderFailed("no reply in time", kind="timeout"))] if done.timeouts else []
+    return replace(done, left=(*(replace(one, subject=unit.subject) for one in done.left), *timeouts))
+
+
+def _instances(places: Places, snapshot: str, names: tuple[InstanceId, ...]) -> list[TaskInstance]:
+    found = {
+        row.instance_id: row for row in Store(places.store).read(TaskInstance, snapshot=snapshot, instance_id=names)
+    }
+    return [found[name] for name in names]
 
 
 def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[Report, ...]) -> Localized:
@@ -81,7 +151,7 @@ def _searcher(places: Places) -> Searcher:
 def _localize(places: Places, plans: Sequence[Plan], make: Callable[[Plan], Rows], *, together: bool) -> Localized:
     """Make and store what is missing, each plan once; `together` in one write, else one by one.
 
-    A failure does not keep the other reports from being localized. One that may pass is raised in the end.
+    A failure does not keep the other reports from being localized.
     """
     store = Store(places.store)
     ids = tuple(plan.localization_id for plan in plans)
@@ -97,14 +167,11 @@ def _localize(places: Places, plans: Sequence[Plan], make: Callable[[Plan], Rows
         else:
             _write(store, [] if together else made[-1:])
     _write(store, made if together else [])
-    for _, problem in failed:
-        if problem.retry:
-            raise problem
     return Localized(
         made=len(made),
         reused=len(ids) - len(missing),
         timeouts=sum(rows.run.status is LocalizationStatus.TIMEOUT for rows in made),
-        problems=tuple(f"{plan.report.repo} {plan.report.instance_key}: {problem}" for plan, problem in failed),
+        left=tuple(Left.by(plan.report.instance_key, problem, tried_again=not together) for plan, problem in failed),
         localization_ids=ids,
     )
 
@@ -121,3 +188,15 @@ def _write(store: Store, several: Sequence[Rows]) -> None:
     store.write([row for rows in several for row in rows.ranking], key=key)
     store.write([row for rows in several for row in rows.steps], key=key)
     store.write([rows.run for rows in several], key=key)
+
+
+def recall_of(snapshot: str, method: str, variant: Variant, *, model: str, with_tests: bool) -> str:
+    """The question how often all that was ever localized of a snapshot in one way is right, as SQL."""
+    columns = (
+        "method, model, n, unmeasured, any_1, any_5, any_10, any_30, recall_1, recall_5, recall_10, recall_30, mrr"
+    )
+    by = f"model = {literal(model)}" if model else "model IS NULL"
+    return f"""
+        SELECT {columns} FROM localization_accuracy_by({literal(variant.value)})
+        WHERE snapshot = {literal(snapshot)} AND method = {literal(method)} AND {by} AND with_tests = {with_tests}
+    """

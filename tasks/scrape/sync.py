@@ -20,6 +20,7 @@ from datetime import datetime, timedelta
 from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
+from tasks.domain.undone import Left
 from tasks.scrape.fetching import Desk, Page, Walk, keep_page, owner_and_name
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, Kind
 
@@ -38,6 +39,30 @@ class SyncReport:
     failures: tuple[ScrapeFailure, ...]
     """Empty where everything is up to date."""
 
+    @property
+    def left(self) -> tuple[Left, ...]:
+        """These failures, as what is undone of the sync."""
+        return tuple(_left(failure) for failure in self.failures)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuesReport:
+    """What fetching single issues did."""
+
+    repo: RepoName
+    failures: tuple[ScrapeFailure, ...]
+
+    @property
+    def left(self) -> tuple[Left, ...]:
+        """An issue that is not there will not be there next time either, and nothing is left to do about it."""
+        return tuple(_left(failure) for failure in self.failures if failure.trouble is not ScrapeTrouble.GONE)
+
+
+def _left(failure: ScrapeFailure) -> Left:
+    gone = failure.trouble is ScrapeTrouble.GONE
+    slug = GitHubGone.slug if gone else GitHubFailed.slug
+    return Left(subject=failure.repo, error=slug, detail=f"{failure.kind}: {failure.message}", may_pass=not gone)
+
 
 def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None) -> SyncReport:
     """Backfill what is missing and refresh what changed; what cannot be had is recorded. `TokenRefused` ends it."""
@@ -52,12 +77,12 @@ def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None
     return SyncReport(repo=repo, states=tuple(states), failures=tuple(failures))
 
 
-def fetch_issues(desk: Desk, repo: RepoName, wanted: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
+def fetch_issues(desk: Desk, repo: RepoName, wanted: tuple[int, ...]) -> IssuesReport:
     """Fetch single issues that no page held, such as old ones that a new pull request fixes; what could not be had."""
     failures: list[ScrapeFailure] = []
     for number in wanted:
         _guarded(desk, repo, ISSUE_BY_NUMBER, lambda number=number: _one(desk, repo, number), failures, number)  # type: ignore[misc]
-    return tuple(failures)
+    return IssuesReport(repo=repo, failures=tuple(failures))
 
 
 def _guarded(

@@ -23,22 +23,20 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
 from tasks.domain.names import RepoName
 from tasks.domain.places import Places
-from tasks.domain.scraping import ScrapeFailure
+from tasks.domain.undone import OfRepository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.record import Recorded, record
 from tasks.scrape.shelf import Shelf
-from tasks.scrape.sync import SyncReport, fetch_issues, sync_repository
+from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
 """The first that is set counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScrapeRequest:
+class ScrapeRequest(OfRepository):
     """One repository to be brought up to date. Holds no token: Prefect keeps the parameters of its runs."""
 
-    store: str
-    repo: RepoName
     since: datetime | None = None
     """Go no further back than updates at this moment; null goes back to the first pull request."""
     url: str = API
@@ -46,25 +44,40 @@ class ScrapeRequest:
     """Name of a Prefect Secret with the tokens; empty reads the environment where the task runs."""
 
 
-def scrape_repository(request: ScrapeRequest) -> SyncReport:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorSource(OfRepository):
+    """Where a repository is fetched from."""
+
+    source: str
+    """A URL or a path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingIssues(ScrapeRequest):
+    """Single issues that links name and no page holds, because they are older than `since`."""
+
+    numbers: tuple[int, ...]
+
+
+def scrape_repository(store: str, request: ScrapeRequest) -> SyncReport:
     """Backfill what is missing, refresh what changed. What GitHub does not give is in the report and in the store."""
-    return sync_repository(_desk(request), request.repo, since=request.since)
+    return sync_repository(_desk(store, request), request.repo, since=request.since)
 
 
-def scrape_issues(request: ScrapeRequest, numbers: tuple[int, ...]) -> tuple[ScrapeFailure, ...]:
-    """Single issues that no page holds, because they are older than `since`; those that could not be had."""
-    return fetch_issues(_desk(request), request.repo, numbers)
+def scrape_issues(store: str, request: MissingIssues) -> IssuesReport:
+    """Fetch single issues; those that could not be had are in the report and in the store."""
+    return fetch_issues(_desk(store, request), request.repo, request.numbers)
 
 
-def record_pages(store: str, repo: RepoName) -> Recorded:
+def record_pages(store: str, unit: OfRepository) -> Recorded:
     """All raw pages of one repository become rows and links, anew; asks GitHub nothing."""
     held = Store(store)
-    return record(held, repo, Shelf(held).rows(repo))
+    return record(held, unit.repo, Shelf(held).rows(unit.repo))
 
 
-def update_mirror(places: Places, repo: RepoName, source: str) -> str:
-    """Clone the repository at `source`, a URL or a path, or fetch what is new in it; where the mirror is."""
-    return str(Mirrors(places.mirrors).add(repo, source))
+def update_mirror(places: Places, unit: MirrorSource) -> str:
+    """Clone the repository, or fetch what is new in it; where the mirror is."""
+    return str(Mirrors(places.mirrors).add(unit.repo, unit.source))
 
 
 def unknown_issues(store: str, repo: RepoName) -> tuple[int, ...]:
@@ -84,8 +97,8 @@ def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:
     return tokens_from(next((environ[name] for name in TOKEN_VARIABLES if environ.get(name)), ""))
 
 
-def _desk(request: ScrapeRequest) -> Desk:
-    return Desk(_client(request.url, tokens(os.environ, request.secret)), Shelf(Store(request.store)))
+def _desk(store: str, request: ScrapeRequest) -> Desk:
+    return Desk(_client(request.url, tokens(os.environ, request.secret)), Shelf(Store(store)))
 
 
 @lru_cache

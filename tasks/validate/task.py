@@ -6,8 +6,11 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tasks.adapters.leaks.look import look_for_leaks
+from tasks.adapters.store.database import query
+from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -17,6 +20,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
+from tasks.domain.undone import OfInstance
 from tasks.domain.validation import CaseStability, Reason, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import Seen, golden_suites_of, look
@@ -40,16 +44,36 @@ class ToJudge:
     """What of the future its checkout or environment holds; empty otherwise."""
 
 
-def audit_instance(places: Places, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakLook(OfInstance):
+    """One look through the checkout and the environment of an instance."""
+
+    env_id: EnvId
+
+
+def audit_instance(places: Places, unit: LeakLook) -> str:
     """What of the future a method would find in the instance's checkout or environment; empty where there is nothing.
 
     Looked for anew each time: what was clean a month ago may have changed. Raises `InfrastructureError` where trying
     again may help, `NotFound` where the mirror or its commit is missing.
     """
     store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
-    (environment,) = store.read(Environment, env_id=env_id)
+    (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
+    (environment,) = store.read(Environment, env_id=unit.env_id)
     return look_for_leaks(places, instance, installed(places.cache, environment, machine_interpreters())).complaint
+
+
+def golden_reasons(database: Path, snapshot: str) -> dict[InstanceId, str]:
+    """Why the grader `paper` does not call the golden tests of an instance solved; empty where it does."""
+    answer = query(
+        database,
+        f"""SELECT t.instance_id, coalesce(p.reason, 'not-measured') AS reason
+            FROM task_instance AS t
+            LEFT JOIN paper AS p ON p.instance_key = t.instance_key AND p.snapshot = t.snapshot
+                 AND p.method = 'golden' AND p.policy = 'tests-only'
+            WHERE t.snapshot = {literal(snapshot)} ORDER BY t.instance_id""",
+    )
+    return {InstanceId(row["instance_id"]): row["reason"] for row in answer.to_pylist()}
 
 
 def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -> tuple[Validation, ...]:

@@ -22,7 +22,7 @@ from tasks.filter.halves import cut
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULE_NAMES, Limits
 from tasks.filter.screen import Material, Screened, screen
-from tasks.filter.task import filter_pull_requests
+from tasks.filter.task import ToFilter, filter_pull_requests
 
 SQL = Path(__file__).parents[2] / "sql"
 REPOSITORY = Repository(repo=REPO, licence="MIT", default_branch="main")
@@ -189,7 +189,9 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
     places = Places(store=store.url, cache=cache, recipes=tmp_path, scratch=tmp_path)
     source.changes(places.mirrors)
     for _ in range(2):
-        done = filter_pull_requests(places, REPOSITORY, Limits(), "new")
+        done = filter_pull_requests(
+            places, ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=Limits(), snapshot="new")
+        )
     assert (done.pulls, done.proved, done.rejected, done.instances) == (3, 2, 2, ("owner__name-7",))
     assert len(store.read(TaskInstance, snapshot="new")) == 1
     assert len(store.read(Rejection)) == 5

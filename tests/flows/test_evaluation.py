@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_here
 from flows.settings import PROJECT, Settings
-from flows.summary import EvaluationSummary
 from tasks.adapters.store.database import query
 from tasks.domain.outcome import Policy
 
@@ -71,7 +70,7 @@ def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     assert first.ran.executed > 0
-    assert (again.ran.executed, again.ran.infrastructure) == (0, 0)
+    assert (again.ran.executed, again.undone) == (0, ())
     assert again.rows == first.rows
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_here
 from flows.settings import Settings
-from flows.summary import EvaluationSummary
 from tasks.adapters.store.database import query
 from tasks.domain.errors import NotFound
 
@@ -89,7 +88,7 @@ def test_a_hostile_test_ends_contained_and_its_row_says_how(settings: Settings, 
     wall_s = TO_THE_END_S if statuses == {"timeout"} else LONG_S
     tight = replace(settings, limits=replace(settings.limits, wall_s=wall_s, memory_mb=512, processes=64))
     summary = judge(tight, file, INSTANCE, OTHER)
-    assert summary.ran.infrastructure == 0
+    assert summary.ran.left == ()
     runs = ask(tight, "SELECT instance_id, status, detail FROM run WHERE suite_kind = 'candidate'")
     assert {run["status"] for run in runs if run["instance_id"] == INSTANCE} <= statuses
     assert [run["status"] for run in runs if run["instance_id"] == OTHER] == ["completed", "completed"]

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import app
-from flows.localizing import LocalizeRequest, localize_here
+from flows.localization import LocalizeRequest, localize_here
 from flows.settings import Settings
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken

@@ -18,13 +18,9 @@ from typer.testing import CliRunner
 
 from flows.cli import app
 from flows.demo import sweep_demo
-from flows.fan_out import Threads
 from flows.settings import PROJECT, Settings
-from flows.sweep import sweep_here
-from flows.sweep_given import Give, changed_files, most_changed
-from flows.sweep_plan import plan_sweep
-from flows.sweep_request import SweepRequest, Window, chosen_instances
-from flows.sweep_summary import SweepSummary
+from flows.sweep import SweepRequest, SweepSummary, chosen_instances, sweep_here
+from flows.sweep_plan import plan_here
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.retries import Patience
@@ -32,10 +28,12 @@ from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
-from tasks.domain.generation import Generation, GenerationStatus
+from tasks.domain.generation import Generation, GenerationStatus, Give
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
+from tasks.generate.choice import Window
+from tasks.generate.given import changed_files, most_changed
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
@@ -89,7 +87,7 @@ def desk(settings: Settings) -> Iterator[Desk]:
 
 
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
-    before = plan_sweep(REQUEST, desk.settings, Threads(2))
+    before = plan_here(REQUEST, desk.settings)
     assert [(row.method, row.in_store, row.calls, row.usd) for row in before.rows] == [
         ("zero_shot", 0, 2, None),
         ("zero_shot_plus", 0, 2, None),
@@ -108,7 +106,7 @@ def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> 
     assert sum(row.tokens_in or 0 for row in before.rows) == pytest.approx(sent, rel=0.25)
 
     more = replace(REQUEST, methods=(*REQUEST.methods, "pass_at_5"))
-    plan = plan_sweep(more, desk.settings, Threads(2))
+    plan = plan_here(more, desk.settings)
     assert [(row.method, row.in_store, row.calls) for row in plan.rows] == [
         ("zero_shot", 2, 0),
         ("zero_shot_plus", 2, 0),
@@ -129,7 +127,8 @@ def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
     stopped = desk.sweep(small)
     assert (stopped.exit_code, stopped.calls, stopped.left) == (1, 3, 1)
     (line,) = stopped.problems
-    assert line.startswith("left: zero_shot")
+    assert line.startswith("generation rolling-swt-bench__larder-")
+    assert "demo zero_shot" in line
     assert any(name in line for name in INSTANCES)
     assert "has used 3 of 3 calls" in line
     assert "1 left to do" in stopped.text

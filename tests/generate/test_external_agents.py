@@ -27,7 +27,7 @@ from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import AgentRun, LlmCall, Work
 from tasks.generate.methods.external import External, errand_for
 from tasks.generate.registry import methods
-from tasks.generate.task import Generated, generate
+from tasks.generate.task import Generated, MethodWork, generate
 from tasks.methods.method import Budget, CodePatch
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.scripted_provider.script import Fault, Step
@@ -206,10 +206,10 @@ def run(desk: Desk, made: Office) -> Generated:
     work = Work(method="walker", snapshot=SNAPSHOT, instance_id=desk.instance.instance_id)
     settings = replace(SETTINGS, budget=Budget(calls=5, seconds=60.0))
 
-    def model_for(key: str) -> object:
+    def models(_work: MethodWork, key: str) -> object:
         return made.model(replace(work, instance_key=key))
 
-    return generate(desk.places, settings, SNAPSHOT, "walker", MODEL, model_for, (desk.request,))
+    return generate(desk.places, settings, models, replace(desk.request, method="walker", model=MODEL))
 
 
 @pytest.mark.bubblewrap
@@ -227,7 +227,7 @@ def test_a_look_around_finds_nothing_and_is_on_record(desk: Desk, tmp_path: Path
         spy = SPY.replace("STORE", str(tmp_path / "store")).replace("MIRROR", str(desk.places.mirrors))
         spy = spy.replace("PORT", port)
         done = run(desk, made)
-        assert (done.proposed, done.problems) == (1, ())
+        assert (done.proposed, done.left) == (1, ())
         again = run(desk, made)
         assert (again.reused, len(made.provider.books)) == (1, 2)
     (candidate,) = desk.store.read(Candidate)
@@ -252,7 +252,7 @@ def test_trouble_leaves_no_candidate_and_the_work_is_done_again(desk: Desk, tmp_
     if reason := Bubblewrap().why_not():
         pytest.skip(reason)
     with office(tmp_path, [WRITE, Step(fault=Fault.SERVER), "stop"]) as made:
-        assert run(desk, made).infrastructure == 1
+        assert len(run(desk, made).left) == 1
         assert desk.store.read(Candidate) == ()
         assert run(desk, made).proposed == 1
     (row,) = desk.store.read(Generation)

@@ -15,11 +15,11 @@ from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Candidate
+from tasks.domain.errors import NotFound
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import LeakAudit, TrajectoryAudit
 from tasks.domain.places import Places
-from tasks.generate.task import Generated, GenerationSettings, Request, generate
-from tasks.methods.method import CodePatch
+from tasks.generate.task import GOLDEN, Generated, GenerationSettings, MethodWork, generate
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.scripted_model import Scripted
@@ -43,15 +43,20 @@ class Desk:
         self.environment = host_environment(self.instance.repo).environment
         self.store.write([self.instance])
         self.store.write([self.environment])
-        self.request = Request(
-            instance_id=self.instance.instance_id, env_id=self.environment.env_id, context=("larder/recipe.py",)
+        self.request = MethodWork(
+            snapshot=SNAPSHOT,
+            method="",
+            model="scripted",
+            instance_id=self.instance.instance_id,
+            env_id=self.environment.env_id,
+            context=("larder/recipe.py",),
         )
 
     def generate(
-        self, method: str, model: Model, request: Request | None = None, settings: GenerationSettings = SETTINGS
+        self, method: str, model: Model, request: MethodWork | None = None, settings: GenerationSettings = SETTINGS
     ) -> Generated:
-        requests = (request or self.request,)
-        return generate(self.places, settings, SNAPSHOT, method, "scripted", lambda _: model, requests)
+        work = replace(request or self.request, method=method)
+        return generate(self.places, settings, lambda _work, _key: model, work)
 
 
 @pytest.fixture
@@ -61,7 +66,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_a_candidate_and_its_generation(desk: Desk) -> None:
     done = desk.generate("zero_shot_plus", Scripted([HELPFUL]))
-    assert (done.proposed, done.infrastructure, done.problems) == (1, 0, ())
+    assert (done.proposed, done.left) == (1, ())
     (candidate,) = desk.store.read(Candidate)
     (row,) = desk.store.read(Generation)
     assert (candidate.provenance, candidate.method, candidate.model) == ("verified", "zero_shot_plus", "scripted")
@@ -118,8 +123,9 @@ def test_a_sample_answers_for_what_was_seen_before_it(desk: Desk) -> None:
 def test_a_failing_provider_leaves_no_candidate_and_is_tried_again(desk: Desk) -> None:
     failing = Scripted([HELPFUL, HELPFUL, ProviderFailed("503 from the provider", kind="server")])
     done = desk.generate("pass_at_5", failing)
-    assert (done.infrastructure, done.proposed) == (1, 0)
-    assert "503" in done.problems[0]
+    (left,) = done.left
+    assert (done.proposed, left.error, left.may_pass, left.tried_again) == (0, "provider", True, True)
+    assert "503" in left.detail
     (row,) = desk.store.read(Generation)
     assert (row.status, row.candidate_id, row.reasons) == (
         GenerationStatus.INFRASTRUCTURE,
@@ -137,8 +143,7 @@ def test_a_refusal_is_an_empty_candidate(desk: Desk) -> None:
 
 
 def test_what_an_experiment_hands_out_is_flagged(desk: Desk) -> None:
-    golden = CodePatch(text=desk.instance.patch, correct=True)
-    request = replace(desk.request, code_patch=golden, test_file="tests/test_recipe.py")
+    request = replace(desk.request, fix=GOLDEN, test_file="tests/test_recipe.py")
     model = Scripted([HELPFUL])
     desk.generate("zero_shot_plus", model, request)
     assert [one.provenance for one in desk.store.read(Candidate)] == ["oracle"]
@@ -148,8 +153,8 @@ def test_what_an_experiment_hands_out_is_flagged(desk: Desk) -> None:
 
 
 def test_a_script_is_handed_in_as_a_test_module(desk: Desk) -> None:
-    settings = replace(SETTINGS, mode=Mode.REPRODUCTION_SCRIPT)
-    desk.generate("zero_shot", Scripted([HELPFUL]), settings=settings)
+    request = replace(desk.request, mode=Mode.REPRODUCTION_SCRIPT)
+    desk.generate("zero_shot", Scripted([HELPFUL]), request)
     (candidate,) = desk.store.read(Candidate)
     assert "+++ b/tests/test_reproduction_script.py" in candidate.patch
     assert desk.store.read(Generation)[0].mode is Mode.REPRODUCTION_SCRIPT
@@ -158,7 +163,6 @@ def test_a_script_is_handed_in_as_a_test_module(desk: Desk) -> None:
 def test_an_unknown_commit_is_a_problem_and_no_candidate(desk: Desk) -> None:
     gone = replace(desk.instance, base_commit="0" * 40, instance_id="rolling-swt-bench__larder-9")
     desk.store.write([gone])
-    done = desk.generate("zero_shot", Scripted([]), replace(desk.request, instance_id=gone.instance_id))
-    assert done.infrastructure == 1
-    assert "no commit" in done.problems[0]
+    with pytest.raises(NotFound, match="no commit"):
+        desk.generate("zero_shot", Scripted([]), replace(desk.request, instance_id=gone.instance_id))
     assert desk.store.read(Candidate) == ()

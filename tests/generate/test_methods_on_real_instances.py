@@ -28,9 +28,10 @@ from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
+from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.generate.registry import method_named
-from tasks.generate.task import GenerationSettings, Request, generate
+from tasks.generate.task import GenerationSettings, MethodWork, generate
 from tasks.methods.briefing import brief
 from tasks.methods.method import Assignment, ContextFile
 from tasks.rehearsal.contract import BUDGET
@@ -68,7 +69,8 @@ class Place:
     def environment(self, instance: TaskInstance) -> Environment:
         """Built, and in the store."""
         self.store.write([instance])
-        env_id = prepare_environment(self.places, CheckSettings(), SNAPSHOT, instance.instance_id)
+        unit = OfInstance(snapshot=SNAPSHOT, instance_id=instance.instance_id)
+        env_id = prepare_environment(self.places, CheckSettings(), unit)
         (row,) = self.store.read(Environment, env_id=env_id)
         return row
 
@@ -152,10 +154,15 @@ def test_what_libro_runs_runs_in_the_environment_of_the_instance(name: str, plac
         pytest.skip(f"no mirror of {instance.repo} in {CACHE}")
     environment = place.environment(instance)
     model = Scripted(lambda asked: VERDICT if "same_problem" in asked.last else edit("tests/test_place.py", PROBE))
-    request = Request(instance_id=instance.instance_id, env_id=environment.env_id)
-    settings = GenerationSettings(trusted=True)
-    done = generate(place.places, settings, SNAPSHOT, "libro", "scripted", lambda _: model, (request,))
-    assert (done.proposed, done.problems) == (1, ())
+    work = MethodWork(
+        snapshot=SNAPSHOT,
+        instance_id=instance.instance_id,
+        env_id=environment.env_id,
+        method="libro",
+        model="scripted",
+    )
+    done = generate(place.places, GenerationSettings(trusted=True), lambda _work, _key: model, work)
+    assert (done.proposed, done.left) == (1, ())
     (judged,) = [asked.last for asked in model.asked if "same_problem" in asked.last]
     print(f"{name} | CPython {environment.python} | {environment.env_id}")
     assert f"/environments/{environment.env_id}" in judged

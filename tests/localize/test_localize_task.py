@@ -89,8 +89,8 @@ def test_a_missing_mirror_is_told_and_the_others_are_localized(places: Places, r
     lost = replace(reports[0], repo=RepoName("nobody/nothing"))
     done = localize_with_bm25(places, Bm25Settings(), (lost, reports[1]))
     assert done.made == 1
-    (problem,) = done.problems
-    assert "nobody/nothing" in problem
+    (left,) = done.left
+    assert "nobody/nothing" in left.detail
 
 
 def by_agent(places: Places, reports: tuple[Report, ...], *replies: Step) -> Localized:
@@ -129,7 +129,7 @@ def test_a_timeout_is_made_again(places: Places, reports: tuple[Report, ...]) ->
 
 def test_a_failing_provider_keeps_what_was_made(places: Places, reports: tuple[Report, ...]) -> None:
     path = any_file(places, reports[0])
-    with pytest.raises(ProviderFailed):
-        by_agent(places, reports, ranked(path), ranked(path, scores=[8]), ProviderFailed("busy", kind="server"))
+    done = by_agent(places, reports, ranked(path), ranked(path, scores=[8]), ProviderFailed("busy", kind="server"))
+    assert [(one.subject, one.may_pass) for one in done.left] == [(reports[1].instance_key, True)]
     assert len(Store(places.store).read(LocalizationRun)) == 1
     assert by_agent(places, reports, ranked(path), ranked(path, scores=[8])).reused == 1

@@ -13,7 +13,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.scraping import RawPage, SyncState
 from tasks.rehearsal.local_github.serve import server
 from tasks.rehearsal.local_github.world import Repository
-from tasks.scrape.task import ScrapeRequest, scrape_issues, scrape_repository, tokens
+from tasks.scrape.task import MissingIssues, ScrapeRequest, scrape_issues, scrape_repository, tokens
 
 
 def test_tokens_come_from_the_first_variable_that_is_set() -> None:
@@ -31,13 +31,12 @@ def test_a_task_syncs_into_the_store(
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         url = f"http://127.0.0.1:{listening.server_port}/graphql"
-        request = ScrapeRequest(store=str(tmp_path), repo=REPO, url=url)
-        report = scrape_repository(request)
-        missing = scrape_issues(request, (5, 99))
+        report = scrape_repository(str(tmp_path), ScrapeRequest(repo=REPO, url=url))
+        missing = scrape_issues(str(tmp_path), MissingIssues(repo=REPO, url=url, numbers=(5, 99)))
         listening.shutdown()
         thread.join()
     assert report.failures == ()
-    assert [failure.number for failure in missing] == [99]
+    assert [failure.number for failure in missing.failures] == [99]
     store = Store(str(tmp_path))
     assert {state.kind for state in store.read(SyncState)} == {"pull_requests", "issues"}
     assert len(store.read(RawPage)) > 5

@@ -22,7 +22,7 @@ from tasks.domain.places import Places
 from tasks.domain.validation import Reason, Validation
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
-from tasks.validate.task import ToJudge, audit_instance, judge_instances
+from tasks.validate.task import LeakLook, ToJudge, audit_instance, judge_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 BUILT = EnvId("built")
@@ -50,7 +50,9 @@ class Desk:
         self.store.write([replace(host, env_id=BUILT, recipe="inferred", python_full=python.version)])
 
     def audit(self) -> str:
-        return audit_instance(self.places, "demo", self.instance.instance_id, BUILT)
+        return audit_instance(
+            self.places, LeakLook(snapshot="demo", instance_id=self.instance.instance_id, env_id=BUILT)
+        )
 
     def judge(self, leak: str) -> Validation:
         asked = ToJudge(instance_id=self.instance.instance_id, env_id=BUILT, golden_reason="", leak=leak)

@@ -129,9 +129,9 @@ class Store:
             if not missing_only or self.disk.size(path) is None:
                 self.disk.write(path, parquet_bytes(stored_schema(row_type).empty_table()))
 
-    def version(self) -> str:
-        """Changes with every file that is written, moved or removed. Lists the store."""
-        listed = [self.disk.files(table_name(row_type)) for row_type in TABLES]
+    def version(self, tables: Sequence[type[Any]] = TABLES) -> str:
+        """Changes with every file of these tables that is written, moved or removed. Lists them."""
+        listed = [self.disk.files(table_name(row_type)) for row_type in tables]
         return hashlib.sha256(repr(listed).encode()).hexdigest()
 
     def quarantine(self) -> tuple[Problem, ...]:

@@ -1,23 +1,9 @@
-"""What experiments hand out beyond issue and retrieval (the paper's Table 5)."""
+"""Which files a patch changes: what experiments tell methods beyond issue and retrieval."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from tasks.adapters.patch.model import FilePatch, Patch
 from tasks.adapters.patch.read import read_patch
-
-
-class Give(StrEnum):
-    """One thing that a method is told. In the order in which methods' labels name them."""
-
-    TEST_FILE = "test-file"
-    """The file of the base commit that the golden tests change most; instances without one are left out."""
-    GOLDEN_PATCH = "golden-patch"
-    INCORRECT_PATCH = "incorrect-patch"
-    """A fix that is known to be wrong; instances without one are left out."""
-    MODIFIED_FILES = "modified-files"
-    """The files that the patch changes, instead of retrieved ones."""
 
 
 def changed_files(patch: str) -> tuple[str, ...]:

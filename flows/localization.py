@@ -1,0 +1,153 @@
+"""Localization by itself: which files does each issue of a snapshot speak of, and how often is that right?
+
+    instances ─► BM25, or the agent with a model ─► rankings ─► recall
+
+Rankings go into the store, where sweeps with the same retriever find them. What is there is not made again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from flows.asking import text_table
+from flows.run import StoryRun, Threads, begin, bind, line_of
+from flows.settings import Settings
+from flows.sweep import BATCH, open_board
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.wiring import spent_by
+from tasks.adapters.retrieval.variants import Variant
+from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import UsageError
+from tasks.domain.llm import Work
+from tasks.domain.names import InstanceId, InstanceKey, content_key
+from tasks.domain.undone import Undone
+from tasks.evaluate.task import choose_instances
+from tasks.localize.rows import AGENT, BM25
+from tasks.localize.settings import AgentSettings, Bm25Settings
+from tasks.localize.task import AgentSearch, Bm25Batch, Localized, rank_batch, recall_of, search_with_agent
+
+STORY = "localize"
+"""Also the method that the agent's model calls are counted under."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizeRequest:
+    """One way of localization on instances of a snapshot."""
+
+    snapshot: str
+    method: str = BM25
+    """`bm25` or `agent`."""
+    retriever: Variant = Variant.CODE
+    model: str = ""
+    """For the agent, and only for it."""
+    instances: tuple[str, ...] = ()
+    """Instance ids; empty for the whole snapshot."""
+    with_tests: bool = False
+    """Rank test files as well."""
+    budget: Budget = field(default_factory=Budget)
+
+    def __post_init__(self) -> None:
+        if self.method not in (BM25, AGENT):
+            raise UsageError(f"there is no localization {self.method!r}", hint=f"there are {BM25} and {AGENT}")
+        if bool(self.model) != (self.method == AGENT):
+            raise UsageError(f"{AGENT} needs a model, {BM25} has none", hint=f"--method {AGENT} --model NAME")
+
+    @property
+    def title(self) -> str:
+        return f"{STORY} {self.snapshot} by {self.model or self.method}"
+
+    @property
+    def payer(self) -> str:
+        """Who pays for the agent's calls: requests for the same work share a budget."""
+        return f"{STORY}-{content_key(STORY, self.snapshot, self.model, self.retriever.value, self.with_tests)[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizeSummary:
+    """What a request came to."""
+
+    text: str
+    """The recall as a table, and a line on what was done."""
+    undone: tuple[Undone, ...]
+    exit_code: int
+    """0 done, 1 something is left, 3 nothing could be ranked."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each issue that has no ranking, and why."""
+        return tuple(map(line_of, self.undone))
+
+
+def localize_here(request: LocalizeRequest, settings: Settings, environ: Mapping[str, str]) -> LocalizeSummary:
+    """Localize in this process, on threads."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin(STORY, request.title, store, board, lambda run: localize(request, settings, run, environ))
+
+
+def localize(
+    request: LocalizeRequest, settings: Settings, run: StoryRun, environ: Mapping[str, str]
+) -> LocalizeSummary:
+    """The story."""
+    names = [row.instance_id for row in choose_instances(settings.places, request.snapshot, request.instances)]
+    by_itself = request.method == BM25
+    done = _ranked(request, settings, run, names) if by_itself else _searched(request, settings, run, names, environ)
+    ensure_views(settings.store, settings.database, settings.sql)
+    asked = recall_of(
+        request.snapshot, request.method, request.retriever, model=request.model, with_tests=request.with_tests
+    )
+    undone = run.undone()
+    left = len({row.subject for row in undone})
+    made, reused, late = (sum(getattr(one, name) for one in done) for name in ("made", "reused", "timeouts"))
+    facts = f"{made} made, {reused} reused, {late} timed out, {left} left to do"
+    return LocalizeSummary(
+        text=f"{text_table(query(settings.database, asked))}\n{facts}",
+        undone=undone,
+        exit_code=run.exit_code(nothing=left == len(names)),
+    )
+
+
+def _ranked(
+    request: LocalizeRequest, settings: Settings, run: StoryRun, names: list[InstanceId]
+) -> tuple[Localized, ...]:
+    how = Bm25Settings(variant=request.retriever, with_tests=request.with_tests)
+    units = [
+        Bm25Batch(snapshot=request.snapshot, instance_ids=tuple(names[at : at + BATCH]), settings=how)
+        for at in range(0, len(names), BATCH)
+    ]
+    return run.round("retrieval", bind(rank_batch, settings.places), units).results
+
+
+def _searched(
+    request: LocalizeRequest, settings: Settings, run: StoryRun, names: Iterable[InstanceId], environ: Mapping[str, str]
+) -> tuple[Localized, ...]:
+    board = open_board(settings, environ, (request.model,), request.budget)
+    meter = Meter(request.payer, request.budget, already=spent_by(run.store, request.payer))
+    models = partial(_model, request, board, meter)
+    how = AgentSettings(variant=request.retriever, with_tests=request.with_tests)
+    units = [
+        AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
+    ]
+    try:
+        board.recover()
+        function = bind(search_with_agent, settings.places, models)
+        return run.round("localization", function, units, at_once=settings.callers).results
+    finally:
+        board.close()
+
+
+def _model(request: LocalizeRequest, board: Switchboard, meter: Meter, unit: AgentSearch, key: InstanceKey) -> Model:
+    """Who answers the agent on one instance."""
+    work = Work(
+        method=STORY,
+        snapshot=unit.snapshot,
+        instance_id=unit.instance_id,
+        instance_key=key,
+        step=request.retriever,
+        sweep=request.payer,
+    )
+    return board.model(unit.model, work, meters=(meter,))

@@ -1,0 +1,177 @@
+"""Units as Prefect task runs, stories as flow runs: whoever opens the server's pages sees what runs, and why not.
+
+A task run is called `<round> <subject>` and tagged with both; a flow run after what it does. What fails is Failed there
+with the reason as its message. Retries are those of `flows.run.attempt`, inside the task, so that both boards have one
+policy. Only this module and `deployments.py` import Prefect.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import queue
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, cast
+from uuid import UUID
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.futures import PrefectFuture
+from prefect.logging.handlers import APILogHandler
+from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
+
+from flows.run import Failure, R, Round, S, U, attempt, log
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.retrying import Retries
+
+AT_ONCE = 64
+"""Threads of a flow run at most; rounds have limits of their own below it."""
+EVERY_S = 2.0
+"""No more updates of one progress artifact than this."""
+SUMMARY = 2000
+MESSAGE = 500
+"""Characters of a state's message: the pages of the server show it in one place."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrefectTasks:
+    """One task run for each unit, in the flow run that is under way; at most `at_once` of them are."""
+
+    at_once: int
+    retries: Retries = field(default_factory=Retries)
+
+    def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+        progress = _Progress(round_.name, len(round_.units))
+        at_once = min(round_.at_once or self.at_once, AT_ONCE)
+        ended: _Ended[R] = _Ended(queue.SimpleQueue(), {})
+        waiting = iter(enumerate(round_.units))
+        under_way = 0
+        for number in range(len(round_.units)):
+            while under_way < at_once and (following := next(waiting, None)):
+                self._submit(round_, *following, ended)
+                under_way += 1
+            settled(*ended.wait())
+            under_way -= 1
+            progress.tell(number + 1)
+
+    def _submit(self, round_: Round[U, R], place: int, unit: U, ended: _Ended[R]) -> None:
+        def body() -> State[None]:
+            outcome = attempt(round_.function, unit, self.retries)
+            ended.outcomes[place] = outcome
+            if isinstance(outcome, Failure):
+                return Failed(message=f"{outcome.error}: {outcome.detail}"[:MESSAGE])
+            return Completed(message=str(outcome)[:MESSAGE])
+
+        named = task(
+            name=round_.name,
+            task_run_name=f"{round_.name} {unit.subject}".replace("{", "").replace("}", ""),
+            tags=[round_.name, unit.subject],
+            cache_policy=NO_CACHE,
+            persist_result=False,
+        )(body)
+        future = cast("PrefectFuture[None]", named.submit())
+        future.add_done_callback(lambda future: ended.places.put((place, future)))
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        """A subflow."""
+        told: list[S] = []
+
+        def inner(request: dict[str, Any]) -> State[None]:  # noqa: ARG001 - shown by the server
+            told.append(body(str(flow_run.id)))
+            return final_state(told[0].exit_code, told[0].text)
+
+        named = flow(name=story, flow_run_name=title, task_runner=task_runner(), persist_result=False)(inner)
+        state = named(_shown(parameters), return_state=True)
+        if not told:
+            state.result(raise_on_failure=True)
+        return told[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended(Generic[R]):
+    """Tasks that have ended, as they do, and what came of them."""
+
+    places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]]
+    outcomes: dict[int, R | Failure]
+
+    def wait(self) -> tuple[int, R | Failure]:
+        """The next task that ends. One that Prefect ended, and not its unit, ends the flow run as an interruption of
+        threads would."""
+        place, future = self.places.get()
+        if place not in self.outcomes:
+            future.result(raise_on_failure=True)
+            raise InfrastructureError(f"a task run ended without a result: {future.state.message}")
+        return place, self.outcomes.pop(place)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a round is, as an artifact."""
+
+    name: str
+    total: int
+    artifact: UUID | None = None
+    told: float = 0.0
+
+    def tell(self, done: int) -> None:
+        now = time.monotonic()
+        if done < self.total and now - self.told < EVERY_S:
+            return
+        self.told = now
+        said, share = f"{self.name}: {done} of {self.total}", 100 * done / self.total
+        if self.artifact:
+            update_progress_artifact(self.artifact, progress=share, description=said)
+        else:
+            key = artifact_key(f"{flow_run.flow_name}-{self.name}")
+            self.artifact = cast(UUID, create_progress_artifact(progress=share, key=key, description=said))
+
+
+class ServerLog(logging.Handler):
+    """Hands our log lines to the server, under the flow or task run that says them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.inner = APILogHandler()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if FlowRunContext.get() or TaskRunContext.get():
+            self.inner.emit(record)
+
+
+def listen() -> None:
+    """Log lines reach the server from here on; a second call changes nothing."""
+    if not any(isinstance(handler, ServerLog) for handler in log.handlers):
+        log.addHandler(ServerLog())
+        log.setLevel(logging.INFO)
+
+
+def final_state(exit_code: int, text: str) -> State[None]:
+    """What the flow run ends as: Failed where the command line would end with another code than 0."""
+    create_markdown_artifact(markdown=f"```\n{text}\n```", key=artifact_key(f"{flow_run.flow_name}-summary"))
+    if exit_code:
+        return Failed(message=f"exit code {exit_code}\n{text}"[-SUMMARY:])
+    return Completed(message=text[-SUMMARY:])
+
+
+def artifact_key(name: str) -> str:
+    """Letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def task_runner() -> TaskRunner[PrefectFuture[Any]]:
+    """For every flow of ours."""
+    return cast("TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=AT_ONCE))
+
+
+def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of a story inside another, as the server shows it."""
+    shown: dict[str, Any] = json.loads(json.dumps(dict(parameters), default=str))
+    return shown

@@ -1,0 +1,42 @@
+"""What graders and guards say of a snapshot as its runs stand, and which suites are to be run again because of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from tasks.adapters.store.latest import literal
+from tasks.adapters.store.loaded import answers
+from tasks.domain.names import SuiteId
+from tasks.domain.places import Places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What is known of a snapshot's suites."""
+
+    to_guard: frozenset[SuiteId]
+    """Suites of candidates that any grader calls solved."""
+    to_confirm: frozenset[SuiteId]
+    """Would-be successes that untraced repeats do not speak for, and a sample of the other suites."""
+    table: pa.Table
+    """The rows of `table2`."""
+
+
+def standing(places: Places, sql: Path, snapshot: str) -> Standing:
+    """Ask the store as it is now; `sql` is the folder of questions."""
+    asked = literal(snapshot)
+    suites, table = answers(
+        places.store,
+        sql,
+        ("suite_to_repeat", "table2"),
+        (f"FROM suite_to_repeat WHERE snapshot = {asked}", f"FROM table2 WHERE snapshot = {asked}"),
+    )
+    rows = suites.to_pylist()
+    return Standing(
+        to_guard=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_guard"]),
+        to_confirm=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_confirm"]),
+        table=table,
+    )

@@ -1,0 +1,50 @@
+"""Boards on which units fail as a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from flows.run import Failure, Round, Summary, Threads
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.retrying import Retries
+from tasks.domain.undone import Unit
+
+U = TypeVar("U", bound=Unit)
+R = TypeVar("R")
+S = TypeVar("S", bound=Summary)
+Fault = Callable[[str, Unit], BaseException | None]
+"""What the unit of a round fails with, if anything."""
+
+AT_ONCE = Retries(attempts=2, pause_s=0.0)
+
+
+@dataclass(frozen=True)
+class FaultyThreads:
+    """Threads, with faults in the place of stage functions."""
+
+    fault: Fault
+    workers: int = 2
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """Round and subject of every unit, in the order of rounds."""
+
+    def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+        self.asked.extend((round_.name, unit.subject) for unit in round_.units)
+
+        def function(unit: U) -> R:
+            error = self.fault(round_.name, unit)
+            if error:
+                raise error
+            return round_.function(unit)
+
+        faulty = Round(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
+        Threads(self.workers, AT_ONCE).work(faulty, settled)
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        return Threads(self.workers, AT_ONCE).tell(story, title, parameters, body)
+
+
+def disk_full(*rounds: str) -> Fault:
+    """Every unit of these rounds finds the disk full."""
+    return lambda name, _: InfrastructureError("disk full") if name in rounds else None
