@@ -1,14 +1,14 @@
-"""Applies a patch to files, all of it or nothing, up a ladder of ever more relaxed rules.
+"""Applies a patch to files, all of it or nothing: git places the hunks (place.py), this module polices the rest.
 
-No git repository and no other program is needed, so nothing can be skipped silently for lying outside one. On the
-first rung the result is the one of `git apply`, byte for byte (tests/adapters/patch/test_against_git.py).
+The files' texts are handed to git, never their paths, so it makes no difference whether there is a repository around
+them, and nothing can be written through a link or outside of a tree.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from tasks.adapters.patch.layers import FIXED_MTIME, lifted
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
 from tasks.adapters.patch.paths import refuse_kinds, refuse_paths
-from tasks.adapters.patch.place import place
+from tasks.adapters.patch.place import Edit, Misfit, Placed, place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import Change, render
 
@@ -42,12 +42,12 @@ def apply_to_files(patch: Patch, read_base: ReadBase) -> Applied | Refused:
     if refused := refuse_paths(patch) or refuse_kinds(patch):
         return refused
     files = _Files(read_base)
-    rungs = []
-    for file in patch.files:
-        rung = files.apply(file)
-        if isinstance(rung, Refused):
-            return rung
-        rungs.append(rung)
+    rungs: list[Rung] = []
+    for batch in _batches(patch.files):
+        taken = files.apply(batch)
+        if isinstance(taken, Refused):
+            return taken
+        rungs += taken
     changes = files.changes()
     return Applied(
         rung=max(rungs, key=RUNGS.index),
@@ -114,17 +114,21 @@ class _Files:
             if change.before != change.after or (change.executable is not None and change.after is not None)
         )
 
-    def apply(self, file: FilePatch) -> Rung | Refused:
-        """Applies one file's patch in memory."""
-        text = self._load(file.old_path or file.path)
-        if refused := self._refuse(file, text):
-            return refused
-        result = self._ladder(file, text)
-        if isinstance(result, Refused):
-            return result
-        rung, after = result
-        self._store(file, after)
-        return rung
+    def apply(self, batch: Sequence[FilePatch]) -> list[Rung] | Refused:
+        """Applies patches of distinct files in memory."""
+        edits: list[Edit] = []
+        for file in batch:
+            text = self._load(file.old_path or file.path)
+            if refused := self._refuse(file, text):
+                return refused
+            edits.append(self._edit(file, text))
+        placed = place(edits)
+        if isinstance(placed, Misfit):
+            path = batch[placed.edit].path
+            return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"{path}: the hunk at line {placed.line} fits nowhere")
+        for file, after in zip(batch, placed, strict=True):
+            self._store(file, after.text)
+        return [_rung(file, after) for file, after in zip(batch, placed, strict=True)]
 
     def _load(self, path: str) -> str | None:
         if path not in self.now:
@@ -144,21 +148,12 @@ class _Files:
             )
         return None
 
-    def _ladder(self, file: FilePatch, text: str | None) -> tuple[Rung, str] | Refused:
-        """The first rung that takes every hunk, and the text that it makes."""
-        lines = split_lines(text or "")
-        hunks = self._with_endings(file, lines)
-        misfit: list[str] | Hunk = []
-        rungs = RUNGS[1:] if text is None and file.status is not Status.ADDED else RUNGS
-        for rung in rungs:
-            misfit = place(lines, hunks, rung)
-            if isinstance(misfit, list):
-                after = "".join(misfit)
-                if file.status is Status.DELETED and after and rung is Rung.EXACT and file.hunks:
-                    continue
-                return rung, after
-        start = misfit.old_start if isinstance(misfit, Hunk) else 0
-        return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"{file.path}: the hunk at line {start} fits nowhere")
+    def _edit(self, file: FilePatch, text: str | None) -> Edit:
+        """What git is asked. Mended beforehand: counts, line endings, an edit of a file that is not there."""
+        created = text is None and file.status is not Status.ADDED
+        mended = created or not all(hunk.counted for hunk in file.hunks)
+        hunks = self._with_endings(file, split_lines(text or ""))
+        return Edit(text=text or "", hunks=hunks, strict=Rung.RECOUNT if mended else Rung.EXACT)
 
     def _with_endings(self, file: FilePatch, lines: list[str]) -> tuple[Hunk, ...]:
         """The hunks with the line endings of the file, where the two differ throughout."""
@@ -180,6 +175,23 @@ class _Files:
                 self.executable[file.path] = executable
         self._load(file.path)
         self.now[file.path] = None if file.status is Status.DELETED else after
+
+
+def _batches(files: Sequence[FilePatch]) -> Iterator[list[FilePatch]]:
+    """Runs of files in which no path occurs twice: each is one question to git."""
+    batch: list[FilePatch] = []
+    for file in files:
+        if not set(file.paths).isdisjoint(paths_of(batch)):
+            yield batch
+            batch = []
+        batch.append(file)
+    yield batch
+
+
+def _rung(file: FilePatch, after: Placed) -> Rung:
+    """A deletion that does not name every line was miscounted."""
+    left_over = file.status is Status.DELETED and file.hunks and after.text
+    return Rung.RECOUNT if left_over and after.rung is Rung.EXACT else after.rung
 
 
 _NAMES = {"\n": "LF", "\r\n": "CRLF"}

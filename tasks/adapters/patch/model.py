@@ -38,10 +38,11 @@ class Reason(StrEnum):
 class Rung(StrEnum):
     """How far the rules had to be relaxed, from best to worst.
 
-    `exact`            what `git apply` does: every line in place, line numbers may be off
-    `recount`          the same after counting the lines of each hunk anew
-    `reduced-context`  at least one line of context matches on each side that has any; blanks at line ends are ignored
-    `fuzzy`            context may be missing or differ in blanks; removed lines still have to be there
+    `exact`            `git apply`: every line in place, line numbers may be off
+    `recount`          the same after counting the lines of each hunk anew, or taking an edit of no file as a new one
+    `reduced-context`  `git apply -C1 --unidiff-zero`: at least one line of context on each side that has any; a hunk
+                       without context goes where its numbers say
+    `fuzzy`            `--ignore-whitespace` as well; all context may be missing where every hunk removes something
     """
 
     EXACT = "exact"

@@ -1,135 +1,154 @@
-"""Finding where the hunks of one file belong, strictly as git does or with the tolerance of a rung."""
+"""Where hunks belong: git's answer.
+
+git is given texts under numbers of ours and hunks that were counted anew, in an empty folder outside of any repository:
+no path, mode or link of a patch ever reaches it, nor does a configuration of the user or the machine. What may be
+written where is decided by `paths.py` and `apply.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from tasks.adapters.patch.model import Hunk, Rung
+from tasks.adapters.patch.read import split_lines, to_bytes, to_text
+from tasks.adapters.patch.render import signed
+from tasks.domain.errors import InfrastructureError
 
-MAX_DISTANCE = 20_000
-"""Lines that a hunk is searched away from where its header puts it."""
+_FAILED_AT = re.compile(rb"^error: patch failed: \d+:(\d+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """The hunks of one file, and its text before them; empty for a file that is not there."""
+
+    text: str
+    hunks: tuple[Hunk, ...]
+    strict: Rung
+    """What it is called if git takes it as it is: `exact`, or `recount` where something about it was mended."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tolerance:
-    """What a rung forgives. Removed lines have to be there on every rung."""
-
-    anchors: bool
-    """A hunk without context before (after) it has to be at the start (end) of the file, as in git."""
-    context: int | None
-    """Lines of context that have to match on each side that has as many; null for all."""
-    blanks: str
-    """`all` compares bytes, `end` ignores blanks and the newline at line ends, `any` ignores every blank."""
-
-
-TOLERANCES = {
-    Rung.EXACT: Tolerance(anchors=True, context=None, blanks="all"),
-    Rung.RECOUNT: Tolerance(anchors=True, context=None, blanks="all"),
-    Rung.REDUCED_CONTEXT: Tolerance(anchors=False, context=1, blanks="end"),
-    Rung.FUZZY: Tolerance(anchors=False, context=0, blanks="any"),
-}
-
-
-@dataclass(slots=True)
-class _Line:
+class Placed:
+    rung: Rung
     text: str
-    key: str
-    """What has to agree for two lines to match."""
-    done: bool = False
-    """Whether a hunk of this patch has been there: such lines match no further hunk."""
 
 
-def place(lines: list[str], hunks: tuple[Hunk, ...], rung: Rung) -> list[str] | Hunk:
-    """`lines` after all `hunks`, or the first hunk that fits nowhere."""
-    tolerance = TOLERANCES[rung]
-    image = [_Line(text, _key(text, tolerance.blanks)) for text in lines]
-    for hunk in hunks:
-        if (rung is Rung.EXACT and not hunk.counted) or not _place(image, hunk, tolerance):
-            return hunk
-    return _terminated([line.text for line in image])
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """An edit that git takes on no rung."""
+
+    edit: int
+    """Its position."""
+    line: int
+    """Of the file, where its hunk should have been; 0 where git does not say."""
 
 
-def _terminated(lines: list[str]) -> list[str]:
-    """A line that is no longer the last one needs its newline."""
-    return [line if line.endswith("\n") else line + "\n" for line in lines[:-1]] + lines[-1:]
+def place(edits: Sequence[Edit]) -> list[Placed] | Misfit:
+    """Every text after its hunks, or the first edit that fits nowhere. One git process if all fit as they are."""
+    texts = _made_whole(edits) or _git(edits, ())
+    if isinstance(texts, list):
+        return [Placed(edit.strict, text) for edit, text in zip(edits, texts, strict=True)]
+    placed: list[Placed] = []
+    for at, edit in enumerate(edits):
+        one = _climb(edit)
+        if isinstance(one, int):
+            return Misfit(at, one)
+        placed.append(one)
+    return placed
 
 
-def _place(image: list[_Line], hunk: Hunk, tolerance: Tolerance) -> bool:
-    """Puts one hunk into the image with as much context as possible, as near as possible to where it should be."""
-    for start, stop in _trims(hunk, tolerance.context):
-        signed = hunk.lines[start:stop]
-        old = [_key(line[1:], tolerance.blanks) for line in signed if line[0] != "+"]
-        allowed = _allowed(hunk, len(image) - len(old), tolerance)
-        at = _find(image, old, max(hunk.new_start - 1, 0) + start, allowed)
-        if at is not None:
-            _replace(image, at, signed, tolerance)
-            return True
-    return False
-
-
-def _trims(hunk: Hunk, keep: int | None) -> Iterator[tuple[int, int]]:
-    """Slices of the hunk's lines with less and less context, at least `keep` lines on each side that had them."""
-    before, after = _context(hunk)
-    start, stop = 0, len(hunk.lines)
-    yield start, stop
-    while keep is not None and (before > keep or after > keep):
-        if before >= after:
-            before, start = before - 1, start + 1
-        else:
-            after, stop = after - 1, stop - 1
-        if any(line[0] != "+" and line[1:].strip() for line in hunk.lines[start:stop]):
-            yield start, stop
-
-
-def _context(hunk: Hunk) -> tuple[int, int]:
-    """How many lines of context stand before the first and after the last change."""
-    changed = [at for at, line in enumerate(hunk.lines) if line[0] != " "]
-    if not changed:
-        return len(hunk.lines), 0
-    return changed[0], len(hunk.lines) - 1 - changed[-1]
-
-
-def _allowed(hunk: Hunk, last: int, tolerance: Tolerance) -> range:
-    """Positions, 0 to `last`, that the anchors leave."""
-    if not tolerance.anchors:
-        return range(last + 1)
-    first = last if hunk.lines and hunk.lines[-1][0] != " " else 0
-    return range(max(first, 0), (0 if hunk.old_start <= 1 else last) + 1)
-
-
-def _find(image: list[_Line], old: list[str], expected: int, allowed: range) -> int | None:
-    """The allowed position nearest to `expected` where `old` stands; after it rather than before it."""
-    if not allowed:
+def _made_whole(edits: Sequence[Edit]) -> list[str] | None:
+    """New files have no place to look for, and most candidates are nothing else: no process for them."""
+    if any(edit.text or len(edit.hunks) > 1 or any(hunk.old for hunk in edit.hunks) for edit in edits):
         return None
-    expected = min(max(expected, allowed[0]), allowed[-1])
-    for distance in range(min(len(allowed), MAX_DISTANCE)):
-        for at in (expected + distance, expected - distance):
-            if at in allowed and _matches(image, old, at):
-                return at
-    return None
+    return ["".join(line for hunk in edit.hunks for line in hunk.new) for edit in edits]
 
 
-def _matches(image: list[_Line], old: list[str], at: int) -> bool:
-    return all(not image[at + n].done and image[at + n].key == wanted for n, wanted in enumerate(old))
+def _climb(edit: Edit) -> Placed | int:
+    """The first rung on which git takes the edit; else the line that it refuses on the last one."""
+    texts = _git([edit], ())
+    if isinstance(texts, list):
+        return Placed(edit.strict, texts[0])
+    terminated = _terminated(edit)
+    for rung, options in _relaxed(edit):
+        texts = _git([terminated], options)
+        if isinstance(texts, list):
+            return Placed(rung, _unterminated(texts[0], edit.text))
+    assert isinstance(texts, int)
+    return texts
 
 
-def _key(text: str, blanks: str) -> str:
-    if blanks == "all":
-        return text
-    return text.rstrip() if blanks == "end" else "".join(text.split())
+def _terminated(edit: Edit) -> Edit:
+    """The edit with a newline below every line: without one, git's relaxed options join lines that they should not."""
+    hunks = tuple(replace(hunk, lines=tuple(map(_ended, hunk.lines))) for hunk in edit.hunks)
+    return replace(edit, text=_ended(edit.text) if edit.text else "", hunks=hunks)
 
 
-def _replace(image: list[_Line], at: int, signed: tuple[str, ...], tolerance: Tolerance) -> None:
-    """Carries out a hunk: context lines stay as the file has them."""
-    new: list[_Line] = []
-    here = at
-    for line in signed:
-        if line[0] == "+":
-            new.append(_Line(line[1:], _key(line[1:], tolerance.blanks), done=True))
-            continue
-        if line[0] == " ":
-            image[here].done = tolerance.anchors
-            new.append(image[here])
-        here += 1
-    image[at:here] = new
+def _ended(line: str) -> str:
+    return line if line.endswith("\n") else line + "\n"
+
+
+def _unterminated(after: str, before: str) -> str:
+    """Where the file had no last newline and still has that last line, it has none afterwards."""
+    last = before.rpartition("\n")[2]
+    return after.removesuffix("\n") if last and split_lines(after)[-1:] == [last + "\n"] else after
+
+
+def _relaxed(edit: Edit) -> tuple[tuple[Rung, tuple[str, ...]], ...]:
+    """git's options for the upper rungs. Without context a hunk has to remove something, or it would fit anywhere."""
+    anchored = all(any(line[0] == "-" and line[1:].strip() for line in hunk.lines) for hunk in edit.hunks)
+    context = "-C0" if anchored else "-C1"
+    return (
+        (Rung.REDUCED_CONTEXT, ("-C1", "--unidiff-zero")),
+        (Rung.FUZZY, (context, "--unidiff-zero", "--ignore-whitespace")),
+    )
+
+
+def _git(edits: Sequence[Edit], options: Sequence[str]) -> list[str] | int:
+    """What `git apply` makes of the texts; the line of the first hunk that it refuses, 0 where it does not say."""
+    with tempfile.TemporaryDirectory(prefix="swt-apply-") as name:
+        folder = Path(name)
+        for at, edit in enumerate(edits):
+            (folder / str(at)).write_bytes(to_bytes(edit.text))
+        diff = "".join(_diff(at, edit) for at, edit in enumerate(edits))
+        done = _run(["git", "apply", "--whitespace=nowarn", *options, "-"], folder, to_bytes(diff))
+        if done.returncode == 0:
+            return [to_text((folder / str(at)).read_bytes()) for at in range(len(edits))]
+    failed = _FAILED_AT.search(done.stderr)
+    return int(failed[1]) if failed else 0
+
+
+def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProcess[bytes]:
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent),
+    }
+    try:
+        return subprocess.run(argv, input=diff, cwd=folder, env=environment, capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise InfrastructureError("git is not installed", hint="run `swt doctor`") from error
+
+
+def _diff(at: int, edit: Edit) -> str:
+    """A diff that edits the file called `at`. Every file is there, so nothing is ever made or deleted."""
+    hunks = "".join(map(_counted, edit.hunks))
+    return f"diff --git a/{at} b/{at}\n--- a/{at}\n+++ b/{at}\n{hunks}" if hunks else ""
+
+
+def _counted(hunk: Hunk) -> str:
+    """A hunk as text, with the counts of what is there; one that changes nothing is nothing."""
+    if all(line[0] == " " for line in hunk.lines):
+        return ""
+    old, new = len(hunk.old), len(hunk.new)
+    return f"@@ -{hunk.old_start},{old} +{hunk.new_start},{new} @@\n{signed(hunk.lines)}"

@@ -60,7 +60,7 @@ def _body(old: list[str], new: list[str]) -> str:
     """The hunks between two lists of lines."""
     return "".join(
         f"@@ -{_span(group[0][1], group[-1][2])} +{_span(group[0][3], group[-1][4])} @@\n"
-        + _signed(_group_lines(group, old, new))
+        + signed(_group_lines(group, old, new))
         for group in _groups(old, new)
     )
 
@@ -97,7 +97,7 @@ def _group_lines(group: list[Opcode], old: list[str], new: list[str]) -> Iterato
             yield from ("+" + line for line in new[new_start:new_stop])
 
 
-def _signed(lines: Iterable[str]) -> str:
+def signed(lines: Iterable[str]) -> str:
     """Signed lines, with git's remark below one that has no newline."""
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
 

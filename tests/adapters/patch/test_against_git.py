@@ -1,4 +1,5 @@
-"""git as the referee: what we write it applies, what it applies we apply, byte for byte."""
+"""git as the referee of our reading and writing: what `git apply` makes of a patch's own text, we make of what we read
+in it, byte for byte; and it applies what we write."""
 
 import os
 import re

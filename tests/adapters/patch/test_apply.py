@@ -1,6 +1,7 @@
 """Applying to files in memory and to trees; the cases lie in cases/apply.toml."""
 
 import os
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -94,6 +95,20 @@ def test_rename_with_an_edit(tmp_path: Path) -> None:
     applied = apply_patch(tmp_path, text)
     assert isinstance(applied, Applied)
     assert snapshot(tmp_path) == {"y": b"A\nb\n"}
+
+
+def test_no_configuration_of_the_user_has_a_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / ".gitconfig").write_text("[apply]\n\twhitespace = fix\n[core]\n\tautocrlf = true\n")
+    (tmp_path / "repo" / ".git" / "hooks").mkdir(parents=True)
+    (tmp_path / "repo" / ".gitattributes").write_text("* text eol=crlf\n")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "repo" / ".git"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "repo"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    (tmp_path / "repo" / "x").write_text("a \n")
+    assert isinstance(apply_patch(tmp_path / "repo", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a \n+b \n"), Applied)
+    assert (tmp_path / "repo" / "x").read_bytes() == b"b \n"
 
 
 def test_links_in_the_tree_are_not_written_through(tmp_path: Path) -> None:
