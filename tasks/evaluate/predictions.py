@@ -15,6 +15,7 @@ from tasks.domain.names import InstanceId
 
 PATCH_NAMES = ("model_patch", "prediction", "patch")
 METHOD_NAMES = ("model_name_or_path", "method")
+NO_SUCH_INSTANCE = "there is no such instance in the snapshot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,7 @@ def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
 
 def _instance(name: InstanceId, known: Mapping[InstanceId, TaskInstance]) -> TaskInstance:
     if name not in known:
-        raise WrongValue("there is no such instance in the snapshot")
+        raise WrongValue(NO_SUCH_INSTANCE)
     return known[name]
 
 

@@ -28,7 +28,7 @@ from tasks.evaluate.partial import PARTIAL, partial_fixes
 from tasks.evaluate.plan import fix_spec
 from tasks.evaluate.predictions import read_predictions
 from tasks.evaluate.proposed import propose
-from tasks.evaluate.task import Ran, RunSettings, bench_of, line_of, make_runs
+from tasks.evaluate.task import Ran, RunSettings, bench_of, lines_of, make_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def take_fixes(places: Places, sources: tuple[str, ...], instances: Iterable[Tas
     """
     now, mirrors = datetime.now(UTC), Mirrors(places.mirrors)
     by_id = {instance.instance_id: instance for instance in instances}
-    rows, problems = _read(sources, by_id, now)
+    rows, problems = _read(Store(places.store), sources, by_id, now)
     left: list[Left] = []
     fixes: dict[InstanceId, list[ProposedFix]] = {}
     for name, instance in by_id.items():
@@ -75,7 +75,7 @@ def take_fixes(places: Places, sources: tuple[str, ...], instances: Iterable[Tas
 
 
 def _read(
-    sources: Iterable[str], instances: Mapping[InstanceId, TaskInstance], now: datetime
+    store: Store, sources: Iterable[str], instances: Mapping[InstanceId, TaskInstance], now: datetime
 ) -> tuple[dict[InstanceId, list[Candidate]], list[str]]:
     """The rows of all repairs files by instance, and a line for each that could not be read."""
     rows: dict[InstanceId, list[Candidate]] = {name: [] for name in instances}
@@ -83,7 +83,7 @@ def _read(
     for source in sources:
         if source != PARTIAL:
             read = read_predictions(Path(source), instances.values(), created_at=now, several=True)
-            problems += [line_of(source, problem) for problem in read.problems]
+            problems += lines_of(store, source, read, instances.values())
             for row in read.candidates:
                 rows[row.instance_id].append(row)
     return rows, problems

@@ -37,7 +37,7 @@ from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
-from tasks.evaluate.predictions import Predictions, first_of_each, read_predictions
+from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, first_of_each, read_predictions
 from tasks.evaluate.stored import is_stored, stored_candidates
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
 
@@ -141,7 +141,9 @@ def take_candidates(
     mirrors = Mirrors(places.mirrors)
     intakes: dict[InstanceId, Intake] = {}
     left: list[Left] = []
-    problems = [line_of(source, problem) for source, got in zip(sources, read, strict=True) for problem in got.problems]
+    problems = [
+        line for source, got in zip(sources, read, strict=True) for line in lines_of(store, source, got, instances)
+    ]
     for instance in instances:
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
@@ -172,8 +174,21 @@ def _read_source(store: Store, source: str, instances: tuple[TaskInstance, ...],
     return read_predictions(Path(source), instances, created_at=now)
 
 
-def line_of(source: str, problem: LineProblem) -> str:
-    """What is wrong with a line of a file of candidates or repairs, for people."""
+def lines_of(store: Store, source: str, read: Predictions, asked: Iterable[TaskInstance]) -> list[str]:
+    """What is wrong with a file of candidates or repairs, for people.
+
+    Instances of the snapshot that are not among the ones `asked` for are one line: half a file may be of that kind.
+    """
+    strangers = {problem.instance_id for problem in read.problems if problem.what == NO_SUCH_INSTANCE}
+    snapshots = {instance.snapshot for instance in asked} if strangers else set()
+    others = {row.instance_id for row in store.read(TaskInstance, snapshot=snapshots)} & strangers if snapshots else ()
+    named = [problem for problem in read.problems if problem.instance_id not in others]
+    left = len(read.problems) - len(named)
+    lines = [f"{Path(source).name}: {left} rows are of instances that were not asked for"] if left else []
+    return [*lines, *(_line_of(source, problem) for problem in named)]
+
+
+def _line_of(source: str, problem: LineProblem) -> str:
     return f"{Path(source).name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}"
 
 

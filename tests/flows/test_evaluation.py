@@ -83,6 +83,17 @@ def test_a_candidate_equal_to_the_golden_tests_costs_nothing(settings: Settings,
     assert judge(settings, str(file), instances=INSTANCES[:1]).ran.executed == 0
 
 
+def test_rows_that_were_not_asked_for_are_counted_and_unknown_ones_named(settings: Settings, tmp_path: Path) -> None:
+    file = tmp_path / "preds.jsonl"
+    names = (*INSTANCES, "rolling-swt-bench__larder-999")
+    row = {"model_name_or_path": "m", "model_patch": ""}
+    file.write_text("".join(json.dumps({"instance_id": name, **row}) + "\n" for name in names))
+    assert judge(settings, str(file), instances=INSTANCES[:1]).problems == (
+        "preds.jsonl: 7 rows are of instances that were not asked for",
+        "preds.jsonl:9: rolling-swt-bench__larder-999: there is no such instance in the snapshot",
+    )
+
+
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
     judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY, instances=FEW, coverage=False)
     judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED, instances=FEW, coverage=False)
