@@ -1,9 +1,11 @@
 -- Do the golden tests behave here as the source's lists say?
 --
 -- One row per instance of a snapshot that has lists. measured: both golden runs are there (else the rest is null).
--- f2p_ok: every FAIL_TO_PASS case passes after and did not before, but for f2p_artefacts: names that only a log parser
--- thinks failing, because the line before swallowed them (`golden_case.swallowed`).
--- p2p_ok: every PASS_TO_PASS case passes after. f2p_misses, p2p_misses: the names that do not.
+-- f2p_ok: every FAIL_TO_PASS case passes after and did not before, but for f2p_artefacts.
+-- p2p_ok: every PASS_TO_PASS case passes after, but for p2p_artefacts. f2p_misses, p2p_misses: the names that do not.
+-- Artefacts are names that only a log parser has: of cases that it thinks failing because the line before swallowed
+-- them (`golden_case.swallowed`, FAIL_TO_PASS only), and pytest's progress in a test's place (`[100%]`, or `[` of
+-- `[ 50%]`: what the line `PASSED [100%]` names), unless a case is called so.
 -- f2p_exact: f2p_ok, no artefact, and no other case goes from not passing to passing.
 -- Names are matched by `golden_case`. This is the question `reference_check`.
 -- needs: task_instance, golden_suite, settled_run, golden_case
@@ -25,11 +27,22 @@ called AS (
 known AS (
     SELECT
         instance_key,
+        list(DISTINCT name) AS names,
         coalesce(list(DISTINCT name) FILTER (passes), []) AS passing,
         coalesce(list(DISTINCT name) FILTER (turns), []) AS turning,
         coalesce(list(DISTINCT name) FILTER (swallowed), []) AS swallowed
     FROM called
     GROUP BY instance_key
+),
+listed AS (
+    SELECT
+        t.snapshot, t.instance_id, t.instance_key, t.FAIL_TO_PASS, t.PASS_TO_PASS,
+        coalesce(k.passing, []) AS passing, coalesce(k.turning, []) AS turning, coalesce(k.swallowed, []) AS swallowed,
+        [name for name in t.FAIL_TO_PASS || coalesce(t.PASS_TO_PASS, [])
+         if regexp_full_match(name, '\[( *\d+%\])?') AND NOT list_contains(coalesce(k.names, []), name)] AS marks
+    FROM task_instance AS t
+    LEFT JOIN known AS k ON k.instance_key = t.instance_key
+    WHERE t.FAIL_TO_PASS IS NOT NULL
 ),
 extra AS (
     SELECT t.snapshot, t.instance_id, count(*) AS cases
@@ -42,23 +55,23 @@ missed AS (
         t.snapshot, t.instance_id, t.instance_key,
         coalesce(r.measured, false) AS measured,
         list_sort([name for name in t.FAIL_TO_PASS
-                   if NOT list_contains(coalesce(k.turning || k.swallowed, []), name)]) AS f2p,
-        list_sort([name for name in t.FAIL_TO_PASS if list_contains(coalesce(k.swallowed, []), name)
-                   AND NOT list_contains(k.turning, name)]) AS artefacts,
-        list_sort([name for name in t.PASS_TO_PASS if NOT list_contains(coalesce(k.passing, []), name)]) AS p2p,
+                   if NOT list_contains(t.turning || t.swallowed || t.marks, name)]) AS f2p,
+        list_sort([name for name in t.FAIL_TO_PASS
+                   if list_contains(t.swallowed || t.marks, name) AND NOT list_contains(t.turning, name)]) AS f2p_marks,
+        list_sort([name for name in t.PASS_TO_PASS if NOT list_contains(t.passing || t.marks, name)]) AS p2p,
+        list_sort([name for name in t.PASS_TO_PASS if list_contains(t.marks, name)]) AS p2p_marks,
         coalesce(e.cases, 0) AS extra
-    FROM task_instance AS t
+    FROM listed AS t
     LEFT JOIN ready AS r ON r.instance_key = t.instance_key
-    LEFT JOIN known AS k ON k.instance_key = t.instance_key
     LEFT JOIN extra AS e ON e.snapshot = t.snapshot AND e.instance_id = t.instance_id
-    WHERE t.FAIL_TO_PASS IS NOT NULL
 )
 SELECT
     snapshot, instance_id, instance_key, measured,
     CASE WHEN measured THEN len(f2p) = 0 END AS f2p_ok,
     CASE WHEN measured THEN len(p2p) = 0 END AS p2p_ok,
-    CASE WHEN measured THEN len(f2p) = 0 AND len(artefacts) = 0 AND extra = 0 END AS f2p_exact,
+    CASE WHEN measured THEN len(f2p) = 0 AND len(f2p_marks) = 0 AND extra = 0 END AS f2p_exact,
     CASE WHEN measured THEN f2p END AS f2p_misses,
-    CASE WHEN measured THEN artefacts END AS f2p_artefacts,
-    CASE WHEN measured THEN p2p END AS p2p_misses
+    CASE WHEN measured THEN f2p_marks END AS f2p_artefacts,
+    CASE WHEN measured THEN p2p END AS p2p_misses,
+    CASE WHEN measured THEN p2p_marks END AS p2p_artefacts
 FROM missed;

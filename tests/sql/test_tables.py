@@ -181,6 +181,17 @@ def test_a_name_that_the_log_of_a_failure_swallowed_is_an_artefact_and_no_miss(s
     assert found == (False, False, ["test_c (app.tests.Case)"], ["test_b (app.tests.Case)"])
 
 
+def test_progress_marks_that_a_log_parser_took_for_tests_are_artefacts_and_no_misses(store: SqlStore) -> None:
+    named = ["[100%]", "[", "tests/test_a.py::test_q[100%]", "[gone]"]
+    store.instance("i", FAIL_TO_PASS=["[100%]", "a::t1"], PASS_TO_PASS=named)
+    store.run("i", "i-golden", "before", {"a::t1": "failed"})
+    store.run("i", "i-golden", "after", {"a::t1": "passed"})
+    columns = "f2p_ok, f2p_exact, f2p_artefacts, p2p_ok, p2p_misses, p2p_artefacts"
+    misses = ["[gone]", "tests/test_a.py::test_q[100%]"]
+    expected = (True, False, ["[100%]"], False, misses, ["[", "[100%]"])
+    assert store.one(f"SELECT {columns} FROM instance_reference") == expected
+
+
 def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
     store.instance("i", FAIL_TO_PASS=["a"])
     assert store.one("SELECT measured, f2p_ok, f2p_misses FROM instance_reference") == (False, None, None)
