@@ -6,15 +6,19 @@ import platform
 import shutil
 
 from flows.settings import Settings
+from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.sandbox.pick import Probe, automatic, available
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.errors import SwtError
+from tasks.environment.recipes import libraries_of_builds
+
+CCACHE_MISSING = "no: every commit of a compiled project is compiled from scratch"
 
 
 def report(settings: Settings) -> str:
     """One line per thing that matters, with what to do about those that are missing."""
-    return "\n".join([*_sandboxes(), *_programs(), *_interpreters(), *_places(settings)])
+    return "\n".join([*_sandboxes(), *_programs(), *_interpreters(), *_compiled(settings), *_places(settings)])
 
 
 def _sandboxes() -> list[str]:
@@ -47,6 +51,16 @@ def _interpreters() -> list[str]:
     found = machine_interpreters()
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
     return [_line("product python", platform.python_version()), _line("pythons under test", text)]
+
+
+def _compiled(settings: Settings) -> list[str]:
+    """What the builds of compiled projects take from this machine: compilers, and libraries with their headers."""
+    wanted = libraries_of_builds(settings.places.recipes)
+    lines = [_line("compilers", toolchain()), _line("compiler cache", shutil.which("ccache") or CCACHE_MISSING)]
+    lacking = {repo: missing(libraries) for repo, libraries in wanted.items()}
+    return lines + [
+        _line(f"builds {repo}", f"no: {', '.join(names)}" if names else "yes") for repo, names in lacking.items()
+    ]
 
 
 def _places(settings: Settings) -> list[str]:

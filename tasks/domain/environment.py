@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
-from tasks.domain.outcome import RunnerKind
+from tasks.domain.outcome import CodeState, RunnerKind
 from tasks.domain.table import table
 
 
@@ -38,6 +38,32 @@ class Environment:
     """`<file>#<table>` in data/environments, or `inferred`."""
     built_at: datetime
     build_seconds: float
+
+
+@table("instance_key", "env_id", "code_state")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionBuild:
+    """The extension modules that the runs of an instance in one code state are given: what a build left, and its cost.
+
+    Both states have the same `extension_key`, and one build, where the golden patch changes nothing that is compiled.
+    """
+
+    extension_key: str
+    """Content key of all that decides the modules: tools, commands, base commit, patches of the sources, toolchain."""
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    code_state: CodeState
+    tools: EnvId
+    """The environment that they were built in."""
+    files: int
+    size: int
+    """Bytes of the files together."""
+    cpu_s: float
+    """User plus system seconds of the build: less where the compiler cache knew the sources."""
+    wall_s: float
+    toolchain: str
+    """Names and versions of the compilers and libraries that were the machine's."""
 
 
 @table("instance_key", "rung", "tried_at")

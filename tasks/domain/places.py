@@ -13,6 +13,7 @@ class Places:
     <cache>/
     ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
     ├── environments/<env_id>/          built environments
+    ├── extensions/                     modules that compilers made, by code state, and the compiler's own cache
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
     ├── agents/<name>-<key>/            programs of others that methods start

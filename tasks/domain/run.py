@@ -101,6 +101,11 @@ class RunSpec:
         return RunKey(content_key("run", jsonable(facts)))
 
     @property
+    def code_patches(self) -> tuple[str, ...]:
+        """What is applied to the code: all patches but the suite's, which comes last."""
+        return self.patches if self.suite_kind is SuiteKind.NONE else self.patches[:-1]
+
+    @property
     def order_seed(self) -> int | None:
         """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""
         return int(self.run_key[:8], 16) if self.order is CaseOrder.SHUFFLED else None

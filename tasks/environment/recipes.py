@@ -18,12 +18,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.uv.plan import Beside
 from tasks.domain.errors import BadInput
-from tasks.domain.names import RepoName
+from tasks.domain.names import RepoName, RepoPath, Sha
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.versions import VersionRule, numbers
 
-INSTALLS = ("editable", "none", "host")
+INSTALLS = ("editable", "none", "build", "host")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,8 @@ class Recipe:
     """Nothing uploaded later is installed, UTC."""
     install: str
     """`editable` where tests look at the project's metadata, entry points or scripts; else `none`. `host` takes the
-    interpreter that runs this with all it has, and installs nothing: for the bundled demo."""
+    interpreter that runs this with all it has, and installs nothing: for the bundled demo. `build` is for projects with
+    compiled parts: `build_commands` are started in checkouts, without network, beside `build_requires`."""
     runner: RunnerKind
     packages: tuple[str, ...] = ()
     """PEP 508 lines. They win over the same distribution in requirement files."""
@@ -55,7 +57,18 @@ class Recipe:
     env: tuple[str, ...] = ()
     """From a table in the file: `NAME=value`."""
     build_env: tuple[str, ...] = ()
-    """Likewise, for building the metadata. `{version}` is the instance's version."""
+    """Likewise, for building the metadata or the extension modules. `{version}` is the instance's version."""
+    build_requires: tuple[str, ...] = ()
+    """PEP 508: what the build commands need, locked like `packages`."""
+    build_commands: tuple[tuple[str, ...], ...] = ()
+    """One argv after the other, in the checkout. What they add to it is kept for every run of the code state."""
+    build_files: tuple[tuple[str, str], ...] = ()
+    """Path and text, from a table in the file: settings that are there for the build alone."""
+    build_beside: tuple[Beside, ...] = ()
+    """From a table in the file, path = `owner/name@commit`, or `owner/name` where the checkout has a submodule at path:
+    other repositories (mirrored like any) whose files the build finds there."""
+    build_libraries: tuple[str, ...] = ()
+    """What the build takes from the system, by the names of pkg-config: `swt doctor` says whether it is there."""
     generated: tuple[tuple[str, str], ...] = ()
     """Path and text, from a table in the file. `{version}` is the instance's version."""
 
@@ -104,6 +117,15 @@ def load_recipes(folder: Path) -> dict[RepoName, RecipeBook]:
     """Every recipe file of a folder, by repository. Raises `BadInput` naming the file and the key."""
     books = [load_book(path) for path in sorted(folder.glob("*.toml"))]
     return {book.repo: book for book in books}
+
+
+def libraries_of_builds(folder: Path) -> dict[RepoName, tuple[str, ...]]:
+    """For each repository with compiled parts, the libraries that its builds take from the system."""
+    builds = {
+        repo: [recipe.build_libraries for _, recipe in book.groups if recipe.build_commands]
+        for repo, book in load_recipes(folder).items()
+    }
+    return {repo: tuple(sorted({name for names in found for name in names})) for repo, found in builds.items() if found}
 
 
 def load_book(path: Path) -> RecipeBook:
@@ -182,7 +204,10 @@ def _groups(
     return tuple(found)
 
 
-_LISTS = ("packages", "requirements", "constraints", "drop", "extras", "source_roots", "test_args")
+_LISTS = (
+    *("packages", "requirements", "constraints", "drop", "extras", "source_roots", "test_args"),
+    *("build_requires", "build_libraries"),
+)
 _TABLES = ("env", "build_env")
 
 
@@ -196,16 +221,41 @@ def _recipe(file: _File, where: str, table: dict[str, Any]) -> Recipe:
         raise file.bad(f"{where}own", "must be true or false")
     lists = {key: file.texts(where + key, table[key]) for key in _LISTS if key in table}
     pairs = {key: _pairs(file.table(where + key, table[key])) for key in _TABLES if key in table}
+    commands = tuple(file.texts(f"{where}build_commands", line) for line in table.get("build_commands", []))
+    if bool(commands) != (table["install"] == "build"):
+        raise file.bad(f"{where}build_commands", 'go with install = "build", and it with them')
     return Recipe(
         python=_python(file, f"{where}python", table["python"]),
         exclude_newer=_moment(file, f"{where}exclude_newer", table["exclude_newer"]),
         install=_one_of(file, f"{where}install", table["install"], INSTALLS),
         runner=RunnerKind(_one_of(file, f"{where}runner", table["runner"], tuple(RunnerKind))),
         own=own,
-        generated=tuple(sorted(file.table(f"{where}generated", table.get("generated", {})).items())),
+        generated=_texts(file.table(f"{where}generated", table.get("generated", {}))),
+        build_files=_texts(file.table(f"{where}build_files", table.get("build_files", {}))),
+        build_commands=commands,
+        build_beside=_beside(file, f"{where}build_beside", table.get("build_beside", {})),
         **lists,
         **pairs,
     )
+
+
+_BESIDE = re.compile(r"(?P<repo>[^/@\s]+/[^/@\s]+)(?:@(?P<commit>[0-9a-f]{40}))?")
+
+
+def _beside(file: _File, key: str, value: Any) -> tuple[Beside, ...]:
+    found = {path: _BESIDE.fullmatch(text) for path, text in sorted(file.table(key, value).items())}
+    for path, match in found.items():
+        if match is None:
+            raise file.bad(f"{key}.{path}", "must be owner/name, or owner/name@ and 40 digits of a commit")
+    return tuple(
+        Beside(path=RepoPath(path), repo=RepoName(one["repo"]), commit=Sha(one["commit"]) if one["commit"] else None)
+        for path, one in found.items()
+        if one
+    )
+
+
+def _texts(table: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(table.items()))
 
 
 def _pairs(table: Mapping[str, str]) -> tuple[str, ...]:

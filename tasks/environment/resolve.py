@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from tasks.adapters.uv.interpreters import pick
-from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, ExtensionSteps, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.environment import Cause, EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, NotFound
@@ -53,13 +53,17 @@ def resolve(instance: TaskInstance, read: Read, books: Books) -> Resolved:
 def plan_ladder(
     resolved: Resolved, read: Read, interpreters: tuple[Interpreter, ...], committed_at: datetime
 ) -> Iterator[EnvironmentPlan]:
-    """Plans for an instance, in the order in which they are tried: its recipe, then one per rung.
+    """Plans for an instance, in the order in which they are tried: its recipe, then one per rung of inference. A recipe
+    with compiled parts is alone.
 
     `read` gives files of the base commit, `committed_at` is that commit's committer date (UTC); they are asked for only
     as far as plans are. Raises `NotFound` where this machine has no fitting interpreter.
     """
     if resolved.picked:
-        yield _from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters)
+        plan = _from_recipe(resolved.repo, resolved.version, resolved.picked, read, interpreters)
+        yield plan
+        if plan.extensions:
+            return  # nothing that is inferred builds extension modules
     yield from _inferred(resolved.repo, resolved.version, read, interpreters, committed_at)
 
 
@@ -70,25 +74,56 @@ def _from_recipe(
     project = read_project(read, READERS)
     found = recipe_requirements(recipe, project, read)
     editable = recipe.install == "editable"
+    interpreter = pick(interpreters, recipe.python)
     return EnvironmentPlan(
         repo=repo,
         project=project.name or repo.partition("/")[2],
         version=version,
         rung="recipe",
         recipe=picked.name,
-        interpreter=pick(interpreters, recipe.python),
+        interpreter=interpreter,
         requirements=found.lines,
         constraints=found.constraints,
         exclude_newer=recipe.exclude_newer.astimezone(UTC),
         editable=editable,
         project_files=project_files(read) if editable else (),
         build_env=tuple(_fill(pair, version) for pair in recipe.build_env),
-        generated=tuple(TextFile(path=RepoPath(path), text=_fill(text, version)) for path, text in recipe.generated),
+        generated=_texts(recipe.generated, version),
         source_roots=recipe.source_roots,
         runner=recipe.runner,
         test_args=recipe.test_args,
         env=recipe.env,
+        extensions=_extensions(repo, version, picked, interpreter) if recipe.install == "build" else None,
     )
+
+
+def _extensions(repo: RepoName, version: str | None, picked: Picked, interpreter: Interpreter) -> ExtensionSteps:
+    """What a recipe's build commands are started in and with: an environment of its own, without the project."""
+    recipe = picked.recipe
+    tools = EnvironmentPlan(
+        repo=repo,
+        version=version,
+        rung="tools",
+        recipe=f"{picked.name} (tools)",
+        interpreter=interpreter,
+        requirements=tuple(str(line) for line in parse_lines(recipe.build_requires)),
+        exclude_newer=recipe.exclude_newer.astimezone(UTC),
+        editable=False,
+        source_roots=(),
+        runner=recipe.runner,
+    )
+    return ExtensionSteps(
+        tools=tools,
+        commands=recipe.build_commands,
+        env=tuple(_fill(pair, version) for pair in recipe.build_env),
+        files=_texts(recipe.build_files, version),
+        beside=recipe.build_beside,
+        libraries=recipe.build_libraries,
+    )
+
+
+def _texts(files: Iterable[tuple[str, str]], version: str | None) -> tuple[TextFile, ...]:
+    return tuple(TextFile(path=RepoPath(path), text=_fill(text, version)) for path, text in files)
 
 
 def recipe_requirements(recipe: Recipe, project: Project, read: Read) -> Requirements:

@@ -1,28 +1,28 @@
 """Environment: an instance's base commit becomes a built, locked environment.
 
-Reads `task_instance`; writes `environment`, `environment_attempt` and `readiness`.
+Reads `task_instance`; writes `environment`, `environment_attempt`, `readiness` and `extension_build`.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
+from tasks.adapters.extensions.products import needs_extensions
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.collect import collect
-from tasks.adapters.runner.launch import FIXED_ENV, write_generated
+from tasks.adapters.runner.launch import FIXED_ENV, complete
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.builder import Builder
+from tasks.adapters.uv.builder import machine_builder
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
-from tasks.domain.environment import Environment, EnvironmentAttempt, Readiness
+from tasks.domain.environment import Environment, EnvironmentAttempt, ExtensionBuild, Readiness
 from tasks.domain.errors import BuildFailed
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
@@ -30,6 +30,7 @@ from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import OfInstance
+from tasks.environment.extensions import extension_builds, with_extensions
 from tasks.environment.inference import READERS
 from tasks.environment.mending import Means
 from tasks.environment.project import read_project
@@ -66,6 +67,7 @@ def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstanc
         last = max(asked, key=lambda row: row.tried_at).error.partition("\n")[0] if asked else "no rung was tried"
         hint = f"FROM environment_attempt WHERE instance_id = '{instance.instance_id}'"
         raise BuildFailed(f"no environment is ready: {last}", hint=hint)
+    record_extensions(places, instance, climbed.built.environment)
     return climbed.built.environment.env_id
 
 
@@ -105,7 +107,7 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
     own = own_packages(asked.changes, environment.source_roots, read_base)
     with spare_folder(places.scratch) as folder:
         checkout = _checkout(places, instance, folder / "checkout")
-        write_generated(checkout, built.generated)
+        complete(checkout, built)
         found = collect(
             sandbox,
             built,
@@ -138,7 +140,8 @@ def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | Non
 
 def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
     with spare_folder(places.scratch) as folder:
-        return builder(places.cache).build(plan, partial(_checkout, places, instance, folder / "checkout"))
+        built = machine_builder(places.cache).build(plan, partial(_checkout, places, instance, folder / "checkout"))
+    return with_extensions(places, instance, plan.extensions, built) if plan.extensions else built
 
 
 def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
@@ -161,12 +164,20 @@ def _said(attempt: EnvironmentAttempt) -> tuple[str, EnvId | None, str]:
     return attempt.rung, attempt.env_id, attempt.error
 
 
+def record_extensions(places: Places, instance: TaskInstance, environment: Environment) -> None:
+    """Write what is new of the extension modules of an instance, and the tools that they were built with."""
+    store = Store(places.store)
+    if not needs_extensions(environment):
+        return
+    rows = extension_builds(places, instance, environment)
+    known = set(store.read(ExtensionBuild, instance_key=instance.instance_key))
+    store.write([row for row in rows if row not in known])
+    for env_id in {row.tools for row in rows}:
+        if not store.read(Environment, env_id=env_id):
+            store.write([machine_builder(places.cache).load(env_id).environment], key=env_id)
+
+
 @lru_cache(maxsize=4)
 def books(folder: Path) -> Books:
     """The recipes, read once per process."""
     return load_recipes(folder)
-
-
-@lru_cache(maxsize=4)
-def builder(cache: Path) -> Builder:
-    return Builder(cache=cache, environ=dict(os.environ))

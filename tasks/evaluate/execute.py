@@ -14,7 +14,7 @@ from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.job import RunnerJob
-from tasks.adapters.runner.launch import REPORT, SEED, runner_process, write_generated
+from tasks.adapters.runner.launch import REPORT, SEED, complete, runner_process
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
@@ -34,8 +34,8 @@ class Workshop:
 
     trees: Trees
     sandbox: Sandbox
-    environment: Callable[[str], BuiltEnvironment]
-    """The built environment of an `env_id`."""
+    environment: Callable[[RunSpec], BuiltEnvironment]
+    """The built environment of a run, with the extension modules of its code state."""
     scratch: Path
     """Folder for trees and outboxes; what is in it belongs to a run under way."""
     shared: Path | None = None
@@ -83,7 +83,7 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
 def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progress) -> str:
     """Prepare and run; why a patch does not apply, or an empty string."""
     begun = time.monotonic()
-    built = workshop.environment(spec.env_id)
+    built = workshop.environment(spec)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
     outbox.mkdir()
     base = _base(spec, workshop, built)
@@ -104,10 +104,13 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
 
 
 def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Path | None:
-    """The tree that the runs of a commit share, filled by the first of them; null where every run has its own."""
+    """The tree that the runs of a commit share, filled by the first of them; null where every run has its own.
+
+    Runs that are given other extension modules, since the golden patch changes their sources, have another tree.
+    """
     if workshop.shared is None:
         return None
-    base = workshop.shared / spec.base_commit
+    base = workshop.shared / (f"{spec.base_commit}-{built.extensions.key}" if built.extensions else spec.base_commit)
     if not base.is_dir():
         with spare_folder(workshop.shared) as half:
             _fill(half / "tree", spec, workshop, built)
@@ -118,7 +121,7 @@ def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Path | 
 def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> None:
     """What is there before any patch: the commit's files, and those that a build leaves among them."""
     workshop.trees.checkout(spec.repo, spec.base_commit, folder)
-    write_generated(folder, built.generated)
+    complete(folder, built)
 
 
 def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> str:

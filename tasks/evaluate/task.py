@@ -22,6 +22,7 @@ from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError, NotFound
@@ -302,10 +303,14 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
     return Workshop(
         trees=Trees(Mirrors(places.mirrors), places.trees),
         sandbox=swept(settings.sandbox, trusted=settings.trusted, base=places.scratch),
-        environment=lambda _: installed(places.cache, environment, machine_interpreters()),
+        environment=partial(_installed, places, environment),
         scratch=places.scratch,
         config=asdict(settings),
     )
+
+
+def _installed(places: Places, environment: Environment, spec: RunSpec) -> BuiltEnvironment:
+    return installed(places.cache, environment, machine_interpreters(), spec.base_commit, spec.code_patches)
 
 
 def check_sandbox(places: Places, settings: RunSettings) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.recipes import load_book, load_recipes
+from tasks.environment.recipes import libraries_of_builds, load_book, load_recipes
 
 RECIPES = Path(__file__).parents[2] / "data" / "environments"
 GOOD = """
@@ -70,6 +70,49 @@ def test_its_own_recipe_else_the_nearest_lower_of_the_series(
 ) -> None:
     picked = load_book(written(tmp_path, GOOD)).pick(version)
     assert (picked.name if picked else None) == name
+
+
+BUILD = """
+build_commands = [["python", "setup.py", "build_ext"], ["make", "-C", "a b"]]
+build_requires = ["cython<3"]
+build_libraries = ["freetype2"]
+build_env = { CFLAGS = "-O1" }
+build_beside = { "helpers" = "a/helpers", "build/lib" = "c/lib@0123456789012345678901234567890123456789" }
+build_files = { "build.cfg" = "[libs]" }
+"""
+COMPILED = GOOD.replace('install = "none"\n', f'install = "build"{BUILD}', 1)
+
+
+def test_a_compiled_project_says_how_it_is_built(tmp_path: Path) -> None:
+    _, (_, recipe) = load_book(written(tmp_path, COMPILED)).groups
+    assert recipe.build_commands == (("python", "setup.py", "build_ext"), ("make", "-C", "a b"))
+    assert (recipe.build_requires, recipe.build_libraries) == (("cython<3",), ("freetype2",))
+    assert (recipe.build_env, recipe.build_files) == (("CFLAGS=-O1",), (("build.cfg", "[libs]"),))
+    assert {(one.path, one.repo, (one.commit or "")[:4]) for one in recipe.build_beside} == {
+        ("helpers", "a/helpers", ""),
+        ("build/lib", "c/lib", "0123"),
+    }
+    assert libraries_of_builds(tmp_path) == {"owner/name": ("freetype2",)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('install = "build"', 'install = "none"', 'build_commands: go with install = "build"'),
+        (
+            'build_commands = [["python", "setup.py", "build_ext"], ["make", "-C", "a b"]]',
+            "",
+            "build_commands: go with",
+        ),
+        ('["python", "setup.py", "build_ext"]', '"python setup.py"', "build_commands: must be a list"),
+        ('"a/helpers"', '"helpers"', "build_beside.helpers: must be owner/name"),
+        ("lib@0123456789", "lib@main", "build_beside.build/lib: must be owner/name"),
+    ],
+)
+def test_a_bad_build_names_its_key(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in COMPILED
+    with pytest.raises(BadInput, match=message):
+        load_book(written(tmp_path, COMPILED.replace(old, new, 1)))
 
 
 @pytest.mark.parametrize(

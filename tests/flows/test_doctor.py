@@ -49,6 +49,13 @@ def test_auto_never_falls_to_a_process_for_code_that_is_not_trusted(said, workin
     assert (lines["auto, other code"], lines["auto, trusted code"]) == (untrusted, trusted)
 
 
+def test_each_compiled_project_says_what_its_build_lacks_here(said, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines = said(SandboxKind.PROCESS)
+    assert lines["builds matplotlib/matplotlib"[:22]].endswith("no: gcc, g++, make, qhull_r")
+    assert lines["compiler cache"].startswith("no: ")
+
+
 def test_what_is_said_of_auto_is_what_it_does(tmp_path):
     probes = available()
     for trusted in (True, False):

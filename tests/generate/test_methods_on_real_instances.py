@@ -90,7 +90,7 @@ class Place:
             read_base=partial(self.mirrors.read_file, repo, sha),
             fill=partial(self.trees.checkout, repo, sha),
             fill_for_shell=partial(self.histories.checkout, repo, sha),
-            environment=lambda: installed(CACHE, environment, machine_interpreters()),
+            environment=lambda: installed(CACHE, environment, machine_interpreters(), instance.base_commit),
             sandbox=self.sandbox,
             scratch=self.places.scratch / "scratch",
             limits=LIMITS,

@@ -108,6 +108,11 @@ class Mirrors:
         listing = self._git.run("--git-dir", str(self.path(repo)), "ls-tree", "-r", "-z", "--full-tree", full)
         return tuple(_entry(line) for line in listing.split(b"\0") if line)
 
+    def submodule(self, repo: str, sha: str, path: str) -> str | None:
+        """The commit that a commit names for its submodule at `path`; null where it has none. Raises as `entries`."""
+        found = (entry.sha for entry in self.entries(repo, sha) if entry.path == path and entry.mode == "160000")
+        return next(found, None)
+
     def python_files(self, repo: str, sha: str) -> tuple[Entry, ...]:
         """The Python files of a commit, tests among them, sorted by path; links are left out."""
         found = (entry for entry in self.entries(repo, sha) if entry.is_plain and entry.path.endswith(".py"))

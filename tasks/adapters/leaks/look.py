@@ -11,7 +11,7 @@ from tasks.adapters.git.leaks import Checkout
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
-from tasks.adapters.runner.launch import write_generated
+from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import RECIPE
@@ -37,12 +37,12 @@ def look_for_leaks(places: Places, instance: TaskInstance, built: BuiltEnvironme
 def _audit(places: Places, instance: TaskInstance, built: BuiltEnvironment, folder: Path) -> Audited:
     mirrors = Mirrors(places.mirrors)
     Histories(Trees(mirrors, places.trees)).checkout(instance.repo, instance.base_commit, folder)
-    write_generated(folder, built.generated)
+    complete(folder, built)
     checkout = Checkout(
         folder,
         mirrors.commit(instance.repo, instance.base_commit),
         Git(places.mirrors),
-        generated=frozenset(file.path for file in built.generated),
+        generated=built.made,
         fixed=fixed_blobs(instance, partial(mirrors.read_file, instance.repo, instance.base_commit)),
     )
     return audit(instance, built.environment.env_id, checkout, _surroundings(instance, built, folder))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
+from tasks.adapters.git.trees import untar
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.sandbox.base import TESTBED, Job, Mount, Sandbox
@@ -32,6 +33,14 @@ def other_seed(pairs: tuple[str, ...], own: Iterable[str]) -> tuple[str, ...]:
     """`pairs` with another hash seed, the last value of a name counts; a seed that the environment asks for stays."""
     asked = any(pair.startswith(f"{HASH_SEED}=") for pair in own)
     return pairs if asked else (*pairs, f"{HASH_SEED}={SEED + 1}")
+
+
+def complete(checkout: Path, built: BuiltEnvironment) -> None:
+    """Give a checkout what a build would have left in it: generated files, and the modules that a compiler made."""
+    write_generated(checkout, built.generated)
+    if built.extensions:
+        with built.extensions.archive.open("rb") as archive:
+            untar(archive.fileno(), checkout)
 
 
 def write_generated(checkout: Path, files: Iterable[TextFile]) -> None:

@@ -7,8 +7,9 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from tasks.adapters.locking import alone
 from tasks.adapters.uv.install import install, move
 from tasks.adapters.uv.interpreters import find_uv
 from tasks.adapters.uv.lock import Locker, lock_key
-from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter
+from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, ExtensionSteps, Interpreter
 from tasks.adapters.uv.process import Tool
 from tasks.domain.environment import Environment
-from tasks.domain.errors import InfrastructureError, NotFound
+from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.names import EnvId
 from tasks.domain.outcome import RunnerKind
 
@@ -65,6 +66,7 @@ class Builder:
         may be written to. Raises `BuildFailed` where it cannot be built, `InfrastructureError` where it may be
         tried again.
         """
+        plan = self._with_tools(plan)
         lock = self.lock(plan)
         env_id = plan.env_id(lock)
         root = self.root(env_id)
@@ -72,6 +74,17 @@ class Builder:
             if not (root / ROW).is_file():
                 self._build(plan, lock, env_id, checkout)
         return self.load(env_id)
+
+    def _with_tools(self, plan: EnvironmentPlan) -> EnvironmentPlan:
+        """The plan, with the environment that its extension modules are built in: that is built first."""
+        if plan.extensions is None:
+            return plan
+        tools = self.build_tools(plan.extensions).environment.env_id
+        return replace(plan, extensions=replace(plan.extensions, tools_id=tools))
+
+    def build_tools(self, steps: ExtensionSteps) -> BuiltEnvironment:
+        """What the commands of `steps` are started in. Raises as `build`."""
+        return self.build(steps.tools, _no_checkout)
 
     def root(self, env_id: EnvId) -> Path:
         """Where an environment is or would be."""
@@ -98,6 +111,16 @@ class Builder:
             move(half, root)
         finally:
             shutil.rmtree(half, ignore_errors=True)
+
+
+@lru_cache(maxsize=4)
+def machine_builder(cache: Path) -> Builder:
+    """The builder of this process's own environment variables."""
+    return Builder(cache=cache, environ=dict(os.environ))
+
+
+def _no_checkout() -> Path:
+    raise BuildFailed("tools are built from no checkout", hint="a plan for tools is not editable")
 
 
 def _behind(python: Path, row: Environment) -> Interpreter:

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from tasks.adapters.extensions.products import products_for
 from tasks.adapters.uv.host import RECIPE, host_interpreter
 from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
 
 
-def installed(cache: Path, row: Environment, interpreters: Iterable[Interpreter]) -> BuiltEnvironment:
-    """The environment of `row`; `InfrastructureError` where its folder or its interpreter is gone."""
+def installed(
+    cache: Path, row: Environment, interpreters: Iterable[Interpreter], base_commit: str, patches: Iterable[str] = ()
+) -> BuiltEnvironment:
+    """The environment of `row`, with what one code state's checkout has to be given: the base commit with `patches` on
+    it, tests left out. `InfrastructureError` where a folder, an interpreter or extension modules are gone.
+    """
+    extensions = products_for(cache, row, base_commit, patches)
+    return replace(_environment(cache, row, interpreters), extensions=extensions)
+
+
+def _environment(cache: Path, row: Environment, interpreters: Iterable[Interpreter]) -> BuiltEnvironment:
     if row.recipe == RECIPE:
         interpreter = host_interpreter()
         return BuiltEnvironment(

@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from tasks.adapters.extensions.products import STEP, Products
 from tasks.adapters.sandbox.base import CPYTHON
 from tasks.domain.environment import Environment
-from tasks.domain.names import EnvId, RepoName, RepoPath, content_key, jsonable
+from tasks.domain.names import EnvId, RepoName, RepoPath, Sha, content_key, jsonable
 from tasks.domain.outcome import RunnerKind
 
 
@@ -41,6 +42,46 @@ class TextFile:
 
     path: RepoPath
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """Another repository's files that a build finds in the checkout: a submodule, or a library it would download."""
+
+    path: RepoPath
+    """The folder in the checkout that they fill."""
+    repo: RepoName
+    commit: Sha | None
+    """Null for the commit that the checkout names for its submodule at `path`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionSteps:
+    """How the modules that only a compiler makes are built in a checkout."""
+
+    tools: EnvironmentPlan
+    """The environment that the commands are started in."""
+    commands: tuple[tuple[str, ...], ...]
+    """One argv after the other, in the checkout."""
+    env: tuple[str, ...] = ()
+    """`NAME=value` pairs for the commands."""
+    files: tuple[TextFile, ...] = ()
+    """Settings that are written into the checkout for the build, and are not there when tests run."""
+    beside: tuple[Beside, ...] = ()
+    libraries: tuple[str, ...] = ()
+    """What is taken from the system, by the names of pkg-config."""
+    tools_id: EnvId | None = None
+    """The environment of `tools`; null until it is built."""
+
+    @property
+    def step(self) -> str:
+        """How `Environment.install` names the way of building: `extensions:<content key>:<libraries>`.
+
+        What is installed beside the project, for its tests, is no part of it: modules are not built anew for that.
+        """
+        facts = (self.tools_id, self.commands, self.env, jsonable(tuple(asdict(file) for file in self.files)))
+        way = content_key("extensions", *facts, jsonable(tuple(asdict(one) for one in self.beside)))
+        return f"{STEP}{way}:{','.join(self.libraries)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +118,15 @@ class EnvironmentPlan:
     runner: RunnerKind
     test_args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    extensions: ExtensionSteps | None = None
+    """Null where the checkout can be imported as it is."""
 
     @property
     def steps(self) -> tuple[str, ...]:
         """What happens after the lock is installed, as `Environment.install` has it."""
         first = ("editable",) if self.editable else ("path",)
-        return (*first, "compile", *(f"generate:{file.path}" for file in self.generated))
+        last = (self.extensions.step,) if self.extensions else ()
+        return (*first, "compile", *(f"generate:{file.path}" for file in self.generated), *last)
 
     def env_id(self, lock: str) -> EnvId:
         """Content key of what decides the result: all but the cutoff and the recipe's name, which `lock` stands for."""
@@ -107,6 +151,8 @@ class BuiltEnvironment:
     root: Path
     python: Path
     interpreter: Interpreter
+    extensions: Products | None = None
+    """What a checkout of one code state has to be given besides; null where it needs nothing."""
 
     @property
     def binds(self) -> tuple[Path, ...]:
@@ -121,6 +167,11 @@ class BuiltEnvironment:
         if self.root.name != self.environment.env_id or folder.is_relative_to("/usr"):
             return ""
         return f"environment-{self.root.name}" if folder == self.root else f"{CPYTHON}{self.interpreter.version}"
+
+    @property
+    def made(self) -> frozenset[RepoPath]:
+        """Every file that a checkout is given: none of them is a change of anybody's."""
+        return frozenset((*(file.path for file in self.generated), *(self.extensions.paths if self.extensions else ())))
 
     @property
     def generated(self) -> tuple[TextFile, ...]:

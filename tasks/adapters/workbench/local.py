@@ -16,10 +16,10 @@ from tasks.adapters.runner.job import RunnerJob
 from tasks.adapters.runner.launch import (
     FIXED_ENV,
     REPORT,
+    complete,
     environment_mounts,
     process_env,
     runner_process,
-    write_generated,
 )
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
@@ -151,7 +151,7 @@ class LocalWorkbench:
             checkout, outbox = folder / "checkout", folder / "out"
             outbox.mkdir()
             self.supplies.fill(checkout)
-            write_generated(checkout, built.generated)
+            complete(checkout, built)
             for change in self.changes():
                 _put(checkout, change.path, change.after)
             runner_job = RunnerJob(
@@ -181,8 +181,7 @@ class LocalWorkbench:
     def changes(self) -> tuple[Change, ...]:
         """What was changed so far, file by file."""
         if self._folder is not None:
-            made = frozenset(file.path for file in self._built.generated)
-            return changes_in(self._folder / "checkout", self._known, self.supplies.read_base, made)
+            return changes_in(self._folder / "checkout", self._known, self.supplies.read_base, self._built.made)
         changes = []
         for path, text in self._written.items():
             data = self.base(path)
@@ -213,7 +212,7 @@ class LocalWorkbench:
             self._folder = self._folders.enter_context(spare_folder(self.supplies.scratch))
             checkout = self._folder / "checkout"
             self.supplies.fill_for_shell(checkout)
-            write_generated(checkout, self._built.generated)
+            complete(checkout, self._built)
             for path, text in self._written.items():
                 _put(checkout, path, text)
         return self._folder / "checkout"

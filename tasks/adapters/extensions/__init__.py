@@ -1,0 +1,4 @@
+"""Extension modules of compiled projects: built in a sandbox, kept by content, laid into checkouts.
+
+Reads checkouts and tool environments; writes below one folder of the cache.
+"""
