@@ -53,6 +53,23 @@ def settings() -> Settings:
     return settings_from(os.environ)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        from tasks.adapters.store.provenance import project_version
+
+        typer.echo(f"swt {project_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which one.")
+    ] = False,
+) -> None:
+    """A rolling benchmark for issue-reproducing tests."""
+
+
 @app.command()
 def doctor() -> None:
     """Say what this machine can do: sandboxes, interpreters, disk, store.

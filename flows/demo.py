@@ -11,7 +11,7 @@ from flows.demo_rebuild import rebuild_demo
 from flows.evaluation import EvaluationRequest, evaluate_here
 from flows.importing import import_rows
 from flows.rebuild import RebuildSummary
-from flows.settings import PROJECT, Settings
+from flows.settings import RESOURCES, Settings
 from flows.strength import StrengthRequest, strength_here
 from flows.sweep import SweepRequest, SweepSummary, sweep_here
 from tasks.adapters.store.loaded import answers
@@ -21,7 +21,7 @@ from tasks.rehearsal.scripted_provider.script import read_script
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.scrape.swe_bench_rows import import_instances
 
-DEMO = PROJECT / "data" / "demo"
+DEMO = RESOURCES / "data" / "demo"
 SNAPSHOT = "demo"
 
 SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12))

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.run import StoryRun, Threads, begin, bind, line_of
-from flows.settings import PROJECT, Settings
+from flows.settings import RESOURCES, Settings
 from flows.validation import ValidationRequest, ValidationSummary, validate_inside
 from tasks.adapters.github.client import API
 from tasks.adapters.store.database import ensure_views, query
@@ -56,7 +56,7 @@ STORY = "rebuild"
 POOL = "collected"
 """The snapshot of everything that passed the filter. It grows; what is published from it does not."""
 
-REPOSITORIES = PROJECT / "data" / "repositories.toml"
+REPOSITORIES = RESOURCES / "data" / "repositories.toml"
 GIT = "https://github.com/{repo}.git"
 
 

@@ -15,7 +15,13 @@ from tasks.domain.places import Places
 from tasks.domain.run import Limits
 
 PROJECT = Path(__file__).resolve().parents[1]
-"""The checkout that `sql/`, `data/environments/` and `data/demo/` are read from."""
+"""What the package `flows` lies in: a checkout, or site-packages."""
+
+INSTALLED = PROJECT / "flows" / "resources"
+"""What a checkout has in `sql/` and `data/`, as the wheel holds it (setup.py)."""
+
+RESOURCES = INSTALLED if INSTALLED.is_dir() else PROJECT
+"""The folder that `sql/` and the bundled part of `data/` are read from."""
 
 ROOM = 8 << 30
 """Free bytes that make memory fit for scratch: some trees of 70 MB, and what their runs may write."""
@@ -25,12 +31,12 @@ ROOM = 8 << 30
 class Settings:
     """Where things are, and how much may run at once."""
 
-    store: str = str(PROJECT / "data" / "store")
+    store: str = field(default_factory=lambda: str(_home() / "store"))
     """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
-    cache: Path = PROJECT / "data" / "cache"
+    cache: Path = field(default_factory=lambda: _home() / "cache")
     """What can be made again: mirrors, environments, packed trees; links followed, for it is seen in containers under
     the same name. `SWT_CACHE`."""
-    database: Path = PROJECT / "data" / "swt.duckdb"
+    database: Path = field(default_factory=lambda: _home() / "swt.duckdb")
     """The DuckDB file of views. `SWT_DATABASE`."""
     scratch: Path = field(default_factory=lambda: scratch_folder(Path("/dev/shm")))  # noqa: S108 - ours alone
     """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
@@ -40,7 +46,7 @@ class Settings:
     """Test processes at once. `SWT_WORKERS`."""
     callers: int = 8
     """Methods at work with a model at once; the model's provider has a limit of its own. `SWT_CALLERS`."""
-    models: Path = PROJECT / "data"
+    models: Path = RESOURCES / "data"
     """Folder of models.toml and prices.toml. `SWT_MODELS`."""
     limits: Limits = field(default_factory=Limits)
     github: str = "https://api.github.com/graphql"
@@ -52,13 +58,18 @@ class Settings:
 
     @property
     def sql(self) -> Path:
-        return PROJECT / "sql"
+        return RESOURCES / "sql"
 
     @property
     def places(self) -> Places:
         return Places(
-            store=self.store, cache=self.cache, recipes=PROJECT / "data" / "environments", scratch=self.scratch
+            store=self.store, cache=self.cache, recipes=RESOURCES / "data" / "environments", scratch=self.scratch
         )
+
+
+def _home() -> Path:
+    """Where what people make is kept: the `data/` of the checkout; installed, that of the working folder."""
+    return (PROJECT if RESOURCES == PROJECT else Path.cwd()) / "data"
 
 
 def settings_from(environ: Mapping[str, str]) -> Settings:
