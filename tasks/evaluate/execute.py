@@ -21,7 +21,7 @@ from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.domain.errors import InfrastructureError
+from tasks.domain.errors import BuildFailed, InfrastructureError
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
@@ -35,7 +35,8 @@ class Workshop:
     trees: Trees
     sandbox: Sandbox
     environment: Callable[[RunSpec], BuiltEnvironment]
-    """The built environment of a run, with the extension modules of its code state."""
+    """The built environment of a run, with the extension modules of its code state; `BuildFailed` where there are none
+    and never will be."""
     scratch: Path
     """Folder for trees and outboxes; what is in it belongs to a run under way."""
     shared: Path | None = None
@@ -75,6 +76,8 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
             unapplied = _perform(spec, workshop, folder, progress)
     except (InfrastructureError, OSError) as error:
         return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
+    except BuildFailed as error:
+        unapplied = str(error)
     if unapplied:
         return _recorded(spec, workshop, progress, RunStatus.UNAPPLIED, unapplied)
     return _recorded(spec, workshop, progress, *_status(progress))

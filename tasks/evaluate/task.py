@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import partial
 from pathlib import Path
 
+from tasks.adapters.extensions.products import needs_extensions
+from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.rows.raw import LineProblem
@@ -25,11 +27,11 @@ from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
-from tasks.domain.errors import InfrastructureError, NotFound
+from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer
+from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer, Variant
 from tasks.domain.places import Places
 from tasks.domain.run import Limits, Run, RunSpec
 from tasks.domain.undone import Left, OfInstance
@@ -310,6 +312,10 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
 
 
 def _installed(places: Places, environment: Environment, spec: RunSpec) -> BuiltEnvironment:
+    """What a run needs. Only golden patches are compiled: a fix that somebody proposed could leave anything behind in
+    the compiler's cache, where the next build would find it."""
+    if spec.variant is Variant.PROPOSED and needs_extensions(environment) and build_patches(spec.code_patches):
+        raise BuildFailed("the proposed fix changes compiled sources, and nothing but golden patches is built")
     return installed(places.cache, environment, machine_interpreters(), spec.base_commit, spec.code_patches)
 
 

@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from compiled_project import CAN_COMPILE, COMMANDS, NO_COMPILER, REPO, compiled_mirror, write_instance, write_recipe
+from compiled_project import (
+    CAN_COMPILE,
+    COMMANDS,
+    NO_COMPILER,
+    REPO,
+    SOURCE,
+    compiled_mirror,
+    diff,
+    write_instance,
+    write_recipe,
+)
 
 from tasks.adapters.extensions.products import products_for
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, InfrastructureError
-from tasks.domain.names import EnvId
+from tasks.domain.names import EnvId, FixId
 from tasks.domain.outcome import Outcome, Policy, RunStatus
 from tasks.domain.places import Places
+from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.task import RunSettings, SuiteRuns, run_suites, take_candidates
+from tasks.evaluate.plan import fix_spec
+from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites, take_candidates
 from tasks.scrape.swe_bench_rows import import_instances
 
 pytestmark = [
@@ -88,6 +102,31 @@ def test_the_golden_patch_is_compiled_for_after_and_not_for_before(tmp_path: Pat
         ("golden", "after", "Same.test_it_is_right"): Outcome.PASSED,
     }
     assert outcomes[("none", "before", "Same.test_it_is_a_number")] is Outcome.PASSED
+
+
+def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.outcomes()
+    settings, env_id = RunSettings(), bench.environment().env_id
+    unit = bench_of(bench.places, settings, "s", bench.instance.instance_id, env_id)
+    (suite,) = bench.store.read(Suite)
+    fix = ProposedFix(
+        fix_id=FixId("fix"),
+        instance_key=bench.instance.instance_key,
+        instance_id=bench.instance.instance_id,
+        method="m",
+        source="fixes.jsonl:1",
+        patch=diff("src/fast.c", SOURCE, SOURCE.replace("41", "43")),
+        stripped=(),
+        problem="",
+        created_at=datetime(2024, 1, 1, tzinfo=UTC),
+    )
+
+    make_runs(bench.places, settings, unit, [fix_spec(unit, suite, fix)])
+
+    (run,) = bench.store.read(Run, variant="proposed")
+    assert (run.status, run.cases) == (RunStatus.UNAPPLIED, 0)
+    assert "changes compiled sources" in run.detail
 
 
 def test_a_golden_patch_that_compiles_nothing_shares_one_build(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """One build of extension modules: a checkout, a sandbox without network, and the files that it added.
 
 Only the base commit and the golden patch are ever compiled, never a candidate's code: so the compiler cache, which one
-build leaves for the next, is no way from a candidate to a verdict.
+build leaves for the next of the same repository, is no way from a candidate to a verdict.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def _job(
     place: Workplace, steps: ExtensionSteps, tools: BuiltEnvironment, checkout: Path, outbox: Path, log: Path
 ) -> Job:
     """Every command in turn, until one fails."""
-    objects = place.cache.absolute() / FOLDER / "ccache"
+    repo = tools.environment.repo.replace("/", "__", 1)  # what one repository's build leaves there, no other one reads
+    objects = place.cache.absolute() / FOLDER / "ccache" / repo
     objects.mkdir(parents=True, exist_ok=True)
     objects.chmod(0o777)  # every build has a user of its own, and each leaves objects for the others
     seen = COMPILER_CACHE if place.sandbox.isolates else PurePosixPath(objects)
