@@ -27,15 +27,15 @@ from pathlib import Path
 
 import httpx
 
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.github.client import GitHub
-from tasks.adapters.github.clock import SystemClock
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import mentioned
 from tasks.rehearsal.local_github.serve import transport
-from tasks.rehearsal.local_github.world import Repository, World, open_repository
+from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import sync_repository
@@ -118,7 +118,7 @@ def measure(name: str, path: Path, folder: Path) -> Count:
     )
 
 
-def rest_requests(held: Repository, numbers: Iterable[int]) -> int:
+def rest_requests(held: LocalRepository, numbers: Iterable[int]) -> int:
     """What the REST collector asks for these pull requests."""
     listed = list(numbers)
     total = _pages(len(listed))

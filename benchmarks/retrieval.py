@@ -26,7 +26,7 @@ from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import fitting
-from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher
+from tasks.adapters.retrieval.search import CommitIndex, ScoredFile, Searcher
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.errors import NotFound
@@ -108,7 +108,7 @@ def _golden(instance: TaskInstance) -> set[str]:
     return {line.path for line in changed_lines(InstanceKey(""), instance.patch)}
 
 
-def _found(hits: Sequence[Hit], golden: set[str]) -> Found:
+def _found(hits: Sequence[ScoredFile], golden: set[str]) -> Found:
     sizes = [hit.tokens for hit in hits]
     ranks = {rank for rank, hit in enumerate(hits) if hit.path in golden}
 

@@ -15,7 +15,7 @@ from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import dice_from
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import server
-from tasks.rehearsal.local_github.world import Repository, World, open_repository
+from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 
 Item = TypeVar("Item")
 _NONE = "-"
@@ -42,7 +42,7 @@ def hub_for(settings: Settings, request: GitHubRequest, say: Callable[[str], obj
     issues = _matching("--issues", request, request.issues) or [_NONE] * len(request.repos)
     licenses = _matching("--license", request, request.licenses) or [_NONE] * len(request.repos)
     scratch = settings.scratch / "dev-github"
-    held: dict[str, Repository] = {}
+    held: dict[str, LocalRepository] = {}
     for repo, folder, file, spdx in zip(request.repos, git, issues, licenses, strict=True):
         path = None if file == _NONE else Path(file)
         held[repo] = open_repository(

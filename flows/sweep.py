@@ -24,7 +24,7 @@ from flows.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.model_facts import record_models
-from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wiring import open_switchboard, spent_by
 from tasks.adapters.patch.read import to_bytes
@@ -75,7 +75,7 @@ class SweepRequest:
     name: str = ""
     """Who pays: sweeps of one name share one budget. Empty: named after snapshot, models and methods."""
     budget: Budget = field(default_factory=Budget)
-    patience: Patience = field(default_factory=Patience)
+    patience: CallRetries = field(default_factory=CallRetries)
     """How often one model call is tried."""
     context: Variant = Variant.CODE
     """The retriever behind methods that want files."""
@@ -248,7 +248,7 @@ def open_board(
     models: Sequence[str],
     budget: Budget,
     *,
-    patience: Patience | None = None,
+    patience: CallRetries | None = None,
 ) -> Switchboard:
     """Where models are asked. Fails at once for a model that nobody knows, or one whose price a ceiling in dollars
     would need."""

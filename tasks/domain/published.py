@@ -9,7 +9,7 @@ from tasks.domain.names import InstanceId, InstanceKey
 from tasks.domain.table import table
 
 
-class Change(StrEnum):
+class ChangeKind(StrEnum):
     """What happened to an instance between two snapshots."""
 
     ADDED = "added"
@@ -28,7 +28,7 @@ class SnapshotChange:
     instance_id: InstanceId
     instance_key: InstanceKey
     """In `snapshot`; of a retired instance, in `previous`."""
-    change: Change
+    change: ChangeKind
     reason: str
     """Of a retired instance: why it is not valid any more (`validation.reason`); else what differs."""
     detail: str

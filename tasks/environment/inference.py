@@ -46,7 +46,7 @@ _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class RungResult:
     """What one rung found."""
 
     rung: str
@@ -106,18 +106,18 @@ RUNGS: tuple[tuple[str, Rung], ...] = (
 )
 
 
-def infer(read: Read) -> tuple[Project, tuple[Proposal, ...]]:
+def infer(read: Read) -> tuple[Project, tuple[RungResult, ...]]:
     """The project and a proposal for each rung that found something that no rung before it did.
 
     Every proposal holds the project's own dependencies and pytest; there is always one.
     """
     project = read_project(read, READERS)
-    proposals: dict[Requirements, Proposal] = {}
+    proposals: dict[Requirements, RungResult] = {}
     for name, rung in RUNGS:
         found = rung(project, read)
         if found.lines or name == "bare":
             complete = _complete(project, found)
-            proposals.setdefault(complete, Proposal(name, complete))
+            proposals.setdefault(complete, RungResult(name, complete))
     return project, tuple(proposals.values())
 
 

@@ -14,7 +14,7 @@ from tasks.domain.environment import Cause, EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
-from tasks.environment.inference import READERS, Proposal, infer, source_roots, test_runner
+from tasks.environment.inference import READERS, RungResult, infer, source_roots, test_runner
 from tasks.environment.mending import Means, mend
 from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
@@ -177,7 +177,7 @@ def _inferred(
     return tuple(_propose(plan, proposal, needed) for proposal in proposals)
 
 
-def _propose(plan: EnvironmentPlan, proposal: Proposal, needed: frozenset[str]) -> EnvironmentPlan:
+def _propose(plan: EnvironmentPlan, proposal: RungResult, needed: frozenset[str]) -> EnvironmentPlan:
     found = proposal.requirements
     return replace(
         plan,

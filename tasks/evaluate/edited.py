@@ -42,7 +42,7 @@ _TEXT_BLOCK = re.compile(r"(?P<indent>[ \t]*)(?:async\s+)?(?P<kind>def|class)\s+
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class DefinitionChange:
     """One edited definition."""
 
     qualname: str
@@ -54,7 +54,7 @@ class Edit:
 class Edits:
     """The edited definitions of one file, sorted by name."""
 
-    definitions: tuple[Edit, ...] = ()
+    definitions: tuple[DefinitionChange, ...] = ()
     note: str = ""
     """What could not be told exactly, and why; empty otherwise."""
 
@@ -91,7 +91,7 @@ def edited_rows(suite: Suite, read_base: ReadBase) -> tuple[EditedDefinition, ..
     )
 
 
-def _edits(old: Module, new: Module) -> tuple[Edit, ...]:
+def _edits(old: Module, new: Module) -> tuple[DefinitionChange, ...]:
     before, after = dict(cases_of(old, ())), dict(cases_of(new, ()))
     module_differs = _module_setup(old) != _module_setup(new)
     reasons: tuple[tuple[str, Callable[[Case, Case], bool]], ...] = (
@@ -104,7 +104,7 @@ def _edits(old: Module, new: Module) -> tuple[Edit, ...]:
     for qualname in sorted(before.keys() & after.keys()):
         why = next((why for why, differs in reasons if differs(before[qualname], after[qualname])), None)
         if why is not None:
-            found.append(Edit(qualname, why))
+            found.append(DefinitionChange(qualname, why))
     return tuple(found)
 
 
@@ -134,13 +134,13 @@ def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
     return used
 
 
-def _edits_of_text(before: str, after: str) -> tuple[Edit, ...]:
+def _edits_of_text(before: str, after: str) -> tuple[DefinitionChange, ...]:
     """By indentation: changed blocks as `source`; if the text outside of all blocks differs, the others as `module`."""
     old, new = _text_blocks(before), _text_blocks(after)
     shared = [name for name in sorted(old.keys() & new.keys()) if name and is_case(name.rpartition(".")[2])]
     module_differs = old.get("") != new.get("")
     return tuple(
-        Edit(name, "source" if old[name] != new[name] else "module")
+        DefinitionChange(name, "source" if old[name] != new[name] else "module")
         for name in shared
         if old[name] != new[name] or module_differs
     )

@@ -30,7 +30,7 @@ class Unedited:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class PlacedStatement:
     """A statement and where something can be put before it."""
 
     number: int
@@ -74,7 +74,7 @@ def same_meaning(text: str, tree: ast.Module) -> bool:
     return isinstance(again, ast.Module) and _bare(again) == _bare(tree)
 
 
-def statements(text: str, tree: ast.Module) -> tuple[Statement, ...]:
+def statements(text: str, tree: ast.Module) -> tuple[PlacedStatement, ...]:
     """Every statement of a file, in the order of their numbers."""
     lines = split_lines(text)
     return tuple(
@@ -83,7 +83,7 @@ def statements(text: str, tree: ast.Module) -> tuple[Statement, ...]:
     )
 
 
-def place_for(line: int, found: Sequence[Statement]) -> int | None:
+def place_for(line: int, found: Sequence[PlacedStatement]) -> int | None:
     """The number of the statement to put something before that belongs to `line`: in the same function if it can be.
 
     Null where no statement is open.
@@ -98,7 +98,7 @@ def place_for(line: int, found: Sequence[Statement]) -> int | None:
     return best.number if best else None
 
 
-def quoted(text: str, quotes: Iterable[Quote], found: Sequence[Statement]) -> str:
+def quoted(text: str, quotes: Iterable[Quote], found: Sequence[PlacedStatement]) -> str:
     """`text` with every quote before its statement; `found` are the statements of `text`."""
     lines = split_lines(text)
     by_number = {statement.number: statement for statement in found}
@@ -111,7 +111,7 @@ def quoted(text: str, quotes: Iterable[Quote], found: Sequence[Statement]) -> st
     return "".join(lines)
 
 
-def quoted_with_shape(text: str, quotes: Sequence[Quote], found: Sequence[Statement]) -> str:
+def quoted_with_shape(text: str, quotes: Sequence[Quote], found: Sequence[PlacedStatement]) -> str:
     """`quoted`, with as many of the statements as change nothing: all of them, or those that do not one by one."""
     if any(quote.statements for quote in quotes) and same_scopes(made := quoted(text, quotes, found), text):
         return made
@@ -125,7 +125,7 @@ def quoted_with_shape(text: str, quotes: Sequence[Quote], found: Sequence[Statem
     return quoted(text, kept, found)
 
 
-def _quotation(statement: Statement, text: tuple[str, ...]) -> list[str]:
+def _quotation(statement: PlacedStatement, text: tuple[str, ...]) -> list[str]:
     """A statement without effect, so that no docstring is made, and the text as it is, as a string below it."""
     indent, lead = statement.indent, "pass" if statement.in_class else NO_EFFECT
     body = "".join(line.rstrip("\r\n") + "\n" for line in text)
@@ -163,11 +163,11 @@ def _bound(body: list[ast.stmt]) -> int:
     return max([int(docstring), *(at + 1 for at in future)])
 
 
-def _statement(number: int, node: ast.stmt, owner: Owner, lines: list[str], *, open_: bool) -> Statement:
+def _statement(number: int, node: ast.stmt, owner: Owner, lines: list[str], *, open_: bool) -> PlacedStatement:
     first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     header = range(first, node.body[0].lineno) if isinstance(node, _OWNERS) else range(0)
     line = lines[node.lineno - 1]
-    return Statement(
+    return PlacedStatement(
         number=number,
         first=first,
         last=node.end_lineno or node.lineno,

@@ -20,7 +20,7 @@ Graph = Mapping[Sha, Commit]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BaseCandidate:
     """A base that could be, and what it would say about the merge."""
 
     change: Range
@@ -57,31 +57,31 @@ def _problem(pull: PullRequest, graph: Graph) -> str:
     return "" if len(pull.paths) == pull.changed_files else "list-incomplete"
 
 
-def _likely(pull: PullRequest, graph: Graph) -> Iterator[Candidate]:
+def _likely(pull: PullRequest, graph: Graph) -> Iterator[BaseCandidate]:
     """The candidate that is nearly always right."""
     merge = _merge(pull)
     parents = graph[merge].parents
     if len(parents) > 1:
-        yield Candidate(Range(parents[0], merge), MergeKind.MERGE)
+        yield BaseCandidate(Range(parents[0], merge), MergeKind.MERGE)
     elif merge == pull.head_commit:
         for base in _before_the_branch(pull, graph):
-            yield Candidate(Range(base, merge), MergeKind.FAST_FORWARD)
+            yield BaseCandidate(Range(base, merge), MergeKind.FAST_FORWARD)
     else:
-        yield Candidate(Range(parents[0], merge), MergeKind.SQUASH)
+        yield BaseCandidate(Range(parents[0], merge), MergeKind.SQUASH)
 
 
-def _further(pull: PullRequest, graph: Graph, changes: Changes) -> Iterator[Candidate]:
+def _further(pull: PullRequest, graph: Graph, changes: Changes) -> Iterator[BaseCandidate]:
     """Candidates for what a conflict, an earlier equal change or a rebase leaves."""
     merge = _merge(pull)
     parents = graph[merge].parents
     if len(parents) > 1:
         base = changes.merge_base(parents[0], parents[1])
         if base is not None:
-            yield Candidate(Range(base, parents[1]), MergeKind.MERGE)
+            yield BaseCandidate(Range(base, parents[1]), MergeKind.MERGE)
         return
     kind = MergeKind.FAST_FORWARD if merge == pull.head_commit else MergeKind.REBASE
     for base in _steps_back(merge, min(pull.commits, MAX_STEPS), graph):
-        yield Candidate(Range(base, merge), kind)
+        yield BaseCandidate(Range(base, merge), kind)
 
 
 def _before_the_branch(pull: PullRequest, graph: Graph) -> tuple[Sha, ...]:
@@ -102,14 +102,14 @@ def _steps_back(merge: Sha, steps: int, graph: Graph) -> Iterator[Sha]:
 
 
 def _first_equal(
-    pulls: Iterable[PullRequest], candidates: Mapping[int, Sequence[Candidate]], changes: Changes, graph: Graph
-) -> dict[int, Candidate]:
+    pulls: Iterable[PullRequest], candidates: Mapping[int, Sequence[BaseCandidate]], changes: Changes, graph: Graph
+) -> dict[int, BaseCandidate]:
     """Pull request → the first of its candidates that GitHub's counts agree with."""
     trees = {
         one: (graph[one.change.base].tree, graph[one.change.fixed].tree) for some in candidates.values() for one in some
     }
     found = changes.counts(trees.values())
-    equal: dict[int, Candidate] = {}
+    equal: dict[int, BaseCandidate] = {}
     for pull in pulls:
         wanted = listed(pull)
         fitting = (one for one in candidates[pull.number] if found[trees[one]] == wanted)
@@ -120,8 +120,8 @@ def _first_equal(
 
 def _row(
     pull: PullRequest,
-    candidates: Sequence[Candidate],
-    proved: Mapping[int, Candidate],
+    candidates: Sequence[BaseCandidate],
+    proved: Mapping[int, BaseCandidate],
     problems: Mapping[int, str],
     graph: Graph,
 ) -> PullBase:

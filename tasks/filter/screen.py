@@ -18,7 +18,7 @@ from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.halves import TwoHalves, cut
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Limits, Rule
-from tasks.filter.statement import Statement, statement_before
+from tasks.filter.statement import ProblemStatement, statement_before
 
 SOURCE = "pull requests"
 """`source` of the instances that are made here."""
@@ -68,7 +68,7 @@ def screen(material: Material, changes: Changes, limits: Limits, *, snapshot: st
     return Screened(bases=bases, rejections=(*rejected, *other_tree), instances=instances)
 
 
-def statements_of(material: Material) -> dict[PullKey, Statement]:
+def statements_of(material: Material) -> dict[PullKey, ProblemStatement]:
     """The statement of every pull request that has a usable link."""
     issues = {issue.number: issue for issue in material.issues}
     linked: dict[int, list[Issue]] = defaultdict(list)
@@ -106,7 +106,7 @@ def _has_both(paths: Iterable[str], repository: Repository) -> bool:
 def _rejections(
     material: Material,
     bases: Sequence[PullBase],
-    statements: Mapping[PullKey, Statement],
+    statements: Mapping[PullKey, ProblemStatement],
     limits: Limits,
     pulls: Sequence[PullRequest],
     reproduces: Mapping[PullKey, bool],
@@ -139,7 +139,7 @@ def _range(base: PullBase) -> Range:
 
 
 def _instance(
-    pull: PullRequest, base: PullBase, halves: TwoHalves, statement: Statement, snapshot: str
+    pull: PullRequest, base: PullBase, halves: TwoHalves, statement: ProblemStatement, snapshot: str
 ) -> TaskInstance:
     """The version is left to whoever finds the environment; F2P and P2P are facts of a validation."""
     base_commit = _range(base).base

@@ -16,7 +16,7 @@ _WEAKEST_LAST = (StatementMode.UNEDITED, StatementMode.RESTORED, StatementMode.A
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class ProblemStatement:
     """The text of one or several issues as of a moment."""
 
     text: str
@@ -32,13 +32,13 @@ class _Version:
     mode: StatementMode
 
 
-def statement_before(issues: Sequence[Issue], moment: datetime) -> Statement:
+def statement_before(issues: Sequence[Issue], moment: datetime) -> ProblemStatement:
     """The statement of at least one issue as of `moment`; an issue opened later counts as it was opened."""
     versions = [(_title(issue, moment), _body(issue, moment)) for issue in issues]
     texts = [f"{title.text}\n{body.text}".rstrip() for title, body in versions]
     modes = [version.mode for pair in versions for version in pair]
     hints = [hint for issue in issues for hint in _hints(issue, moment)]
-    return Statement("\n\n".join(texts), "\n\n".join(hints), max(modes, key=_WEAKEST_LAST.index))
+    return ProblemStatement("\n\n".join(texts), "\n\n".join(hints), max(modes, key=_WEAKEST_LAST.index))
 
 
 def _title(issue: Issue, moment: datetime) -> _Version:

@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.adapters.llm.base import ToolSpec
 from tasks.adapters.workbench.base import Workbench
-from tasks.methods.edits.outline import Outline, Place, outline
-from tasks.methods.edits.snippet import Kind
-from tasks.methods.tools import Tool
+from tasks.methods.edits.outline import Outline, OutlineEntry, outline
+from tasks.methods.edits.snippet import CodeKind
+from tasks.methods.tools import ModelTool
 
 MOST = 3
 """Definitions that one search shows in full; the rest is named."""
@@ -27,17 +27,17 @@ class CodeSearch:
     _outlines: dict[str, Outline | None] = field(default_factory=dict)
 
     @property
-    def tools(self) -> dict[str, Tool]:
-        return {spec.name: Tool(spec, getattr(self, spec.name)) for spec in SPECS}
+    def tools(self) -> dict[str, ModelTool]:
+        return {spec.name: ModelTool(spec, getattr(self, spec.name)) for spec in SPECS}
 
     def search_class(self, class_name: str) -> str:
         """Signature of a class: its head, attributes and the heads of its methods."""
-        found = self._definitions(Kind.CLASS, class_name)
+        found = self._definitions(CodeKind.CLASS, class_name)
         return _shown(found, f"class {class_name}", _signature)
 
     def search_method(self, method_name: str, class_name: str = "") -> str:
         """A function or method in full; with `class_name` only those of that class."""
-        found = self._definitions(Kind.FUNCTION, method_name)
+        found = self._definitions(CodeKind.FUNCTION, method_name)
         if class_name:
             found = [one for one in found if one[2].scope.rpartition(".")[2] == class_name]
         return _shown(found, f"method {method_name}", _body)
@@ -57,9 +57,9 @@ class CodeSearch:
             return f"There is no file {path}." + (f" There is {', '.join(near)}." if near else "")
         return _lines(path, text.splitlines(), max(1, start_line), FILE_LINES)
 
-    def _definitions(self, kind: Kind, name: str) -> list[tuple[str, Outline, Place]]:
+    def _definitions(self, kind: CodeKind, name: str) -> list[tuple[str, Outline, OutlineEntry]]:
         """Definitions of a simple name anywhere, test folders last."""
-        word = "class" if kind is Kind.CLASS else "def"
+        word = "class" if kind is CodeKind.CLASS else "def"
         files = dict.fromkeys(hit.path for hit in self.bench.search(f"{word} {name}", limit=200))
         found = []
         for path in files:
@@ -79,7 +79,9 @@ class CodeSearch:
         return _lines(path, lines, max(1, line - SNIPPET_AROUND), 2 * SNIPPET_AROUND + 1)
 
 
-def _shown(found: list[tuple[str, Outline, Place]], wanted: str, show: Callable[[str, Outline, Place], str]) -> str:
+def _shown(
+    found: list[tuple[str, Outline, OutlineEntry]], wanted: str, show: Callable[[str, Outline, OutlineEntry], str]
+) -> str:
     """The first few in full, the others by name."""
     if not found:
         return f"There is no {wanted}."
@@ -88,16 +90,16 @@ def _shown(found: list[tuple[str, Outline, Place]], wanted: str, show: Callable[
     return "\n\n".join([*parts, *(["Also: " + ", ".join(rest)] if rest else [])])
 
 
-def _body(path: str, read: Outline, place: Place) -> str:
+def _body(path: str, read: Outline, place: OutlineEntry) -> str:
     lines = [line.rstrip("\r\n") for line in read.lines]
     return _lines(path, lines, place.start, place.end - place.start + 1)
 
 
-def _signature(path: str, read: Outline, place: Place) -> str:
+def _signature(path: str, read: Outline, place: OutlineEntry) -> str:
     """A class without the bodies of its methods."""
     hidden: set[int] = set()
     for inner in read.definitions:
-        if inner.scope == place.name and inner.kind is Kind.FUNCTION and place.covers(inner.start):
+        if inner.scope == place.name and inner.kind is CodeKind.FUNCTION and place.covers(inner.start):
             hidden |= set(range(inner.head + 1, inner.end + 1))
     kept = [number for number in range(place.start, place.end + 1) if number not in hidden]
     text = [f"{number} {read.lines[number - 1].rstrip()}" for number in kept if read.lines[number - 1].strip()]

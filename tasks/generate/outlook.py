@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tasks.adapters.llm.base import Message, Reply, ToolSpec
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import token_count
-from tasks.adapters.workbench.base import Hit, Ran, Tested, Workbench
+from tasks.adapters.workbench.base import CommandResult, Hit, Tested, Workbench
 from tasks.methods.method import Assignment, Budget, Method
 
 
@@ -108,7 +108,7 @@ class PaperBench:
     def search(self, text: str, *, under: str = "", limit: int = 50) -> tuple[Hit, ...]:
         raise NotForeseen
 
-    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
         raise NotForeseen
 
     def run_tests(self, files: Sequence[str]) -> Tested:

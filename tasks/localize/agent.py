@@ -1,7 +1,7 @@
 """The localization agent: extract, retrieve, view, review (methods.md; the supplement's sections S.2.2 to S.2.6).
 
 Each turn asks one question until the reply is something to act on, re-prompting for what is not. Errors of ours pass
-through; everything else ends in a `Finding`, whose steps tell the way.
+through; everything else ends in a `LocalizationResult`, whose steps tell the way.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from tasks.adapters.llm.base import Model, system
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.retrieval.budget import fitting, token_count
-from tasks.adapters.retrieval.search import Hit
+from tasks.adapters.retrieval.search import ScoredFile
 from tasks.domain.localization import LocalizationStatus, Report, Turn
 from tasks.domain.names import RepoPath
-from tasks.localize.finding import Finding, RankedFile, ending_of
+from tasks.localize.finding import LocalizationResult, RankedFile, ending_of
 from tasks.localize.prompts import prompt
 from tasks.localize.replies import EXTRACT, SEARCHES, CallTool, Extracted, Ranked, parse_extracted
-from tasks.localize.repository import Repository
+from tasks.localize.repository import Codebase
 from tasks.localize.settings import AgentSettings
 from tasks.localize.trail import Trail
-from tasks.localize.turns import VIEWS, Asker, Question
+from tasks.localize.turns import VIEWS, Asker, TurnQuestion
 from tasks.localize.viewing import Viewer
 from tasks.methods.conversation import OutOfBudget, Thread, Unusable
 from tasks.methods.prompts import shortened
@@ -32,12 +32,12 @@ NOTHING = Ranked(paths=())
 
 def investigate(
     report: Report,
-    repository: Repository,
+    repository: Codebase,
     model: Model,
     settings: AgentSettings,
     *,
     clock: Callable[[], float] = time.monotonic,
-) -> Finding:
+) -> LocalizationResult:
     """Locate the bug of a report."""
     trail = Trail(model, settings.budget, clock=clock)
     one = _Investigation(report, repository, settings, trail)
@@ -56,10 +56,10 @@ def investigate(
 @dataclass(slots=True)
 class _Investigation:
     report: Report
-    repository: Repository
+    repository: Codebase
     settings: AgentSettings
     trail: Trail
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[ScoredFile, ...] = ()
     viewer: Viewer = field(init=False)
     asker: Asker = field(init=False)
     statement: str = field(init=False)
@@ -76,14 +76,14 @@ class _Investigation:
         """Turns 1 to 3: the first valid list."""
         thread = self._thread("system.j2")
         text = self._prompt("extract_turn.j2", repo=self.report.repo, statement=self.statement)
-        action = self.asker.ask(thread, Question(text=text, tools=frozenset({EXTRACT})))
+        action = self.asker.ask(thread, TurnQuestion(text=text, tools=frozenset({EXTRACT})))
         if isinstance(action, Ranked):
             return action
         self.trail.called(action)
         extracted = self._extract()
         self.trail.turn = Turn.RETRIEVE
         text = self._prompt("retrieve_turn.j2", extracted=extracted.text)
-        action = self.asker.ask(thread, Question(text=text, tools=frozenset(SEARCHES)))
+        action = self.asker.ask(thread, TurnQuestion(text=text, tools=frozenset(SEARCHES)))
         if isinstance(action, Ranked):
             return action
         self.trail.called(action)
@@ -103,7 +103,7 @@ class _Investigation:
             viewed=self._evidence(),
             answer=", ".join(ranked.paths),
         )
-        rated = self._looking(thread, Question(text=text, tools=VIEWS, rated=True))
+        rated = self._looking(thread, TurnQuestion(text=text, tools=VIEWS, rated=True))
         return rated.only(sorted(range(len(rated.paths)), key=lambda at: -rated.confidences[at]))
 
     def finding(
@@ -113,7 +113,7 @@ class _Investigation:
         reviewed: bool,
         status: LocalizationStatus = LocalizationStatus.RANKED,
         reason: str = "",
-    ) -> Finding:
+    ) -> LocalizationResult:
         scores = {hit.path: hit.score for hit in self.hits}
         paths = [RepoPath(path) for path in ranked.paths]
         confidences: Sequence[int | None] = ranked.confidences or [None] * len(paths)
@@ -121,7 +121,7 @@ class _Investigation:
             RankedFile(path=path, score=scores.get(path), confidence=confidence)
             for path, confidence in zip(paths, confidences, strict=True)
         )
-        return Finding(
+        return LocalizationResult(
             status=status,
             reason=reason,
             ranking=ranking[: self.settings.top_n],
@@ -151,9 +151,9 @@ class _Investigation:
             views=self.settings.views,
             views_per_file=self.settings.views_per_file,
         )
-        return self._looking(thread, Question(text=text, tools=VIEWS))
+        return self._looking(thread, TurnQuestion(text=text, tools=VIEWS))
 
-    def _looking(self, thread: Thread, question: Question) -> Ranked:
+    def _looking(self, thread: Thread, question: TurnQuestion) -> Ranked:
         """Show files until there is a list."""
         while True:
             action = self.asker.ask(thread, question)

@@ -12,7 +12,7 @@ from tasks.methods.conversation import OutOfBudget, Unusable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TrailStep:
     """A `localization_step` row without its keys."""
 
     turn: Turn
@@ -34,14 +34,14 @@ class RankedFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class LocalizationResult:
     """What a localization came to."""
 
     status: LocalizationStatus
     reason: str
     ranking: tuple[RankedFile, ...]
     reviewed: bool
-    steps: tuple[Step, ...]
+    steps: tuple[TrailStep, ...]
     calls: int
     views: int
 

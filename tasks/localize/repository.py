@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.retrieval.budget import token_count
-from tasks.adapters.retrieval.search import CommitIndex, Hit, Searcher
+from tasks.adapters.retrieval.search import CommitIndex, ScoredFile, Searcher
 from tasks.adapters.retrieval.variants import Variant
 from tasks.domain.localization import Report
 from tasks.domain.names import RepoPath
@@ -17,7 +17,7 @@ from tasks.domain.names import RepoPath
 _README_SUFFIXES = ("", ".md", ".rst", ".txt")
 
 
-class Repository(Protocol):
+class Codebase(Protocol):
     """What the agent's tools stand on."""
 
     @property
@@ -30,7 +30,7 @@ class Repository(Protocol):
         """The README's path; empty where there is none."""
         ...
 
-    def search(self, query: str, k: int) -> tuple[Hit, ...]: ...
+    def search(self, query: str, k: int) -> tuple[ScoredFile, ...]: ...
 
     def read(self, path: str) -> str:
         """The text of a file of `paths`, or of the README."""
@@ -51,7 +51,7 @@ class CommitRepository:
         sizes = dict(zip(self.index.paths, self.index.tokens, strict=True))
         object.__setattr__(self, "paths", sizes)
 
-    def search(self, query: str, k: int) -> tuple[Hit, ...]:
+    def search(self, query: str, k: int) -> tuple[ScoredFile, ...]:
         return self.index.rank(query, k)
 
     def read(self, path: str) -> str:

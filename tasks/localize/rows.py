@@ -11,7 +11,7 @@ from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.adapters.store.provenance import provenance
 from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
 from tasks.domain.names import RepoPath, content_key, jsonable
-from tasks.localize.finding import Finding
+from tasks.localize.finding import LocalizationResult
 from tasks.localize.prompts import PROMPTS
 from tasks.localize.settings import AgentSettings, Bm25Settings
 
@@ -79,7 +79,7 @@ class Rows:
 
 
 def rows_of(
-    plan: Plan, finding: Finding, tokens: Mapping[RepoPath, int], started_at: datetime, finished_at: datetime
+    plan: Plan, finding: LocalizationResult, tokens: Mapping[RepoPath, int], started_at: datetime, finished_at: datetime
 ) -> Rows:
     """`tokens` has every file that could have been ranked, with what it costs in a prompt."""
     origin = provenance(started_at, finished_at, plan.settings)
@@ -107,7 +107,7 @@ def rows_of(
     return Rows(run=run, ranking=_ranking(plan, finding, tokens), steps=_steps(plan, finding))
 
 
-def _ranking(plan: Plan, finding: Finding, tokens: Mapping[RepoPath, int]) -> tuple[Localization, ...]:
+def _ranking(plan: Plan, finding: LocalizationResult, tokens: Mapping[RepoPath, int]) -> tuple[Localization, ...]:
     return tuple(
         Localization(
             localization_id=plan.localization_id,
@@ -128,7 +128,7 @@ def _ranking(plan: Plan, finding: Finding, tokens: Mapping[RepoPath, int]) -> tu
     )
 
 
-def _steps(plan: Plan, finding: Finding) -> tuple[LocalizationStep, ...]:
+def _steps(plan: Plan, finding: LocalizationResult) -> tuple[LocalizationStep, ...]:
     return tuple(
         LocalizationStep(
             localization_id=plan.localization_id,

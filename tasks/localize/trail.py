@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tasks.domain.localization import LocalizationStatus, StepKind, Turn
-from tasks.localize.finding import Ending, Step
+from tasks.localize.finding import Ending, TrailStep
 from tasks.localize.replies import CallTool, RefusedView
 from tasks.methods.conversation import Conversation, Unusable
 
@@ -18,11 +18,11 @@ class Trail(Conversation):
 
     turn: Turn = Turn.EXTRACT
     """Where the conversation is: what the next steps belong to."""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TrailStep] = field(default_factory=list)
 
     def called(self, call: CallTool) -> None:
         """A tool that was called and answered."""
-        self.steps.append(Step(turn=self.turn, kind=StepKind.TOOL, tool=call.label, k=call.k, path=call.path))
+        self.steps.append(TrailStep(turn=self.turn, kind=StepKind.TOOL, tool=call.label, k=call.k, path=call.path))
 
     def answered(self, detail: str) -> None:
         self._note(StepKind.ANSWER, "", detail)
@@ -49,4 +49,4 @@ class Trail(Conversation):
 
     def _note(self, kind: StepKind, reason: str, detail: str, *, tool: str = "", path: str = "") -> None:
         cut = detail[:DETAIL_CHARACTERS]
-        self.steps.append(Step(turn=self.turn, kind=kind, tool=tool, path=path, reason=reason, detail=cut))
+        self.steps.append(TrailStep(turn=self.turn, kind=kind, tool=tool, path=path, reason=reason, detail=cut))

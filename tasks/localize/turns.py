@@ -18,7 +18,7 @@ NO_TOOLS: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class TurnQuestion:
     """What is asked, and what may be answered. A list always may."""
 
     text: str
@@ -36,7 +36,7 @@ class Asker:
     top_n: int
     reprompts: int
 
-    def ask(self, thread: Thread, question: Question) -> CallTool | Ranked:
+    def ask(self, thread: Thread, question: TurnQuestion) -> CallTool | Ranked:
         """A call of a tool that was offered and will show something, or a list of existing files.
 
         After the last re-prompt: what is valid of a list; a list instead of a view; or `Unusable`.
@@ -59,7 +59,7 @@ class Asker:
             self.trail.answered(", ".join(action.paths))
         return action
 
-    def _read(self, question: Question, text: str) -> CallTool | Ranked:
+    def _read(self, question: TurnQuestion, text: str) -> CallTool | Ranked:
         """The action of a reply; `Unusable` where it cannot be followed now."""
         action = parse_action(text)
         if isinstance(action, Ranked):
@@ -70,20 +70,20 @@ class Asker:
             raise Unusable("wrong-turn", f"{action.tool} cannot be called now")
         return action
 
-    def _check_list(self, question: Question, ranked: Ranked) -> None:
+    def _check_list(self, question: TurnQuestion, ranked: Ranked) -> None:
         if question.rated and not ranked.confidences:
             raise Unusable("bad-confidence", "confidence_scores are missing")
         known = self.viewer.repository.paths
         if invalid := [path for path in ranked.paths if plain_path(path) not in known]:
             raise RefusedList(ranked, tuple(invalid))
 
-    def _check_view(self, question: Question, call: CallTool) -> None:
+    def _check_view(self, question: TurnQuestion, call: CallTool) -> None:
         if not question.tools:
             raise RefusedView("too-many-views", "a list is wanted", call)
         if problem := self.viewer.problem(call):
             raise RefusedView(problem.reason, problem.detail, call)
 
-    def _again(self, question: Question, problem: Unusable) -> str:
+    def _again(self, question: TurnQuestion, problem: Unusable) -> str:
         """The re-prompt for a reply."""
         shape = {"rated": question.rated, "tools": bool(question.tools)}
         match problem:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tasks.domain.names import RepoPath
 from tasks.localize.replies import VIEW_README, CallTool
-from tasks.localize.repository import Repository, parts_of, plain_path
+from tasks.localize.repository import Codebase, parts_of, plain_path
 from tasks.localize.settings import AgentSettings
 
 
@@ -35,7 +35,7 @@ class NoView:
 class Viewer:
     """Remembers what was shown: the same file again shows its next part, and after the last the last again."""
 
-    repository: Repository
+    repository: Codebase
     settings: AgentSettings
     allowed: int = 0
     """Views that may be made in all; a review adds to it."""

@@ -14,7 +14,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import ExampleTest, MethodTask
 from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import RunnerKind
-from tasks.methods.redaction import History, find_pointers, redacted
+from tasks.methods.redaction import KnownHistory, find_pointers, redacted
 
 ReadText = Callable[[str], bytes | None]
 """The bytes of a file of the base commit; null where there is no such file."""
@@ -38,7 +38,7 @@ EXAMPLE_CHARACTERS = 6000
 
 
 def brief(
-    instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText, history: History
+    instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText, history: KnownHistory
 ) -> MethodTask:
     """The task of `instance` in `environment`.
 

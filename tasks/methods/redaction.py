@@ -1,7 +1,7 @@
 """Pointers to the fix in an issue's text: found, taken out, counted.
 
 A reporter may name earlier commits and pull requests ("broken since 1a2b3c4"), and that is a fact of the issue. What
-`History` finds in the history of the base commit stays. What came later goes, and so does a pointer into the
+`KnownHistory` finds in the history of the base commit stays. What came later goes, and so does a pointer into the
 repository, or a fork of it, of which nothing can be told.
 """
 
@@ -19,7 +19,7 @@ from tasks.domain.names import parse_instance_id
 TEXT_CHARACTERS = 300
 
 
-class History(Protocol):
+class KnownHistory(Protocol):
     """What the base commit's history says of a name."""
 
     def holds(self, sha: str) -> bool | None:
@@ -40,7 +40,7 @@ class NoHistory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Pointer:
     """Where a text points at the fix, as a half-open range of characters."""
 
     start: int
@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class IssueText:
     """What the rules know."""
 
     text: str
@@ -58,10 +58,10 @@ class Source:
     """Of the repository without its owner: forks and former owners count as the repository."""
     number: int | None
     """Of the pull request that fixes the issue."""
-    history: History
+    history: KnownHistory
 
 
-Rule = Callable[[Source], Iterator[Place]]
+Rule = Callable[[IssueText], Iterator[Pointer]]
 
 _URL = re.compile(r"https?://[^\s<>\"'`\])}]+")
 _PULL = re.compile(r"/(?:pull|pulls|merge_requests|pull-requests)/(?P<number>\d+)")
@@ -79,73 +79,73 @@ _FIXED_BY = re.compile(
 _DIFF = re.compile(r"^--- [^\n]+\n\+\+\+ [^\n]+\n@@ ", re.MULTILINE)
 
 
-def _urls(source: Source) -> Iterator[re.Match[str]]:
+def _urls(source: IssueText) -> Iterator[re.Match[str]]:
     """Links into the repository or a fork of it."""
     own = re.compile(rf"https?://[^/]+/(?:[^/]+/)?{re.escape(source.name)}(?:\.git)?(?:/|$)", re.IGNORECASE)
     return (match for match in _URL.finditer(source.text) if own.match(match[0]) or "githubusercontent" in match[0])
 
 
-def pull_urls(source: Source) -> Iterator[Place]:
+def pull_urls(source: IssueText) -> Iterator[Pointer]:
     for match in _urls(source):
         if (pull := _PULL.search(match[0])) and not _landed(source, pull["number"]):
-            yield Place(start=match.start(), end=match.end(), rule="pull-url")
+            yield Pointer(start=match.start(), end=match.end(), rule="pull-url")
 
 
-def commit_urls(source: Source) -> Iterator[Place]:
+def commit_urls(source: IssueText) -> Iterator[Pointer]:
     for match in _urls(source):
         if (commit := _COMMIT.search(match[0])) and not source.history.holds(commit["sha"].lower()):
-            yield Place(start=match.start(), end=match.end(), rule="commit-url")
+            yield Pointer(start=match.start(), end=match.end(), rule="commit-url")
 
 
-def compare_urls(source: Source) -> Iterator[Place]:
+def compare_urls(source: IssueText) -> Iterator[Pointer]:
     for match in _urls(source):
         if _COMPARE.search(match[0]):
-            yield Place(start=match.start(), end=match.end(), rule="compare-url")
+            yield Pointer(start=match.start(), end=match.end(), rule="compare-url")
 
 
-def patch_files(source: Source) -> Iterator[Place]:
+def patch_files(source: IssueText) -> Iterator[Pointer]:
     """Of any site: patches are attached to tickets and pasted in gists."""
     for match in _URL.finditer(source.text):
         if _PATCH.search(match[0].rstrip(".,;:!")):
-            yield Place(start=match.start(), end=match.end(), rule="patch-file")
+            yield Pointer(start=match.start(), end=match.end(), rule="patch-file")
 
 
-def later_urls(source: Source) -> Iterator[Place]:
+def later_urls(source: IssueText) -> Iterator[Pointer]:
     """The commit in the address of a file as it was later, or on another branch; the file's path and line stay."""
     for match in _urls(source):
         for sha in _URL_SHA.finditer(match[0]):
             if source.history.holds(sha["sha"]) is False:
-                yield Place(
+                yield Pointer(
                     start=match.start() + sha.start("sha"), end=match.start() + sha.end("sha"), rule="later-url"
                 )
 
 
-def pull_numbers(source: Source) -> Iterator[Place]:
+def pull_numbers(source: IssueText) -> Iterator[Pointer]:
     """The fix's own number, however it is written; other pull requests that are called so and have not landed."""
     for match in _REFERENCE.finditer(source.text):
         own = match["repo"] is None or match["repo"].partition("/")[2].lower() == source.name.lower()
         if own and source.number is not None and int(match["number"]) == source.number:
-            yield Place(start=match.start(), end=match.end(), rule="pull-number")
+            yield Pointer(start=match.start(), end=match.end(), rule="pull-number")
     for match in _NAMED_PULL.finditer(source.text):
         if not _landed(source, match["number"]):
-            yield Place(start=match.start(), end=match.end(), rule="pull-number")
+            yield Pointer(start=match.start(), end=match.end(), rule="pull-number")
 
 
-def fixed_by(source: Source) -> Iterator[Place]:
+def fixed_by(source: IssueText) -> Iterator[Pointer]:
     for match in _FIXED_BY.finditer(source.text):
         if not _landed(source, match["number"]):
-            yield Place(start=match.start("what"), end=match.end("what"), rule="fixed-by")
+            yield Pointer(start=match.start("what"), end=match.end("what"), rule="fixed-by")
 
 
-def later_commits(source: Source) -> Iterator[Place]:
+def later_commits(source: IssueText) -> Iterator[Pointer]:
     for match in _SHA.finditer(source.text):
         if source.history.holds(match[0]) is False:
-            yield Place(start=match.start(), end=match.end(), rule="later-commit")
+            yield Pointer(start=match.start(), end=match.end(), rule="later-commit")
 
 
-def quoted_patches(source: Source) -> Iterator[Place]:
+def quoted_patches(source: IssueText) -> Iterator[Pointer]:
     for match in _DIFF.finditer(source.text):
-        yield Place(start=match.start(), end=match.end(), rule="quoted-patch", removed=False)
+        yield Pointer(start=match.start(), end=match.end(), rule="quoted-patch", removed=False)
 
 
 RULES: tuple[Rule, ...] = (
@@ -162,15 +162,15 @@ RULES: tuple[Rule, ...] = (
 """First match first: a place that overlaps an earlier rule's is that rule's."""
 
 
-def find_pointers(instance: TaskInstance, history: History) -> tuple[Place, ...]:
+def find_pointers(instance: TaskInstance, history: KnownHistory) -> tuple[Pointer, ...]:
     """The places of the issue's text that point at the fix, in order and apart."""
-    source = Source(
+    source = IssueText(
         text=instance.problem_statement,
         name=instance.repo.partition("/")[2],
         number=_number(instance),
         history=history,
     )
-    found: list[Place] = []
+    found: list[Pointer] = []
     for rule in RULES:
         for place in rule(source):
             if all(place.end <= other.start or other.end <= place.start for other in found):
@@ -178,14 +178,14 @@ def find_pointers(instance: TaskInstance, history: History) -> tuple[Place, ...]
     return tuple(sorted(found, key=lambda place: place.start))
 
 
-def redacted(text: str, places: tuple[Place, ...]) -> str:
+def redacted(text: str, places: tuple[Pointer, ...]) -> str:
     """`text` with a placeholder for everything that goes."""
     for place in reversed([place for place in places if place.removed]):
         text = f"{text[: place.start]}[redacted: {place.rule}]{text[place.end :]}"
     return text
 
 
-def redaction_rows(instance: TaskInstance, places: tuple[Place, ...]) -> tuple[Redaction, ...]:
+def redaction_rows(instance: TaskInstance, places: tuple[Pointer, ...]) -> tuple[Redaction, ...]:
     text = instance.problem_statement
     return tuple(
         Redaction(
@@ -208,5 +208,5 @@ def _number(instance: TaskInstance) -> int | None:
         return None
 
 
-def _landed(source: Source, number: str) -> bool:
+def _landed(source: IssueText, number: str) -> bool:
     return int(number) != source.number and source.history.landed(int(number))

@@ -13,7 +13,7 @@ _KINDS = {"string": str, "integer": int}
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ModelTool:
     """A tool and the function behind it, which gets the arguments by name."""
 
     spec: ToolSpec
@@ -25,7 +25,7 @@ class Toolbox:
     """Remembers what it answered: the same call again shows nothing new."""
 
     conversation: Conversation
-    tools: Mapping[str, Tool]
+    tools: Mapping[str, ModelTool]
     shown: dict[str, str] = field(default_factory=dict)
     """Call → what was answered, in order."""
 
@@ -51,7 +51,7 @@ class Toolbox:
         self.shown[key] = tool.run(**arguments)
         return self.shown[key]
 
-    def _read(self, call: ToolCall) -> tuple[Tool, Mapping[str, Any]]:
+    def _read(self, call: ToolCall) -> tuple[ModelTool, Mapping[str, Any]]:
         if call.name not in self.tools:
             raise Unusable("unknown-tool", f"There is no tool {call.name}. There are {', '.join(self.tools)}.")
         tool, arguments = self.tools[call.name], call.parsed()

@@ -15,7 +15,7 @@ from tasks.adapters.github.client import GitHub, PageSize
 from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage
-from tasks.scrape.kinds import Kind, Overflow
+from tasks.scrape.kinds import Overflow, PageKind
 from tasks.scrape.shelf import Shelf
 
 READINGS = 8
@@ -81,7 +81,7 @@ def owner_and_name(repo: RepoName) -> dict[str, Any]:
     return {"owner": owner, "name": name}
 
 
-def keep_page(desk: Desk, repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> Page:
+def keep_page(desk: Desk, repo: RepoName, kind: PageKind, walk: Walk, after: str | None) -> Page:
     """Fetch the page after a cursor and what did not fit into it, and keep both.
 
     `GitHubFailed` where the page never stands still, and whatever `GitHub.ask` raises.
@@ -98,7 +98,7 @@ def keep_page(desk: Desk, repo: RepoName, kind: Kind, walk: Walk, after: str | N
     raise GitHubFailed(message, hint="run the same command again: it goes on from here")
 
 
-def _variables(repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> dict[str, Any]:
+def _variables(repo: RepoName, kind: PageKind, walk: Walk, after: str | None) -> dict[str, Any]:
     common = {**owner_and_name(repo), "after": after, "field": walk.field, "direction": walk.direction}
     if kind.filters_by_date:
         common["since"] = walk.since.isoformat() if walk.since else None
@@ -106,7 +106,7 @@ def _variables(repo: RepoName, kind: Kind, walk: Walk, after: str | None) -> dic
 
 
 def _keep(
-    desk: Desk, repo: RepoName, kind: Kind, after: str | None, data: Mapping[str, Any], extras: list[_Extra]
+    desk: Desk, repo: RepoName, kind: PageKind, after: str | None, data: Mapping[str, Any], extras: list[_Extra]
 ) -> Page:
     """Extras first: a page's row means that all behind it is there. A microsecond apart keeps their order."""
     now = desk.now()
@@ -126,7 +126,7 @@ def _keep(
     return Page(row=row, more=info["hasNextPage"], end=info["endCursor"])
 
 
-def _extras(desk: Desk, repo: RepoName, kind: Kind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
+def _extras(desk: Desk, repo: RepoName, kind: PageKind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
     return [
         extra
         for node in nodes
@@ -136,7 +136,7 @@ def _extras(desk: Desk, repo: RepoName, kind: Kind, nodes: list[Mapping[str, Any
     ]
 
 
-def _rest(desk: Desk, repo: RepoName, kind: Kind, node: Mapping[str, Any], overflow: Overflow) -> list[_Extra]:
+def _rest(desk: Desk, repo: RepoName, kind: PageKind, node: Mapping[str, Any], overflow: Overflow) -> list[_Extra]:
     """All further pages of one list of one node."""
     extras: list[_Extra] = []
     info = node[overflow.field]["pageInfo"]

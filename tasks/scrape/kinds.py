@@ -14,7 +14,7 @@ class Overflow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class PageKind:
     """One kind of page; `name` is its query and the `kind` of its rows."""
 
     name: str
@@ -27,7 +27,7 @@ class Kind:
     """Whether GitHub can leave out what was not updated since a moment."""
 
 
-PULL_REQUESTS = Kind(
+PULL_REQUESTS = PageKind(
     name="pull_requests",
     connection="pullRequests",
     single="pullRequest",
@@ -38,7 +38,7 @@ PULL_REQUESTS = Kind(
     ),
     filters_by_date=False,
 )
-ISSUES = Kind(
+ISSUES = PageKind(
     name="issues",
     connection="issues",
     single="issue",

@@ -12,7 +12,7 @@ from typing import Any
 
 from tasks.domain.collect import Issue, PullRequest
 from tasks.domain.names import RepoName
-from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, Kind
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, PageKind
 from tasks.scrape.nodes import Node, issue_of, pull_request_of
 
 
@@ -29,7 +29,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Collected:
+class CollectedRows:
     """The rows that pages came to."""
 
     pulls: tuple[PullRequest, ...]
@@ -37,13 +37,13 @@ class Collected:
     issues: tuple[Issue, ...]
 
 
-def rows_of(pages: Iterable[Page]) -> Collected:
+def rows_of(pages: Iterable[Page]) -> CollectedRows:
     """The rows of any pages of any repositories, in whatever order. `BadInput` for a node that is none."""
     pulls, issues = _Nodes(PULL_REQUESTS), _Nodes(ISSUES)
     for page in pages:
         pulls.add(page)
         issues.add(page)
-    return Collected(
+    return CollectedRows(
         tuple(pull_request_of(repo, node) for repo, node in pulls.whole()),
         tuple(issue_of(repo, node) for repo, node in issues.whole()),
     )
@@ -52,7 +52,7 @@ def rows_of(pages: Iterable[Page]) -> Collected:
 class _Nodes:
     """The newest copy of every node of one type, and what pages of its own hold of its lists."""
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: PageKind) -> None:
         self.kind = kind
         self.fields = {overflow.query: overflow.field for overflow in kind.overflows}
         self.newest: dict[tuple[RepoName, int], Node] = {}

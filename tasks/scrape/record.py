@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
 from tasks.scrape.links import known_of, links_of
-from tasks.scrape.pages import Collected
+from tasks.scrape.pages import CollectedRows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class RecordedCounts:
     """How many rows of each table were written."""
 
     pulls: int
@@ -19,11 +19,11 @@ class Recorded:
     links: int
 
 
-def record(store: Store, repo: RepoName, collected: Collected) -> Recorded:
+def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCounts:
     """Write `pull_request`, `issue` and `issue_link` of one repository; all its links are made anew."""
     known = known_of(collected.pulls, collected.issues)
     links = [link for pull in collected.pulls for link in links_of(pull, known)]
     key = f"collected-{repo.replace('/', '__')}"
     for rows in (collected.pulls, collected.issues, links):
         store.write(rows, key=key)
-    return Recorded(pulls=len(collected.pulls), issues=len(collected.issues), links=len(links))
+    return RecordedCounts(pulls=len(collected.pulls), issues=len(collected.issues), links=len(links))

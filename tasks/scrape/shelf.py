@@ -12,8 +12,8 @@ from tasks.adapters.github.queries import document, names
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName, content_key
 from tasks.domain.scraping import RawPage, ScrapeFailure, SyncState
-from tasks.scrape.kinds import Kind
-from tasks.scrape.pages import Collected, Page, rows_of
+from tasks.scrape.kinds import PageKind
+from tasks.scrape.pages import CollectedRows, Page, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,12 @@ class Shelf:
             with self.store.open_file(row.page) as file:
                 yield Kept(row, json.load(file))
 
-    def numbers(self, repo: RepoName, kind: Kind) -> frozenset[int]:
+    def numbers(self, repo: RepoName, kind: PageKind) -> frozenset[int]:
         """The distinct numbers that the pages of one kind hold."""
         found = (kept.data["repository"][kind.connection]["nodes"] for kept in self.pages(repo, (kind.name,)))
         return frozenset(node["number"] for nodes in found for node in nodes)
 
-    def rows(self, repo: RepoName) -> Collected:
+    def rows(self, repo: RepoName) -> CollectedRows:
         """All that the pages of one repository come to, without asking GitHub."""
         return rows_of(Page(kept.row.repo, kept.row.kind, kept.data) for kept in self.pages(repo, names()))
 

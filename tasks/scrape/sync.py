@@ -22,7 +22,7 @@ from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
 from tasks.domain.undone import Left
 from tasks.scrape.fetching import Desk, Page, Walk, keep_page, owner_and_name
-from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, Kind
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, PageKind
 
 OVERLAP = timedelta(hours=24)
 """GitHub's index of updates may lag behind."""
@@ -65,7 +65,7 @@ def _left(failure: ScrapeFailure) -> Left:
 
 
 def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None) -> SyncReport:
-    """Backfill what is missing and refresh what changed; what cannot be had is recorded. `TokenRefused` ends it."""
+    """Backfill what is missing and refresh what changed; what cannot be had is recorded. `NoTokenAccepted` ends it."""
     states: list[SyncState] = []
     failures: list[ScrapeFailure] = []
     totals: dict[str, int] = {}
@@ -124,7 +124,7 @@ def _one(desk: Desk, repo: RepoName, number: int) -> RawPage:
 def _work(
     desk: Desk,
     repo: RepoName,
-    kind: Kind,
+    kind: PageKind,
     held: SyncState | None,
     since: datetime | None,
     total: int,
@@ -147,7 +147,7 @@ def _work(
     return work
 
 
-def _begun(desk: Desk, repo: RepoName, kind: Kind, since: datetime | None) -> SyncState:
+def _begun(desk: Desk, repo: RepoName, kind: PageKind, since: datetime | None) -> SyncState:
     """The state of a new repository, with the watermark from before the backfill."""
     newest = keep_page(desk, repo, kind, _NEWEST_FIRST, None).row.newest
     state = SyncState(
@@ -174,7 +174,7 @@ def _widened(state: SyncState, since: datetime | None) -> SyncState:
     return replace(state, backfill_since=since, backfill_cursor=cursor, backfill_done=False)
 
 
-def _backfilled(desk: Desk, kind: Kind, state: SyncState) -> SyncState:
+def _backfilled(desk: Desk, kind: PageKind, state: SyncState) -> SyncState:
     since = state.backfill_since
     walk = Walk(field="CREATED_AT", direction="ASC") if since is None else _NEWEST_FIRST
     while not state.backfill_done:
@@ -190,7 +190,7 @@ def _backfilled(desk: Desk, kind: Kind, state: SyncState) -> SyncState:
     return state
 
 
-def _refreshed(desk: Desk, kind: Kind, state: SyncState) -> SyncState:
+def _refreshed(desk: Desk, kind: PageKind, state: SyncState) -> SyncState:
     """Everything since the watermark; the state with the new one."""
     if state.watermark is None:
         return state
@@ -216,7 +216,7 @@ def _count_is_due(state: SyncState, now: datetime) -> bool:
     return whole and (state.counted_at is None or now - state.counted_at >= COUNT_EVERY)
 
 
-def _counted(desk: Desk, kind: Kind, state: SyncState, total: int) -> tuple[SyncState, str]:
+def _counted(desk: Desk, kind: PageKind, state: SyncState, total: int) -> tuple[SyncState, str]:
     """The state with both counts; and what to say where GitHub's is higher: then the backfill is to start anew."""
     held = len(desk.shelf.numbers(state.repo, kind))
     lost = held < total

@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import httpx
 
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub
-from tasks.adapters.github.clock import SystemClock
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
@@ -25,7 +25,7 @@ from tasks.domain.names import RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
 from tasks.scrape.fetching import Desk
-from tasks.scrape.record import Recorded, record
+from tasks.scrape.record import RecordedCounts, record
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
@@ -69,7 +69,7 @@ def scrape_issues(store: str, request: MissingIssues) -> IssuesReport:
     return fetch_issues(_desk(store, request), request.repo, request.numbers)
 
 
-def record_pages(store: str, unit: OfRepository) -> Recorded:
+def record_pages(store: str, unit: OfRepository) -> RecordedCounts:
     """All raw pages of one repository become rows and links, anew; asks GitHub nothing."""
     held = Store(store)
     return record(held, unit.repo, Shelf(held).rows(unit.repo))

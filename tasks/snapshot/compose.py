@@ -9,7 +9,7 @@ from dataclasses import replace
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey
 from tasks.domain.outcome import SuiteKind
-from tasks.domain.published import Change, SnapshotChange
+from tasks.domain.published import ChangeKind, SnapshotChange
 from tasks.domain.validation import CaseStability, Stability, Validation
 
 Lists = Mapping[InstanceKey, Sequence[CaseStability]]
@@ -79,14 +79,14 @@ def changes(
 
 def _difference(
     old: TaskInstance | None, new: TaskInstance | None, validations: Mapping[InstanceKey, Validation]
-) -> list[tuple[Change, str, str]]:
+) -> list[tuple[ChangeKind, str, str]]:
     if old is None:
-        return [(Change.ADDED, "", "")]
+        return [(ChangeKind.ADDED, "", "")]
     if new is None:
         judged = validations.get(old.instance_key)
         if judged and not judged.valid:
-            return [(Change.RETIRED, judged.reason, judged.detail)]
-        return [(Change.RETIRED, "not_collected", "the collected rows do not hold it any more")]
+            return [(ChangeKind.RETIRED, judged.reason, judged.detail)]
+        return [(ChangeKind.RETIRED, "not_collected", "the collected rows do not hold it any more")]
     named = [
         what
         for what, one, other in (
@@ -97,7 +97,7 @@ def _difference(
         )
         if one != other
     ]
-    return [(Change.REPAIRED, ", ".join(named), "")] if named else []
+    return [(ChangeKind.REPAIRED, ", ".join(named), "")] if named else []
 
 
 def _named(cases: Iterable[CaseStability], stability: Stability) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from tasks.domain.undone import OfInstance
 from tasks.domain.validation import CaseStability, Reason, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import Seen, golden_suites_of, look
-from tasks.validate.verdict import Evidence, Finding, finding, quarantined
+from tasks.validate.verdict import Evidence, Judgement, finding, quarantined
 
 NOT_ITS_FAULT = (Reason.INFRASTRUCTURE, Reason.INSTALL_ERROR, Reason.RUNTIME_ERROR)
 
@@ -170,18 +170,18 @@ def _rows(instance: TaskInstance, env_id: EnvId, seen: Seen, kind: SuiteKind) ->
 def _unseen(instance: TaskInstance, asked: ToJudge, *, has_suite: bool) -> Validation:
     """An instance that was not run."""
     if asked.trouble:
-        said = Finding(Reason.INFRASTRUCTURE, asked.trouble)
+        said = Judgement(Reason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:
-        said = Finding(Reason.LEAK, asked.leak)
+        said = Judgement(Reason.LEAK, asked.leak)
     elif not has_suite:
-        said = Finding(Reason.GOLDEN_FAILS, "the golden tests do not apply, or hold no test file")
+        said = Judgement(Reason.GOLDEN_FAILS, "the golden tests do not apply, or hold no test file")
     else:
-        said = Finding(Reason.INSTALL_ERROR, "see environment_attempt")
+        said = Judgement(Reason.INSTALL_ERROR, "see environment_attempt")
     return _validation(instance, asked, said, (), None)
 
 
 def _validation(
-    instance: TaskInstance, asked: ToJudge, said: Finding, golden: tuple[CaseStability, ...], seen: Seen | None
+    instance: TaskInstance, asked: ToJudge, said: Judgement, golden: tuple[CaseStability, ...], seen: Seen | None
 ) -> Validation:
     kinds = [row.stability for row in golden]
     return Validation(

@@ -33,7 +33,7 @@ OF_GRADER = {"fails-after": Reason.GOLDEN_FAILS, "not-passed-after": Reason.GOLD
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Judgement:
     """The instance's status in words."""
 
     reason: Reason
@@ -57,19 +57,19 @@ class Evidence:
     """Runs that are missing because of failures of ours."""
 
 
-def finding(evidence: Evidence) -> Finding:
+def finding(evidence: Evidence) -> Judgement:
     """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
     cases, no F2P, golden tests that fail on the fixed code."""
     if evidence.infrastructure:
-        return Finding(Reason.INFRASTRUCTURE, evidence.infrastructure[0])
+        return Judgement(Reason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
         return ended
     kinds = [case.stability for case in evidence.cases]
     if Stability.FAIL_TO_PASS not in kinds:
         return _without_f2p(evidence.cases)
     if evidence.golden_reason:
-        return Finding(OF_GRADER.get(evidence.golden_reason, Reason.NO_F2P), f"paper: {evidence.golden_reason}")
-    return Finding(Reason.NONE)
+        return Judgement(OF_GRADER.get(evidence.golden_reason, Reason.NO_F2P), f"paper: {evidence.golden_reason}")
+    return Judgement(Reason.NONE)
 
 
 def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
@@ -77,14 +77,14 @@ def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
     return tuple(case for case in cases if case.stability not in STABLE)
 
 
-def _ended(runs: Iterable[Observed]) -> Finding | None:
+def _ended(runs: Iterable[Observed]) -> Judgement | None:
     fixed = [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER]
     today = [run for run in fixed if run.variant in TODAY]
     for run in today:
         if run.status in OF_STATUS:
-            return Finding(OF_STATUS[run.status], f"golden tests on the fixed code: {run.status}")
+            return Judgement(OF_STATUS[run.status], f"golden tests on the fixed code: {run.status}")
     if today and not any(_says_something(run) for run in fixed):
-        return Finding(Reason.RUNTIME_ERROR, "golden tests on the fixed code: nothing but errors")
+        return Judgement(Reason.RUNTIME_ERROR, "golden tests on the fixed code: nothing but errors")
     return None
 
 
@@ -93,10 +93,10 @@ def _says_something(run: Observed) -> bool:
     return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
 
 
-def _without_f2p(cases: Sequence[CaseStability]) -> Finding:
+def _without_f2p(cases: Sequence[CaseStability]) -> Judgement:
     """Why there is no stable F2P: the first kind of instability that any case shows, else none ever was."""
     for kind, reason in OF_CASE.items():
         named = [case.case_id for case in cases if case.stability is kind]
         if named:
-            return Finding(reason, f"{kind}: {', '.join(named[:3])}")
-    return Finding(Reason.NO_F2P)
+            return Judgement(reason, f"{kind}: {', '.join(named[:3])}")
+    return Judgement(Reason.NO_F2P)

@@ -23,7 +23,7 @@ from flows.sweep import SweepRequest, SweepSummary, chosen_instances, sweep_here
 from flows.sweep_plan import plan_here
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
@@ -45,7 +45,7 @@ REQUEST = SweepRequest(
     models=("scripted",),
     instances=INSTANCES,
     name="test",
-    patience=Patience(attempts=2, first_wait_s=0.01, longest_wait_s=0.02),
+    patience=CallRetries(attempts=2, first_wait_s=0.01, longest_wait_s=0.02),
     evaluate=False,
     trusted=True,
 )

@@ -13,7 +13,7 @@ from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 from tasks.adapters.agents.install import ROW, place
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.switchboard import Switchboard, SwitchedModel, open_archive
@@ -119,7 +119,7 @@ def office(folder: Path, script: Script | list[str | Step]) -> Iterator[Office]:
             prices=read_prices(folder / "prices.toml"),
             wires={"p": OpenAIWire(url, Secret(KEY), timeout_s=10)},
             stamp=Stamp(project_version="test"),
-            patience=Patience(attempts=1),
+            patience=CallRetries(attempts=1),
         )
         try:
             yield Office(folder, provider, board)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from tasks.adapters.retrieval.budget import token_count
-from tasks.adapters.retrieval.search import Hit
+from tasks.adapters.retrieval.search import ScoredFile
 from tasks.domain.localization import Report
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
 
@@ -36,10 +36,10 @@ class SmallRepository:
     def paths(self) -> Mapping[RepoPath, int]:
         return {path: token_count(text) for path, text in self.files.items()}
 
-    def search(self, query: str, k: int) -> tuple[Hit, ...]:
+    def search(self, query: str, k: int) -> tuple[ScoredFile, ...]:
         self.queries.append((query, k))
         found = list(self.files)[:k]
-        return tuple(Hit(path=path, score=10.0 - at, tokens=1) for at, path in enumerate(found))
+        return tuple(ScoredFile(path=path, score=10.0 - at, tokens=1) for at, path in enumerate(found))
 
     def read(self, path: str) -> str:
         return "# Fruit\n" if path == self.readme else self.files[RepoPath(path)]

@@ -26,7 +26,8 @@ from small_repository import (
 from tasks.adapters.llm.base import Role
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ProviderFailed
 from tasks.domain.localization import LocalizationStatus
-from tasks.localize.agent import Finding, investigate
+from tasks.localize.agent import investigate
+from tasks.localize.finding import LocalizationResult
 from tasks.localize.settings import AgentSettings
 from tasks.rehearsal.scripted_model import Scripted, Step
 
@@ -34,7 +35,9 @@ SMALL = AgentSettings(top_n=2, views=3, views_per_file=2, review_views=1, reprom
 FOUND = ["extract tool extract_relevant", "retrieve tool bm25 20"]
 
 
-def located(*replies: Step, settings: AgentSettings = SMALL, repository: SmallRepository | None = None) -> Finding:
+def located(
+    *replies: Step, settings: AgentSettings = SMALL, repository: SmallRepository | None = None
+) -> LocalizationResult:
     """The finding; every reply of the script has to have been asked for."""
     model = Scripted(replies)
     finding = investigate(REPORT, repository or SmallRepository(), model, settings)
@@ -42,13 +45,13 @@ def located(*replies: Step, settings: AgentSettings = SMALL, repository: SmallRe
     return finding
 
 
-def path_of(finding: Finding) -> list[str]:
+def path_of(finding: LocalizationResult) -> list[str]:
     """Each step as `turn kind [tool] [k or path] [reason]`."""
     facts = ((step.turn, step.kind, step.tool, step.k, step.path, step.reason) for step in finding.steps)
     return [" ".join(str(fact) for fact in one if fact not in ("", None)) for one in facts]
 
 
-def paths(finding: Finding) -> list[str]:
+def paths(finding: LocalizationResult) -> list[str]:
     return [place.path for place in finding.ranking]
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from small_github import REPO, QuickClock, desk_of, hub_of, make_repository, world_of
 
-from tasks.rehearsal.local_github.world import Repository
-from tasks.scrape.pages import Collected
+from tasks.rehearsal.local_github.world import LocalRepository
+from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import sync_repository
 
 
 @pytest.fixture(scope="session")
-def small_repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+def small_repository(tmp_path_factory: pytest.TempPathFactory) -> LocalRepository:
     return make_repository(tmp_path_factory.mktemp("small-github"))
 
 
 @pytest.fixture(scope="session")
-def clean_rows(small_repository: Repository, tmp_path_factory: pytest.TempPathFactory) -> Collected:
+def clean_rows(small_repository: LocalRepository, tmp_path_factory: pytest.TempPathFactory) -> CollectedRows:
     """What a sync without any fault brings while nothing changes."""
     desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path_factory.mktemp("clean-github"))
     assert not sync_repository(desk, REPO).failures

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import httpx
 
-from tasks.adapters.github.client import GitHub, PageSize, Patience
-from tasks.adapters.github.clock import Clock
+from tasks.adapters.clock import Clock
+from tasks.adapters.github.client import GitHub, PageSize, RequestRetries
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
 from tasks.rehearsal.local_github.faults import Dice
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import transport
-from tasks.rehearsal.local_github.world import Repository, World, open_repository
+from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 from tasks.scrape.fetching import Desk
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.shelf import Shelf
@@ -46,6 +46,9 @@ class QuickClock:
         self.moment += timedelta(seconds=1)
         return self.moment
 
+    def monotonic(self) -> float:
+        return self.now().timestamp()
+
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.moment += timedelta(seconds=seconds)
@@ -55,7 +58,7 @@ def week(number: int, hour: int = 0) -> datetime:
     return START + timedelta(weeks=number, hours=hour)
 
 
-def make_repository(folder: Path) -> Repository:
+def make_repository(folder: Path) -> LocalRepository:
     """Even numbers are merges and odd ones squashed; number 11 is one merge of many commits, 13 of many files.
     Multiples of five are issues."""
     bare = folder / "git"
@@ -66,7 +69,7 @@ def make_repository(folder: Path) -> Repository:
     return open_repository(REPO, bare, issues=issues, scratch=folder, license="MIT")
 
 
-def world_of(repository: Repository, until: datetime | None = None) -> World:
+def world_of(repository: LocalRepository, until: datetime | None = None) -> World:
     """A world of its own, in which nothing was changed yet."""
     fresh = copy.copy(repository)
     fresh.touched = {}
@@ -77,13 +80,13 @@ def hub_of(world: World, clock: Clock, dice: Dice | None = None) -> Hub:
     return Hub(world, dice=dice or Dice(), clock=clock)
 
 
-def desk_of(hub: Hub, root: Path, *, size: int = 5, patience: Patience | None = None) -> Desk:
+def desk_of(hub: Hub, root: Path, *, size: int = 5, patience: RequestRetries | None = None) -> Desk:
     """A client with two tokens, small pages, and a store."""
     client = GitHub(
         pool=TokenPool(tokens_from(",".join(SECRETS)), hub.clock),
         http=httpx.Client(transport=transport(hub)),
         url="http://github.test/graphql",
-        patience=patience or Patience(),
+        patience=patience or RequestRetries(),
         clock=hub.clock,
     )
     sizes = {kind.name: PageSize(now=size, floor=2, ceiling=12) for kind in KINDS}

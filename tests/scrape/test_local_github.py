@@ -15,20 +15,20 @@ from small_github import NUMBERS, REPO, QuickClock, hub_of, week, world_of
 
 from flows.dev_github import GitHubRequest, hub_for
 from flows.settings import Settings
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.command import GitFailed
-from tasks.adapters.github.client import GitHub, Patience
-from tasks.adapters.github.clock import SystemClock
+from tasks.adapters.github.client import GitHub, RequestRetries
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput
-from tasks.rehearsal.local_github.faults import Dice, Fault, dice_from
+from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
 from tasks.rehearsal.local_github.serve import server, transport
-from tasks.rehearsal.local_github.world import Repository, open_repository
+from tasks.rehearsal.local_github.world import LocalRepository, open_repository
 from tasks.scrape.fetching import Desk
-from tasks.scrape.pages import Collected
+from tasks.scrape.pages import CollectedRows
 from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import sync_repository
 
@@ -50,7 +50,7 @@ def pulls(hub: Hub, **variables: Any) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def hub(small_repository: Repository) -> Hub:
+def hub(small_repository: LocalRepository) -> Hub:
     return hub_of(world_of(small_repository), QuickClock())
 
 
@@ -67,7 +67,7 @@ def test_merges_and_squashes_are_pull_requests(hub: Hub) -> None:
     assert found[2]["firstCommit"]["nodes"][0]["commit"]["parents"]["nodes"][0]["oid"] == found[2]["baseRefOid"]
 
 
-def test_the_head_of_a_squash_is_no_commit_of_the_history(hub: Hub, small_repository: Repository) -> None:
+def test_the_head_of_a_squash_is_no_commit_of_the_history(hub: Hub, small_repository: LocalRepository) -> None:
     squash = next(pull for pull in pulls(hub) if pull["number"] == 3)
     assert squash["headRefOid"] not in small_repository.history.commits
     assert squash["mergeCommit"]["oid"] in small_repository.history.commits
@@ -113,14 +113,14 @@ def test_pages_follow_each_other_in_any_order(hub: Hub) -> None:
         assert sorted(seen) == [number for number in range(1, NUMBERS + 1) if number % 5]
 
 
-def test_what_is_later_has_not_happened(small_repository: Repository) -> None:
+def test_what_is_later_has_not_happened(small_repository: LocalRepository) -> None:
     hub = hub_of(world_of(small_repository, until=week(6)), QuickClock())
     assert [pull["number"] for pull in pulls(hub)] == [1, 2, 3, 4]
     issues = ask(hub, "issues", since=None).json()["data"]["repository"]["issues"]["nodes"]
     assert [(issue["number"], issue["state"]) for issue in issues] == [(5, "CLOSED"), (10, "OPEN")]
 
 
-def test_an_issue_without_a_text_says_so(small_repository: Repository, tmp_path: Path) -> None:
+def test_an_issue_without_a_text_says_so(small_repository: LocalRepository, tmp_path: Path) -> None:
     """Without an issue file, numbers that pull requests close are all that is known."""
     folder = small_repository.history.folder
     held = open_repository(REPO, folder, issues=None, scratch=tmp_path)
@@ -144,7 +144,7 @@ def test_a_folder_without_git_is_named(tmp_path: Path) -> None:
         open_repository(REPO, tmp_path, issues=None, scratch=tmp_path)
 
 
-def test_points_are_charged_and_run_out(small_repository: Repository) -> None:
+def test_points_are_charged_and_run_out(small_repository: LocalRepository) -> None:
     clock = QuickClock()
     hub = hub_of(world_of(small_repository), clock)
     hub.budget = 10
@@ -181,7 +181,7 @@ def test_each_fault_comes_when_it_is_asked_for(hub: Hub) -> None:
     ask(hub, fault="moving")
     assert hub.world.repositories[REPO].touched
     assert ask(hub, fault="primary").json()["errors"][0]["type"] == "RATE_LIMITED"
-    assert set(hub.faults) == set(Fault)
+    assert set(hub.faults) == set(GitHubFault)
 
 
 def test_questions_that_are_none_are_refused(hub: Hub) -> None:
@@ -194,9 +194,9 @@ def test_questions_that_are_none_are_refused(hub: Hub) -> None:
 
 def test_faults_are_read_from_text() -> None:
     dice = dice_from("502=0.25, partial=0.5,seed=9")
-    assert dice.rates == {Fault.BAD_GATEWAY: 0.25, Fault.PARTIAL: 0.5}
+    assert dice.rates == {GitHubFault.BAD_GATEWAY: 0.25, GitHubFault.PARTIAL: 0.5}
     drawn = [dice.draw() for _ in range(2000)]
-    assert 400 < drawn.count(Fault.BAD_GATEWAY) < 600
+    assert 400 < drawn.count(GitHubFault.BAD_GATEWAY) < 600
     assert 400 < drawn.count(None) < 600
     for wrong in ("503=0.1", "502", "502=0.7,504=0.7", "seed=x"):
         with pytest.raises(BadInput):
@@ -215,11 +215,13 @@ def url(hub: Hub) -> Iterator[str]:
 
 
 def test_a_sync_over_a_socket_with_faults(
-    hub: Hub, url: str, clean_rows: Collected, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    hub: Hub, url: str, clean_rows: CollectedRows, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Bodies really end early here and answers really do not come; every library's debug log is read for the token."""
-    hub.dice = Dice({Fault.CUT: 0.15, Fault.HANG: 0.05, Fault.TORN: 0.1, Fault.BAD_GATEWAY: 0.1}, 4)
-    patience = Patience(first_wait_s=0.01, longest_wait_s=0.02, timeout_s=0.2, attempts=30)
+    hub.dice = Dice(
+        {GitHubFault.CUT: 0.15, GitHubFault.HANG: 0.05, GitHubFault.TORN: 0.1, GitHubFault.BAD_GATEWAY: 0.1}, 4
+    )
+    patience = RequestRetries(first_wait_s=0.01, longest_wait_s=0.02, timeout_s=0.2, attempts=30)
     with caplog.at_level(logging.DEBUG), httpx.Client() as http:
         pool = TokenPool(tokens_from("ghp_over_the_wire"), SystemClock())
         client = GitHub(pool, http, f"{url}/graphql", patience)
@@ -242,7 +244,7 @@ def test_the_server_is_told_to_release_more_history(hub: Hub, url: str) -> None:
     assert httpx.get(f"{url}/dev").json() == {"requests": {"PullRequests": 2}, "faults": {"502": 1}}
 
 
-def test_the_command_serves_what_it_is_given(small_repository: Repository, tmp_path: Path) -> None:
+def test_the_command_serves_what_it_is_given(small_repository: LocalRepository, tmp_path: Path) -> None:
     said: list[str] = []
     folder = small_repository.history.folder
     settings = Settings(scratch=tmp_path, cache=tmp_path / "cache")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from small_github import REPO, hub_of, world_of
 
-from tasks.adapters.github.clock import SystemClock
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.scraping import RawPage, SyncState
 from tasks.rehearsal.local_github.serve import server
-from tasks.rehearsal.local_github.world import Repository
+from tasks.rehearsal.local_github.world import LocalRepository
 from tasks.scrape.task import MissingIssues, ScrapeRequest, scrape_issues, scrape_repository, tokens
 
 
@@ -23,7 +23,7 @@ def test_tokens_come_from_the_first_variable_that_is_set() -> None:
 
 
 def test_a_task_syncs_into_the_store(
-    small_repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    small_repository: LocalRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SWT_GITHUB_TOKENS", "one,two")
     hub = hub_of(world_of(small_repository), SystemClock())

@@ -16,24 +16,24 @@ from typing import Any
 import pytest
 from small_github import MANY_COMMITS, MANY_FILES, REPO, SECRETS, QuickClock, desk_of, hub_of, week, world_of
 
-from tasks.adapters.github.client import Patience
+from tasks.adapters.github.client import RequestRetries
 from tasks.adapters.github.tokens import Token
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
-from tasks.rehearsal.local_github.faults import Dice, Fault
+from tasks.rehearsal.local_github.faults import Dice, GitHubFault
 from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.world import Repository, World
+from tasks.rehearsal.local_github.world import LocalRepository, World
 from tasks.scrape.fetching import Desk
 from tasks.scrape.kinds import ISSUES, PULL_REQUESTS
-from tasks.scrape.pages import Collected
+from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
 
-ALL_FAULTS = tuple(Fault)
-STILL = tuple(fault for fault in Fault if fault is not Fault.MOVING)
+ALL_FAULTS = tuple(GitHubFault)
+STILL = tuple(fault for fault in GitHubFault if fault is not GitHubFault.MOVING)
 """Faults that change nothing in the repository."""
 
 
-def synced(desk: Desk, *, tries: int = 20) -> Collected:
+def synced(desk: Desk, *, tries: int = 20) -> CollectedRows:
     """Syncs until nothing fails, as a schedule would; the rows."""
     for _ in range(tries):
         if not sync_repository(desk, REPO).failures:
@@ -41,23 +41,23 @@ def synced(desk: Desk, *, tries: int = 20) -> Collected:
     raise AssertionError(f"not one of {tries} syncs came through")
 
 
-def clean(world: World, root: Path) -> Collected:
+def clean(world: World, root: Path) -> CollectedRows:
     return synced(desk_of(hub_of(world, QuickClock()), root), tries=1)
 
 
 @pytest.fixture
-def desk(small_repository: Repository, tmp_path: Path) -> Desk:
+def desk(small_repository: LocalRepository, tmp_path: Path) -> Desk:
     return desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
 
 
-def test_a_sync_brings_everything(desk: Desk, small_repository: Repository) -> None:
+def test_a_sync_brings_everything(desk: Desk, small_repository: LocalRepository) -> None:
     rows = synced(desk, tries=1)
     assert [pull.number for pull in rows.pulls] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
     assert [issue.number for issue in rows.issues] == [5, 10, 15]
     assert all(row.complete for row in (*rows.pulls, *rows.issues))
 
 
-def test_lists_longer_than_a_page_are_whole_and_in_order(desk: Desk, small_repository: Repository) -> None:
+def test_lists_longer_than_a_page_are_whole_and_in_order(desk: Desk, small_repository: LocalRepository) -> None:
     rows = synced(desk, tries=1)
     pulls = {pull.number: pull for pull in rows.pulls}
     expected = tuple(commit.oid for commit in small_repository.pulls[11].commits)
@@ -85,7 +85,7 @@ def test_a_second_sync_reads_the_first_pages_only(desk: Desk) -> None:
     assert len(desk.shelf.store.read(RawPage, repo=REPO)) <= pages + 1, "one page more: issues since the watermark"
 
 
-def test_a_month_later_only_new_pages_are_asked_for(small_repository: Repository, tmp_path: Path) -> None:
+def test_a_month_later_only_new_pages_are_asked_for(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository, until=week(8))
     desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
     assert max(pull.number for pull in synced(desk, tries=1).pulls) == 7
@@ -99,7 +99,11 @@ def test_a_month_later_only_new_pages_are_asked_for(small_repository: Repository
 
 @pytest.mark.parametrize("seed", range(15))
 def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
-    small_repository: Repository, clean_rows: Collected, tmp_path: Path, caplog: pytest.LogCaptureFixture, seed: int
+    small_repository: LocalRepository,
+    clean_rows: CollectedRows,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    seed: int,
 ) -> None:
     with caplog.at_level(logging.DEBUG):
         hub, desk = faulted(small_repository, tmp_path, seed, STILL)
@@ -110,7 +114,7 @@ def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
 
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_whatever_goes_wrong_and_changes_the_next_quiet_sync_has_it_all(
-    small_repository: Repository, tmp_path: Path, seed: int
+    small_repository: LocalRepository, tmp_path: Path, seed: int
 ) -> None:
     hub, desk = faulted(small_repository, tmp_path, seed, ALL_FAULTS)
     hub.dice = Dice()
@@ -120,7 +124,7 @@ def test_whatever_goes_wrong_and_changes_the_next_quiet_sync_has_it_all(
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
 def test_hundreds_of_faulted_syncs(
-    small_repository: Repository, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    small_repository: LocalRepository, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """`SWT_FAULTED_SYNCS=300` for all of them; a part by default, because each takes some seconds."""
     faults, syncs = 0, int(os.environ.get("SWT_FAULTED_SYNCS", "20"))
@@ -135,7 +139,7 @@ def test_hundreds_of_faulted_syncs(
     assert faults > 10 * syncs
 
 
-def faulted(repository: Repository, root: Path, seed: int, faults: tuple[Fault, ...]) -> tuple[Hub, Desk]:
+def faulted(repository: LocalRepository, root: Path, seed: int, faults: tuple[GitHubFault, ...]) -> tuple[Hub, Desk]:
     """A sync with random faults at random rates and page sizes, repeated until it comes through."""
     random = Random(seed)
     weights = [random.random() for _ in faults]
@@ -179,7 +183,7 @@ def dying(desk: Desk, writes: int) -> Desk:
 
 
 @pytest.mark.parametrize("writes", range(0, 60, 6))
-def test_a_kill_at_any_write_loses_nothing(small_repository: Repository, tmp_path: Path, writes: int) -> None:
+def test_a_kill_at_any_write_loses_nothing(small_repository: LocalRepository, tmp_path: Path, writes: int) -> None:
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
     with suppress(Killed):
@@ -188,7 +192,7 @@ def test_a_kill_at_any_write_loses_nothing(small_repository: Repository, tmp_pat
     assert synced(desk_of(hub, tmp_path / "store"), tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_a_backfill_goes_on_where_it_was_killed(small_repository: Repository, tmp_path: Path) -> None:
+def test_a_backfill_goes_on_where_it_was_killed(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock())
     with suppress(Killed):
         sync_repository(dying(desk_of(hub, tmp_path / "store", size=2), 16), REPO)
@@ -200,7 +204,7 @@ def test_a_backfill_goes_on_where_it_was_killed(small_repository: Repository, tm
     assert hub.asked["PullRequests"] - before < other.asked["PullRequests"], "the second part is less than the whole"
 
 
-def test_the_watermark_moves_only_when_every_page_is_kept(small_repository: Repository, tmp_path: Path) -> None:
+def test_the_watermark_moves_only_when_every_page_is_kept(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository, until=week(6))
     hub = hub_of(world, QuickClock())
     synced(desk_of(hub, tmp_path / "store", size=2), tries=1)
@@ -215,10 +219,12 @@ def test_the_watermark_moves_only_when_every_page_is_kept(small_repository: Repo
     assert synced(rest, tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_what_changes_during_the_backfill_is_found_by_the_refresh(small_repository: Repository, tmp_path: Path) -> None:
+def test_what_changes_during_the_backfill_is_found_by_the_refresh(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
     """Each answer is followed by a change, so that nodes move from pages not yet read to pages read already."""
     world = world_of(small_repository)
-    hub = hub_of(world, QuickClock(), Dice({Fault.MOVING: 0.5}, 7))
+    hub = hub_of(world, QuickClock(), Dice({GitHubFault.MOVING: 0.5}, 7))
     desk = desk_of(hub, tmp_path / "store", size=2)
     synced(desk)
     hub.dice = Dice()
@@ -226,7 +232,9 @@ def test_what_changes_during_the_backfill_is_found_by_the_refresh(small_reposito
     assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_a_page_that_never_stands_still_is_given_up_and_recorded(small_repository: Repository, tmp_path: Path) -> None:
+def test_a_page_that_never_stands_still_is_given_up_and_recorded(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
     """Number 11 and 13 need further pages, and change before those can be read."""
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
@@ -254,7 +262,7 @@ class Restless:
         self.inner.sleep(seconds)
 
 
-def test_since_reads_no_further_back_and_can_be_widened(small_repository: Repository, tmp_path: Path) -> None:
+def test_since_reads_no_further_back_and_can_be_widened(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository)
     desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
     assert not sync_repository(desk, REPO, since=week(10)).failures
@@ -266,7 +274,7 @@ def test_since_reads_no_further_back_and_can_be_widened(small_repository: Reposi
     assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_single_issues_can_be_fetched(small_repository: Repository, tmp_path: Path) -> None:
+def test_single_issues_can_be_fetched(small_repository: LocalRepository, tmp_path: Path) -> None:
     desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
     failures = fetch_issues(desk, REPO, (10, 11, 999))
     assert [(failure.number, failure.trouble) for failure in failures] == [(999, ScrapeTrouble.GONE)]
@@ -274,7 +282,7 @@ def test_single_issues_can_be_fetched(small_repository: Repository, tmp_path: Pa
 
 
 @pytest.mark.parametrize("status", [404, 451])
-def test_a_repository_that_vanished_is_recorded(small_repository: Repository, tmp_path: Path, status: int) -> None:
+def test_a_repository_that_vanished_is_recorded(small_repository: LocalRepository, tmp_path: Path, status: int) -> None:
     world = world_of(small_repository)
     desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store")
     held = synced(desk, tries=1)
@@ -286,22 +294,22 @@ def test_a_repository_that_vanished_is_recorded(small_repository: Repository, tm
     assert desk.shelf.store.read(ScrapeFailure, repo=REPO) == report.failures
 
 
-def test_an_unknown_repository_is_recorded(small_repository: Repository, tmp_path: Path) -> None:
+def test_an_unknown_repository_is_recorded(small_repository: LocalRepository, tmp_path: Path) -> None:
     desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
     report = sync_repository(desk, RepoName("small/other"))
     assert report.failures[0].trouble is ScrapeTrouble.GONE
     assert report.states == ()
 
 
-def test_attempts_are_bounded_and_recorded(small_repository: Repository, tmp_path: Path) -> None:
-    hub = hub_of(world_of(small_repository), QuickClock(), Dice({Fault.BAD_GATEWAY: 1.0}))
-    desk = desk_of(hub, tmp_path / "store", patience=Patience(attempts=4))
+def test_attempts_are_bounded_and_recorded(small_repository: LocalRepository, tmp_path: Path) -> None:
+    hub = hub_of(world_of(small_repository), QuickClock(), Dice({GitHubFault.BAD_GATEWAY: 1.0}))
+    desk = desk_of(hub, tmp_path / "store", patience=RequestRetries(attempts=4))
     report = sync_repository(desk, REPO)
     assert hub.asked.total() == 4
     assert report.failures[0].message == "repository of small project failed 4 times, lastly: HTTP 502"
 
 
-def test_a_weekly_count_finds_what_was_lost(small_repository: Repository, tmp_path: Path) -> None:
+def test_a_weekly_count_finds_what_was_lost(small_repository: LocalRepository, tmp_path: Path) -> None:
     """One pull request was merged long ago by its dates, yet appears only now: no refresh can see it."""
     world = world_of(small_repository)
     whole = world.repositories[REPO]
@@ -318,7 +326,9 @@ def test_a_weekly_count_finds_what_was_lost(small_repository: Repository, tmp_pa
     assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_a_cursor_that_github_forgot_starts_the_backfill_anew(small_repository: Repository, tmp_path: Path) -> None:
+def test_a_cursor_that_github_forgot_starts_the_backfill_anew(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
     with suppress(Killed):
@@ -330,7 +340,7 @@ def test_a_cursor_that_github_forgot_starts_the_backfill_anew(small_repository: 
     assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
 
 
-def test_no_token_is_in_the_store_or_in_any_repr(small_repository: Repository, tmp_path: Path) -> None:
+def test_no_token_is_in_the_store_or_in_any_repr(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock(), Dice(dict.fromkeys(STILL, 0.06), 3))
     desk = desk_of(hub, tmp_path / "store")
     synced(desk)

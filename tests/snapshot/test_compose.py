@@ -6,7 +6,7 @@ from datetime import timedelta
 from snapshot_rows import MARCH, case, instance, validation
 
 from tasks.domain.outcome import SuiteKind
-from tasks.domain.published import Change
+from tasks.domain.published import ChangeKind
 from tasks.domain.validation import Reason, Stability
 from tasks.snapshot.compose import changes, golden_cases, latest, published
 
@@ -46,10 +46,10 @@ def test_the_difference_names_what_was_added_retired_and_repaired_and_why() -> N
     found = changes([kept, gone, lost, mended], [kept, other, new], judged, snapshot="2026-04", previous="2026-03")
 
     assert [(row.instance_id, row.change, row.reason) for row in found] == [
-        ("a__b-2", Change.RETIRED, "flaky"),
-        ("a__b-3", Change.RETIRED, "not_collected"),
-        ("a__b-4", Change.REPAIRED, "base, patch or tests"),
-        ("a__b-5", Change.ADDED, ""),
+        ("a__b-2", ChangeKind.RETIRED, "flaky"),
+        ("a__b-3", ChangeKind.RETIRED, "not_collected"),
+        ("a__b-4", ChangeKind.REPAIRED, "base, patch or tests"),
+        ("a__b-5", ChangeKind.ADDED, ""),
     ]
     assert found[2].instance_key == other.instance_key
 
@@ -60,4 +60,4 @@ def test_other_lists_are_a_repair() -> None:
 
     (found,) = changes([row], [other], {}, snapshot="2026-04", previous="2026-03")
 
-    assert (found.change, found.reason) == (Change.REPAIRED, "FAIL_TO_PASS")
+    assert (found.change, found.reason) == (ChangeKind.REPAIRED, "FAIL_TO_PASS")

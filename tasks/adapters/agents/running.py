@@ -23,7 +23,7 @@ from tasks.adapters.llm.gateway.reach import PORT, Reach, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.llm.switchboard import SwitchedModel
 from tasks.adapters.patch.render import Change
-from tasks.adapters.workbench.base import Inside, Program, Ran, Workbench
+from tasks.adapters.workbench.base import CommandResult, Inside, Program, Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import AgentRun
@@ -67,7 +67,7 @@ class Returned:
     """Its work."""
     left_out: tuple[str, ...]
     """Paths of files that are not: its own, and those that the repository ignores."""
-    ran: Ran
+    ran: CommandResult
     account: AgentRun
     """The row, which is in the store."""
 
@@ -109,7 +109,7 @@ class _Outing:
     model: SwitchedModel
     allowance: Allowance
 
-    def run(self) -> tuple[Ran, AgentRun]:
+    def run(self) -> tuple[CommandResult, AgentRun]:
         installed = ready(self.bench.supplies.agents, self.agent)
         # Not in the scratch folder, which a user chooses: the path of a socket has at most 107 bytes.
         with tempfile.TemporaryDirectory(prefix="swt-agent-") as name:
@@ -178,7 +178,7 @@ def _local(bench: Workbench) -> LocalWorkbench:
     return bench
 
 
-def _refuse(agent: Agent, account: AgentRun, ran: Ran, payers: Sequence[Meter]) -> None:
+def _refuse(agent: Agent, account: AgentRun, ran: CommandResult, payers: Sequence[Meter]) -> None:
     """Raises where the run says nothing about the agent."""
     if account.trouble:
         raise AgentFailed(f"{agent.name}: {account.trouble}", hint="what was answered is kept; run it again")

@@ -16,7 +16,7 @@ from tasks.domain.errors import BadInput, NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """One file of a commit."""
 
     path: str
@@ -102,7 +102,7 @@ class Mirrors:
         """Every file of a commit, sorted as git sorts."""
         return tuple(entry.path for entry in self.entries(repo, sha))
 
-    def entries(self, repo: str, sha: str) -> tuple[Entry, ...]:
+    def entries(self, repo: str, sha: str) -> tuple[TreeEntry, ...]:
         """Every file of a commit with its mode and blob."""
         full = self.commit(repo, sha)
         listing = self._git.run("--git-dir", str(self.path(repo)), "ls-tree", "-r", "-z", "--full-tree", full)
@@ -113,7 +113,7 @@ class Mirrors:
         found = (entry.sha for entry in self.entries(repo, sha) if entry.path == path and entry.mode == "160000")
         return next(found, None)
 
-    def python_files(self, repo: str, sha: str) -> tuple[Entry, ...]:
+    def python_files(self, repo: str, sha: str) -> tuple[TreeEntry, ...]:
         """The Python files of a commit, tests among them, sorted by path; links are left out."""
         found = (entry for entry in self.entries(repo, sha) if entry.is_plain and entry.path.endswith(".py"))
         return tuple(sorted(found, key=lambda entry: entry.path))
@@ -153,10 +153,10 @@ def _plain(sha: str) -> str:
     return sha
 
 
-def _entry(line: bytes) -> Entry:
+def _entry(line: bytes) -> TreeEntry:
     facts, _, path = line.partition(b"\t")
     mode, _, sha = facts.decode().split(" ")
-    return Entry(path.decode("utf-8", "surrogateescape"), mode, sha)
+    return TreeEntry(path.decode("utf-8", "surrogateescape"), mode, sha)
 
 
 def _blob(stream: IO[bytes], sha: str) -> bytes:

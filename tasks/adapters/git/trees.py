@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.adapters.git.mirrors import Entry, Mirrors
+from tasks.adapters.git.mirrors import Mirrors, TreeEntry
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
 
@@ -142,7 +142,7 @@ def _add_folders(tar: tarfile.TarFile, path: str, made: set[str]) -> None:
             tar.addfile(_member(path[:at], 0o755, tarfile.DIRTYPE))
 
 
-def _add(tar: tarfile.TarFile, entry: Entry, blobs: Iterator[bytes]) -> None:
+def _add(tar: tarfile.TarFile, entry: TreeEntry, blobs: Iterator[bytes]) -> None:
     """One file, or link, or the empty folder of a submodule."""
     if entry.mode == "160000":
         tar.addfile(_member(entry.path, 0o755, tarfile.DIRTYPE))

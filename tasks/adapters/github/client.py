@@ -11,20 +11,20 @@ from typing import Any
 import httpx
 import tenacity
 
+from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.github import replies
-from tasks.adapters.github.clock import Clock, SystemClock
 from tasks.adapters.github.failures import (
     GitHubFailed,
     Limited,
     PrimaryLimit,
-    Refused,
     SecondaryLimit,
     Setback,
     TooMuch,
     Torn,
+    Unauthorized,
 )
 from tasks.adapters.github.queries import document
-from tasks.adapters.github.replies import Reply
+from tasks.adapters.github.replies import GraphQLReply
 from tasks.adapters.github.tokens import Token, TokenPool
 
 API = "https://api.github.com/graphql"
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class RequestRetries:
     """How often one question is asked."""
 
     attempts: int = 10
@@ -81,7 +81,7 @@ class GitHub:
     pool: TokenPool
     http: httpx.Client
     url: str = API
-    patience: Patience = field(default_factory=Patience)
+    patience: RequestRetries = field(default_factory=RequestRetries)
     clock: Clock = field(default_factory=SystemClock)
     sent: Counter[str] = field(default_factory=Counter)
     """Requests by name of the query, failed ones among them."""
@@ -90,7 +90,7 @@ class GitHub:
     def ask(self, name: str, variables: Mapping[str, Any], size: PageSize | None = None) -> Mapping[str, Any]:
         """The data of a query; with `size`, the variable `size` is filled in and adapts.
 
-        `GitHubFailed` when attempts are used up, `GitHubGone` for what is not there, `StaleCursor`, `TokenRefused`.
+        `GitHubFailed` when attempts are used up, `GitHubGone` for what is not there, `StaleCursor`, `NoTokenAccepted`.
         """
         setbacks: Counter[bool] = Counter()
         retrying = tenacity.Retrying(
@@ -122,7 +122,7 @@ class GitHub:
             size.praise()
         return reply.data
 
-    def _once(self, name: str, variables: Mapping[str, Any]) -> Reply:
+    def _once(self, name: str, variables: Mapping[str, Any]) -> GraphQLReply:
         """One request on one token."""
         with self.pool.lease() as token:
             self.sent[name] += 1
@@ -137,14 +137,14 @@ class GitHub:
                 rest = self.pool.hurried(token, limit.retry_after_s)
                 _log.info("token %s rests %.0f s: too fast", token.name, rest)
                 raise
-            except Refused:
+            except Unauthorized:
                 self.pool.refuse(token)
                 raise
             self.pool.spent(token, reply.remaining)
         self.points += reply.cost or 0
         return reply
 
-    def _post(self, payload: Mapping[str, Any], token: Token) -> Reply:
+    def _post(self, payload: Mapping[str, Any], token: Token) -> GraphQLReply:
         try:
             response = self.http.post(self.url, json=payload, auth=_Bearer(token), timeout=self.patience.timeout_s)
         except httpx.TimeoutException:
@@ -156,7 +156,7 @@ class GitHub:
     def _wait(self, state: tenacity.RetryCallState) -> float:
         """Seconds before the next attempt. After a limit it is the token that waits, or another one goes on."""
         error = state.outcome.exception() if state.outcome else None
-        if isinstance(error, Limited | Refused):
+        if isinstance(error, Limited | Unauthorized):
             return 0.0
         doubled = self.patience.first_wait_s * 2 ** (state.attempt_number - 1)
         return float(min(doubled, self.patience.longest_wait_s))

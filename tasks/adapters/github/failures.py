@@ -26,7 +26,7 @@ class GitHubGone(TerminalError):
     slug = "github-gone"
 
 
-class TokenRefused(UsageError):
+class NoTokenAccepted(UsageError):
     """GitHub accepts none of the tokens."""
 
     slug = "github-token"
@@ -70,7 +70,7 @@ class SecondaryLimit(Limited):
         """Null where the reply does not say."""
 
 
-class Refused(Setback):
+class Unauthorized(Setback):
     """401: this token is of no use."""
 
 

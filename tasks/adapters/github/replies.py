@@ -15,11 +15,11 @@ from tasks.adapters.github.failures import (
     GitHubGone,
     Partial,
     PrimaryLimit,
-    Refused,
     SecondaryLimit,
     StaleCursor,
     TooMuch,
     Torn,
+    Unauthorized,
 )
 
 _GONE_STATUS = (404, 410, 451)
@@ -29,7 +29,7 @@ _SAID = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class GraphQLReply:
     """A whole reply."""
 
     data: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Reply:
     """Points left on the token."""
 
 
-def read(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
+def read(status: int, headers: Mapping[str, str], body: bytes) -> GraphQLReply:
     """The data of a good reply. Raises a `Setback`, `GitHubGone` or `StaleCursor` for any other.
 
     `headers` are looked up in small letters.
@@ -55,7 +55,9 @@ def read(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
     if not isinstance(data, dict):
         raise Partial("a reply without data")
     limit = data.pop("rateLimit", None) or {}
-    return Reply(data=data, cost=limit.get("cost"), remaining=limit.get("remaining", _number(headers, "remaining")))
+    return GraphQLReply(
+        data=data, cost=limit.get("cost"), remaining=limit.get("remaining", _number(headers, "remaining"))
+    )
 
 
 def _payload(body: bytes) -> dict[str, Any]:
@@ -75,7 +77,7 @@ def _raise_status(status: int, headers: Mapping[str, str], body: bytes) -> None:
     if status >= 500:
         raise Torn(f"HTTP {status}")
     if status == 401:
-        raise Refused("HTTP 401")
+        raise Unauthorized("HTTP 401")
     if status in (403, 429):
         _raise_limit(status, headers, said)
     if status in _GONE_STATUS:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-from tasks.adapters.github.clock import Clock
-from tasks.adapters.github.failures import TokenRefused
+from tasks.adapters.clock import Clock
+from tasks.adapters.github.failures import NoTokenAccepted
 
 FULL = 5000
 """Points an hour; what is assumed of a token until its first reply."""
@@ -82,11 +82,11 @@ class TokenPool:
     def __post_init__(self) -> None:
         self._accounts = [_Account(token) for token in self.tokens]
         if not self._accounts:
-            raise TokenRefused("there is no GitHub token", hint="set SWT_GITHUB_TOKENS, or GITHUB_TOKEN")
+            raise NoTokenAccepted("there is no GitHub token", hint="set SWT_GITHUB_TOKENS, or GITHUB_TOKEN")
 
     @contextmanager
     def lease(self) -> Iterator[Token]:
-        """A token for one request; waits while all are in use or resting. `TokenRefused` where none is left."""
+        """A token for one request; waits while all are in use or resting. `NoTokenAccepted` where none is left."""
         account = self._take()
         try:
             yield account.token
@@ -138,7 +138,7 @@ class TokenPool:
                 usable = [account for account in self._accounts if not account.refused]
                 if not usable:
                     names = ", ".join(account.token.name for account in self._accounts)
-                    raise TokenRefused(f"GitHub refused every token ({names})", hint="make a new one, and set it")
+                    raise NoTokenAccepted(f"GitHub refused every token ({names})", hint="make a new one, and set it")
                 idle = [account for account in usable if not account.busy]
                 if not idle:
                     self._free.wait()

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.call_rows import row_facts, row_of
-from tasks.adapters.llm.request import Request, reply_facts, reply_of, request_of
+from tasks.adapters.llm.request import ModelRequest, reply_facts, reply_of, request_of
 from tasks.adapters.llm.reserve import Reserve
 from tasks.adapters.locking import briefly_alone
 from tasks.adapters.store.warehouse import Store
@@ -33,7 +33,7 @@ from tasks.domain.llm import LlmCall
 class Exchange:
     """One call that was paid for."""
 
-    request: Request
+    request: ModelRequest
     reply: Reply
     row: LlmCall
     """Of the work that paid."""

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 
+from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.base import Reply
-from tasks.adapters.llm.clock import Clock, SystemClock
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.domain.errors import UsageError
 

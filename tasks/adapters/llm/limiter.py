@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
 
-from tasks.adapters.llm.clock import Clock, SystemClock
+from tasks.adapters.clock import Clock, SystemClock
 
 WINDOW_S = 60.0
 

@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.llm.tables import Table, read_toml
+from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput, NotFound
 
 PROVIDER_KEYS = ("base_url", "base_url_env", "key_env", "max_in_flight", "requests_per_minute", "timeout_s")
@@ -73,20 +73,20 @@ class Models:
 def read_models(path: Path) -> Models:
     """Providers and models of a file; `BadInput` names the table and the value that is wrong."""
     content = read_toml(path)
-    Table(content, path.name).known(("provider", "model"))
+    TomlTable(content, path.name).known(("provider", "model"))
     providers = {name: _provider(name, table) for name, table in _tables(content, "provider", path.name)}
     cards = {name: _card(name, table, providers) for name, table in _tables(content, "model", path.name)}
     return Models(cards)
 
 
-def _tables(content: Mapping[str, Any], kind: str, file: str) -> list[tuple[str, Table]]:
+def _tables(content: Mapping[str, Any], kind: str, file: str) -> list[tuple[str, TomlTable]]:
     found = content.get(kind, {})
     if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
         raise BadInput(f"{file}: {kind} holds something that is no table", hint=f"begin each with [{kind}.'NAME']")
-    return [(name, Table(value, f"{file}: {kind}.{name}")) for name, value in found.items()]
+    return [(name, TomlTable(value, f"{file}: {kind}.{name}")) for name, value in found.items()]
 
 
-def _provider(name: str, table: Table) -> Provider:
+def _provider(name: str, table: TomlTable) -> Provider:
     table.known(PROVIDER_KEYS)
     return Provider(
         name=name,
@@ -99,7 +99,7 @@ def _provider(name: str, table: Table) -> Provider:
     )
 
 
-def _card(name: str, table: Table, providers: Mapping[str, Provider]) -> ModelCard:
+def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> ModelCard:
     table.known(MODEL_KEYS)
     provider = table.text("provider")
     if provider not in providers:

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 from tasks.adapters.llm.base import Usage
-from tasks.adapters.llm.tables import Table, read_toml
+from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput
 
 MILLION = 1_000_000
@@ -62,16 +62,16 @@ class Prices:
 def read_prices(path: Path) -> Prices:
     """The table in a file; `BadInput` names the entry and the value that is wrong."""
     content = read_toml(path)
-    Table(content, path.name).known(("checked", "price")).day("checked")
+    TomlTable(content, path.name).known(("checked", "price")).day("checked")
     rows = content.get("price", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise BadInput(f"{path.name}: price is not a list of tables", hint="begin each with [[price]]")
-    entries = [_price(Table(row, f"{path.name}: price {number}")) for number, row in enumerate(rows, 1)]
+    entries = [_price(TomlTable(row, f"{path.name}: price {number}")) for number, row in enumerate(rows, 1)]
     _refuse_twins(entries, path.name)
     return Prices(tuple(sorted(entries, key=lambda entry: (entry.key, entry.valid_from))))
 
 
-def _price(table: Table) -> Price:
+def _price(table: TomlTable) -> Price:
     table.known(COLUMNS)
     return Price(
         key=table.text("key"),

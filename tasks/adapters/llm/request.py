@@ -12,7 +12,7 @@ from tasks.domain.names import content_key, jsonable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ModelRequest:
     """Everything that decides a reply, and nothing else: no key, no address, nobody's name."""
 
     model: str
@@ -48,13 +48,13 @@ def options_json(options: Mapping[str, Any]) -> str:
     return json.dumps({name: value for name, value in options.items() if value is not None}, sort_keys=True)
 
 
-def request_of(facts: Mapping[str, Any]) -> Request:
-    """The request in what `Request.facts` gave."""
+def request_of(facts: Mapping[str, Any]) -> ModelRequest:
+    """The request in what `ModelRequest.facts` gave."""
     own = {
         name: facts[name] for name in ("model", "model_id", "temperature", "seed", "sample", "max_tokens", "options")
     }
     tools = tuple(ToolSpec(**tool) for tool in facts["tools"])
-    return Request(messages=tuple(_message_of(one) for one in facts["messages"]), tools=tools, **own)
+    return ModelRequest(messages=tuple(_message_of(one) for one in facts["messages"]), tools=tools, **own)
 
 
 def reply_facts(reply: Reply) -> dict[str, Any]:

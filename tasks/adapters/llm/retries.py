@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import tenacity
 
-from tasks.adapters.llm.clock import Clock
+from tasks.adapters.clock import Clock
 from tasks.adapters.llm.errors import ProviderFailed
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class CallRetries:
     """Only `ProviderFailed` is tried again: everything else would end the same."""
 
     attempts: int = 6

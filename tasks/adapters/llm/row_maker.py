@@ -10,7 +10,7 @@ from typing import Any
 from tasks.adapters.llm.archive import Exchange
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.errors import ModelError, ProviderFailed
-from tasks.adapters.llm.request import Request
+from tasks.adapters.llm.request import ModelRequest
 from tasks.domain.llm import CallStatus, LlmCall, Work
 from tasks.domain.names import InstanceId, InstanceKey, content_key
 
@@ -29,7 +29,7 @@ class Stamp:
 class RowMaker:
     """For one call of one unit of work."""
 
-    request: Request
+    request: ModelRequest
     work: Work
     dialect: str
     run_token: str

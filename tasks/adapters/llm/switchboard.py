@@ -13,16 +13,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
+from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, Claim, Exchange
 from tasks.adapters.llm.base import Message, Model, Reply, ToolSpec
 from tasks.adapters.llm.budget import Meter
-from tasks.adapters.llm.clock import Clock, SystemClock
 from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.llm.prices import Prices
-from tasks.adapters.llm.request import Request
-from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import RowMaker, Stamp
 from tasks.adapters.llm.wire import Wire
 from tasks.adapters.store.warehouse import Store
@@ -34,7 +34,7 @@ MAYBE_PAID = ("cut", "timeout", "garbage")
 
 
 @dataclass(slots=True)
-class Tally:
+class CallTally:
     """Counts the calls of one unit of work while it is done once. Thread-safe."""
 
     _calls: int = 0
@@ -58,7 +58,7 @@ class Caller:
     dialect: str = "protocol"
     run_token: str = ""
     """Public id of the run token; never the token."""
-    tally: Tally = field(default_factory=Tally)
+    tally: CallTally = field(default_factory=CallTally)
     """New whenever the work is done again: its calls then have the ids that they had before."""
 
 
@@ -72,7 +72,7 @@ class Switchboard:
     wires: Mapping[str, Wire]
     """Provider's name → how it is asked. A provider without a key need not be here."""
     stamp: Stamp
-    patience: Patience = field(default_factory=Patience)
+    patience: CallRetries = field(default_factory=CallRetries)
     clock: Clock = field(default_factory=SystemClock)
     replay_only: bool = False
     """Send nothing: a call that was never recorded is a `ReplayMiss`."""
@@ -83,7 +83,7 @@ class Switchboard:
         """A model for doing one unit of work once. `NotFound` where data/models.toml has none of this name."""
         return SwitchedModel(board=self, card=self.models.card(name), caller=Caller(work=work, meters=tuple(meters)))
 
-    def call(self, request: Request, caller: Caller) -> Reply:
+    def call(self, request: ModelRequest, caller: Caller) -> Reply:
         """The reply, which is on disk. A `ModelError` where there is none; the rows say why."""
         card = self.models.card(request.model)
         priced = self.prices.at(card.price_key, self.clock.now()) is not None
@@ -112,7 +112,7 @@ class Switchboard:
         for wire in self.wires.values():
             wire.close()
 
-    def _rows(self, request: Request, caller: Caller) -> RowMaker:
+    def _rows(self, request: ModelRequest, caller: Caller) -> RowMaker:
         position, nth = caller.tally.next(request.call_key)
         return RowMaker(
             request=request,
@@ -131,7 +131,7 @@ class Switchboard:
         return _counted(known.reply, caller.meters)
 
     def _pay(
-        self, request: Request, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, waited: float
+        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, waited: float
     ) -> Reply:
         began = self.clock.monotonic() - waited
 
@@ -143,7 +143,7 @@ class Switchboard:
         return _counted(exchange.reply, caller.meters)
 
     def _attempt(
-        self, request: Request, card: ModelCard, rows: RowMaker, claim: Claim, number: int, began: float
+        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, number: int, began: float
     ) -> Exchange:
         limiter = self._limiter(card)
         with limiter.slot():
@@ -208,7 +208,7 @@ class SwitchedModel:
         sample: int = 0,
         max_tokens: int | None = None,
     ) -> Reply:
-        request = Request(
+        request = ModelRequest(
             model=self.card.name,
             model_id=self.card.model_id,
             messages=tuple(messages),

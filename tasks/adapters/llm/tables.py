@@ -23,14 +23,14 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TomlTable:
     """One table of a file."""
 
     values: Mapping[str, Any]
     where: str
     """For messages: `models.toml: model.gpt-5`."""
 
-    def known(self, names: Iterable[str]) -> Table:
+    def known(self, names: Iterable[str]) -> TomlTable:
         """Itself; `BadInput` where it has a key that nobody reads: a misspelt one must not be ignored."""
         if extra := sorted(set(self.values) - set(names)):
             raise BadInput(f"{self.where} has {', '.join(extra)}", hint=f"known are {', '.join(sorted(names))}")

@@ -14,7 +14,7 @@ from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.dialects import chat
 from tasks.adapters.llm.errors import ContentFiltered, ContextTooLong, ModelError, ProviderFailed, ProviderRefused
 from tasks.adapters.llm.models import ModelCard
-from tasks.adapters.llm.request import Request
+from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.secret import Secret
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SHOWN = 300
 class Wire(Protocol):
     """Something that can be asked once. Raises `ModelError`s; a `ProviderFailed` may be tried again."""
 
-    def send(self, request: Request, card: ModelCard) -> Reply: ...
+    def send(self, request: ModelRequest, card: ModelCard) -> Reply: ...
 
     def close(self) -> None: ...
 
@@ -59,7 +59,7 @@ class OpenAIWire:
                 self._made.close()
             self._made = None
 
-    def send(self, request: Request, card: ModelCard) -> Reply:
+    def send(self, request: ModelRequest, card: ModelCard) -> Reply:
         """The whole reply. Seconds are those until its last byte; `cost_usd` is the caller's to fill in."""
         import openai
 

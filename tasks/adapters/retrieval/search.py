@@ -22,7 +22,7 @@ PATH = "path:"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class ScoredFile:
     """One file of a ranking."""
 
     path: RepoPath
@@ -43,7 +43,7 @@ class CommitIndex:
     path_field: Field | None
     numbers: TermCache
 
-    def rank(self, statement: str, k: int) -> tuple[Hit, ...]:
+    def rank(self, statement: str, k: int) -> tuple[ScoredFile, ...]:
         """The best `k` files that share a term with the issue; equal scores by path."""
         asked = self.retriever.query(statement)
         number = self.numbers.numbers(asked)
@@ -51,7 +51,7 @@ class CommitIndex:
         scores = self._scores(query)
         best = np.argsort(-scores, kind="stable")[:k]
         return tuple(
-            Hit(path=self.paths[at], score=float(scores[at]), tokens=int(self.tokens[at]))
+            ScoredFile(path=self.paths[at], score=float(scores[at]), tokens=int(self.tokens[at]))
             for at in best
             if scores[at] > 0
         )

@@ -35,7 +35,7 @@ GRAVITY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunnerStep:
     """A case, or a set-up or teardown that several share, as the runner names it before it runs."""
 
     case_id: CaseId
@@ -57,11 +57,11 @@ class Report:
     """Whether the runner got to its end record, and nothing of what it said was lost."""
     complaint: str
     """What the repository's runner said against running at all; empty otherwise."""
-    running: Step | None
+    running: RunnerStep | None
     """What had begun and not finished when the report ends."""
     exit_code: int | None
     """Of the repository's runner; null without an end record."""
-    collected: tuple[Step, ...] = ()
+    collected: tuple[RunnerStep, ...] = ()
     """Every case that the runner was about to run, in the phase that comes first."""
     files: tuple[RepoPath, ...] = ()
     """Test files whose collection had come to its end."""
@@ -98,10 +98,10 @@ class Report:
         seen = {*self.files, *(row.path for row in self.cases), *(step.path for step in self.collected)}
         for path in files:
             if path not in seen:
-                module = Step(CaseId(path), path, "", Phase.COLLECT)
+                module = RunnerStep(CaseId(path), path, "", Phase.COLLECT)
                 yield replace(self._row(module, Outcome.ERROR, why), label="")
 
-    def _row(self, step: Step, outcome: Outcome, message: str) -> CaseOutcome:
+    def _row(self, step: RunnerStep, outcome: Outcome, message: str) -> CaseOutcome:
         return CaseOutcome(
             run_key=self.run_key,
             case_id=step.case_id,
@@ -162,9 +162,9 @@ class _Reading:
     watched: dict[RepoPath, WatchedFile] = field(default_factory=dict)
     unprobed: list[RepoPath] = field(default_factory=list)
     duplicates: dict[CaseId, None] = field(default_factory=dict)
-    collected: dict[CaseId, Step] = field(default_factory=dict)
+    collected: dict[CaseId, RunnerStep] = field(default_factory=dict)
     files: dict[RepoPath, None] = field(default_factory=dict)
-    running: Step | None = None
+    running: RunnerStep | None = None
     end: dict[str, Any] | None = None
     closed: bool = False
     garbage: int = 0
@@ -201,7 +201,7 @@ class _Reading:
         if not isinstance(case, str):
             return False
         name = CaseId(_text(case, ID_CHARS))
-        known = self.collected.get(name) or Step(name, RepoPath(""), "", Phase.CALL)
+        known = self.collected.get(name) or RunnerStep(name, RepoPath(""), "", Phase.CALL)
         self.running = replace(known, phase=Phase.CALL)
         return True
 
@@ -311,12 +311,12 @@ def _row(run_key: RunKey, record: dict[str, Any], position: int) -> CaseOutcome 
     )
 
 
-def _step(value: object, phase: Phase) -> Step | None:
+def _step(value: object, phase: Phase) -> RunnerStep | None:
     """[name, path, qualname] as a step; null where `value` is something else."""
     if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
         return None
     name, path, qualname = (_text(part, ID_CHARS) for part in value)
-    return Step(CaseId(name), RepoPath(path), qualname, phase) if name else None
+    return RunnerStep(CaseId(name), RepoPath(path), qualname, phase) if name else None
 
 
 def _lines(value: object) -> tuple[LineNo, ...] | None:

@@ -61,7 +61,7 @@ def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class SandboxEntry:
     """One kind, in one place: a new kind is a new entry."""
 
     kind: SandboxKind
@@ -99,7 +99,7 @@ def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:
     return entry.make(base)
 
 
-def _probe(entry: Entry) -> Probe:
+def _probe(entry: SandboxEntry) -> Probe:
     why_not = entry.why_not()
     return Probe(
         kind=entry.kind,
@@ -112,7 +112,7 @@ def _probe(entry: Entry) -> Probe:
 
 
 ENTRIES = (
-    Entry(
+    SandboxEntry(
         kind=SandboxKind.BUBBLEWRAP,
         isolating=True,
         isolates="network, files, processes, users; memory, processes and disk are watched from outside",
@@ -120,7 +120,7 @@ ENTRIES = (
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,
     ),
-    Entry(
+    SandboxEntry(
         kind=SandboxKind.DOCKER,
         isolating=True,
         isolates="network, files, processes, users; the kernel holds memory, forks and processors, disk is watched",
@@ -128,7 +128,7 @@ ENTRIES = (
         why_not=lambda: _docker(Path(tempfile.gettempdir())).why_not(),
         make=_docker,
     ),
-    Entry(
+    SandboxEntry(
         kind=SandboxKind.PROCESS,
         isolating=False,
         isolates="nothing; memory, processes and disk are watched from outside",

@@ -28,7 +28,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class CommandResult:
     """One command that was run."""
 
     exit_code: int | None
@@ -97,7 +97,7 @@ class Workbench(Protocol):
         """Lines of text files that hold `text`, in order of paths."""
         ...
 
-    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
         """Runs a command at the root of the checkout, in the environment of the tests, without a network. Files that
         it changes stay changed."""
         ...

@@ -27,7 +27,7 @@ from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.text import without_middle
 from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.adapters.workbench.base import Hit, Inside, Program, Ran, Tested, Workbench
+from tasks.adapters.workbench.base import CommandResult, Hit, Inside, Program, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoPath, RunKey
@@ -110,13 +110,13 @@ class LocalWorkbench:
             hits += [Hit(path=path, line=number, text=line) for number, line in lines if text in line]
         return tuple(hits[:limit])
 
-    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> Ran:
+    def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
         if self.supplies.told:
             self.supplies.told(argv)
         limits = replace(self.supplies.limits, wall_s=timeout_s)
         return self.run_program(lambda _: Program(argv=tuple(argv), limits=limits))
 
-    def run_program(self, program_for: Callable[[Inside], Program]) -> Ran:
+    def run_program(self, program_for: Callable[[Inside], Program]) -> CommandResult:
         """Runs a program as `run` does a command; `program_for` is told what it will see."""
         checkout = self._checkout
         built, sandbox = self._built, self.supplies.sandbox
@@ -266,8 +266,10 @@ def _status(finished: Finished, *, completed: bool) -> RunStatus:
     return RunStatus.LIMIT if finished.limit else RunStatus.CRASHED
 
 
-def _ran(finished: Finished, output: str) -> Ran:
-    return Ran(exit_code=finished.exit_code, output=output, timed_out=finished.timed_out, seconds=finished.wall_s)
+def _ran(finished: Finished, output: str) -> CommandResult:
+    return CommandResult(
+        exit_code=finished.exit_code, output=output, timed_out=finished.timed_out, seconds=finished.wall_s
+    )
 
 
 def _log(path: Path) -> str:

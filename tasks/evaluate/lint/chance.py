@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, Module
+from tasks.evaluate.lint.module import Finding, LintedModule
 
 _COIN = re.compile(
     r"random\.(?:random|randint|randrange|choice|choices|getrandbits|uniform|sample)|secrets\.\w+"
@@ -19,7 +19,7 @@ _CLOCK = re.compile(
 )
 
 
-def coin(module: Module) -> Iterator[Finding]:
+def coin(module: LintedModule) -> Iterator[Finding]:
     """A random value or a process id decides, with no seed set in the file. Random data for numpy does not decide."""
     if any(True for _ in module.calls_of(lambda name: _SEED.fullmatch(name) is not None)):
         return
@@ -31,7 +31,7 @@ def coin(module: Module) -> Iterator[Finding]:
             yield from module.find("coin", call)
 
 
-def clock(module: Module) -> Iterator[Finding]:
+def clock(module: LintedModule) -> Iterator[Finding]:
     """The time decides."""
     for call in module.calls_of(lambda name: _CLOCK.fullmatch(name) is not None):
         if module.decides(call):

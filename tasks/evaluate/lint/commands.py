@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, Module, texts_in
+from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
 
 _STARTS = re.compile(
     r"subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+)"
@@ -25,34 +25,34 @@ _NETWORK_CALLS = re.compile(
 )
 
 
-def git_command(module: Module) -> Iterator[Finding]:
+def git_command(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _STARTS.fullmatch(name) is not None):
         if any(_GIT.search(text) for text in texts_in(call)):
             yield from module.find("git-command", call)
     yield from _imports(module, _GIT_LIBRARIES, "git-command")
 
 
-def package_command(module: Module) -> Iterator[Finding]:
+def package_command(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _STARTS.fullmatch(name) is not None):
         if any(_PACKAGES.search(text) for text in texts_in(call)):
             yield from module.find("package-command", call)
     yield from _imports(module, _PACKAGE_LIBRARIES, "package-command")
 
 
-def process(module: Module) -> Iterator[Finding]:
+def process(module: LintedModule) -> Iterator[Finding]:
     """Any other program."""
     for call in module.calls_of(lambda name: _STARTS.fullmatch(name) is not None):
         if not any(_GIT.search(text) or _PACKAGES.search(text) for text in texts_in(call)):
             yield from module.find("process", call)
 
 
-def network(module: Module) -> Iterator[Finding]:
+def network(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _NETWORK_CALLS.fullmatch(name) is not None):
         yield from module.find("network", call)
     yield from _imports(module, _NETWORK, "network")
 
 
-def _imports(module: Module, libraries: set[str], rule: str) -> Iterator[Finding]:
+def _imports(module: LintedModule, libraries: set[str], rule: str) -> Iterator[Finding]:
     for node in module.nodes:
         names: list[str] = []
         if isinstance(node, ast.Import):

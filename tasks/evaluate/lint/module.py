@@ -24,7 +24,7 @@ class Finding:
     detail: str
 
 
-class Module:
+class LintedModule:
     """One Python file and its syntax tree. Only findings in `added`, the lines that the suite adds, count."""
 
     def __init__(self, text: str, tree: ast.Module, added: frozenset[int]) -> None:
@@ -140,10 +140,10 @@ class Module:
         return node
 
 
-def parse(text: str, added: frozenset[int]) -> Module | SyntaxError:
+def parse(text: str, added: frozenset[int]) -> LintedModule | SyntaxError:
     """The file, or why it is none; never raises."""
     try:
-        return Module(text, syntax_tree(text.encode("utf-8", "surrogateescape")), added)
+        return LintedModule(text, syntax_tree(text.encode("utf-8", "surrogateescape")), added)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, Module, texts_in
+from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
 
 _LOOKS = re.compile(
     r"os\.path\.(?:exists|isfile|isdir|lexists|getsize|getmtime)|os\.(?:listdir|scandir|walk|access|stat)|glob\.i?glob"
@@ -17,14 +17,14 @@ _OPENERS = {"open", "Path", "exists", "isfile", "listdir", "read_text", "chdir",
 _SYSTEM = re.compile(r"/(?:proc|sys|dev/shm|testbed|var/tmp|home|root)(?:/.*)?|/tmp/.+")
 
 
-def file_looks(module: Module) -> Iterator[Finding]:
+def file_looks(module: LintedModule) -> Iterator[Finding]:
     """Whether a file is there decides: a `marker-file` if its name is fixed in the test, else a `file-look`."""
     for call in module.calls_of(lambda name: _LOOKS.fullmatch(name) is not None):
         if module.decides(call):
             yield from module.find("marker-file" if _is_fixed(module, call) else "file-look", call)
 
 
-def own_place(module: Module) -> Iterator[Finding]:
+def own_place(module: LintedModule) -> Iterator[Finding]:
     """Where the test file lies, or the working directory."""
     for node in module.nodes:
         name = module.dotted(node) if isinstance(node, ast.Call) else ""
@@ -32,14 +32,14 @@ def own_place(module: Module) -> Iterator[Finding]:
             yield from module.find("own-place", node)
 
 
-def environment_look(module: Module) -> Iterator[Finding]:
+def environment_look(module: LintedModule) -> Iterator[Finding]:
     """A variable of the environment decides."""
     for node in module.nodes:
         if _looks_at_environment(module, node) and module.decides(node):
             yield from module.find("environment-look", node)
 
 
-def _looks_at_environment(module: Module, node: ast.AST) -> bool:
+def _looks_at_environment(module: LintedModule, node: ast.AST) -> bool:
     """`os.getenv(x)`, `os.environ.get(x)`, `os.environ[x]`, `x in os.environ`."""
     if isinstance(node, ast.Call):
         return module.dotted(node.func) in ("os.getenv", "os.environ.get")
@@ -48,7 +48,7 @@ def _looks_at_environment(module: Module, node: ast.AST) -> bool:
     return isinstance(module.parents.get(node), ast.Compare) and module.dotted(node) == "os.environ"
 
 
-def system_path(module: Module) -> Iterator[Finding]:
+def system_path(module: LintedModule) -> Iterator[Finding]:
     """Opens, lists or runs something under `/proc`, `/testbed`, or a fixed name in `/tmp`."""
     for call in module.calls:
         name = module.dotted(call.func).rpartition(".")[2]
@@ -56,7 +56,7 @@ def system_path(module: Module) -> Iterator[Finding]:
             yield from module.find("system-path", call)
 
 
-def _is_fixed(module: Module, node: ast.AST, depth: int = 3) -> bool:
+def _is_fixed(module: LintedModule, node: ast.AST, depth: int = 3) -> bool:
     """Whether a path is made of literals, `__file__`, the working directory and modules alone."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name):

@@ -12,9 +12,9 @@ from tasks.domain.candidate import Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.names import LineNo, RepoPath
 from tasks.evaluate.lint import chance, commands, places, runner, source
-from tasks.evaluate.lint.module import Finding, Module, parse
+from tasks.evaluate.lint.module import Finding, LintedModule, parse
 
-Rule = Callable[[Module], Iterator[Finding]]
+Rule = Callable[[LintedModule], Iterator[Finding]]
 
 RULES: tuple[Rule, ...] = (
     source.source_inspection,

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, Module, texts_in
+from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
 
 _EXITS = re.compile(r"os\._exit|os\.abort|faulthandler\._sig\w+")
 _SIGNALS = re.compile(r"os\.kill(?:pg)?|signal\.(?:raise_signal|pthread_kill|alarm|setitimer)")
@@ -22,19 +22,19 @@ _OWN = re.compile(r"swt_\w+")
 _HOOK = re.compile(r"pytest_(?!plugins$|generate_tests$)\w+")
 
 
-def process_exit(module: Module) -> Iterator[Finding]:
+def process_exit(module: LintedModule) -> Iterator[Finding]:
     """Ends the process under the runner's feet."""
     for call in module.calls_of(lambda name: _EXITS.fullmatch(name) is not None):
         yield from module.find("process-exit", call)
 
 
-def signal(module: Module) -> Iterator[Finding]:
+def signal(module: LintedModule) -> Iterator[Finding]:
     """Sends signals, which may end the process as well."""
     for call in module.calls_of(lambda name: _SIGNALS.fullmatch(name) is not None):
         yield from module.find("signal", call)
 
 
-def exit_at_import(module: Module) -> Iterator[Finding]:
+def exit_at_import(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _LEAVES.fullmatch(name) is not None):
         if module.at_import(call) and not _under_main(module, call):
             yield from module.find("exit-at-import", call)
@@ -43,7 +43,7 @@ def exit_at_import(module: Module) -> Iterator[Finding]:
             yield from module.find("exit-at-import", node)
 
 
-def runner_patching(module: Module) -> Iterator[Finding]:
+def runner_patching(module: LintedModule) -> Iterator[Finding]:
     """Gives an attribute of unittest, pytest or builtins another value, itself and for good."""
     for node in module.nodes:
         targets = (
@@ -56,7 +56,7 @@ def runner_patching(module: Module) -> Iterator[Finding]:
             yield from module.find("runner-patching", call)
 
 
-def loaded_modules(module: Module) -> Iterator[Finding]:
+def loaded_modules(module: LintedModule) -> Iterator[Finding]:
     """Puts something else in the place of a module: `sys.modules["x"] = …`."""
     for node in module.nodes:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
@@ -64,7 +64,7 @@ def loaded_modules(module: Module) -> Iterator[Finding]:
             yield from module.find("loaded-modules", node)
 
 
-def runner_internals(module: Module) -> Iterator[Finding]:
+def runner_internals(module: LintedModule) -> Iterator[Finding]:
     """The runner that reports here, and the report that it writes."""
     for node in module.nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
@@ -74,7 +74,7 @@ def runner_internals(module: Module) -> Iterator[Finding]:
             yield from module.find("runner-internals", node)
 
 
-def site_files(module: Module) -> Iterator[Finding]:
+def site_files(module: LintedModule) -> Iterator[Finding]:
     """Writes or names what Python runs at every start."""
     for call in module.calls:
         named = [arg.value for arg in call.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
@@ -82,7 +82,7 @@ def site_files(module: Module) -> Iterator[Finding]:
             yield from module.find("site-files", call)
 
 
-def pytest_hook(module: Module) -> Iterator[Finding]:
+def pytest_hook(module: LintedModule) -> Iterator[Finding]:
     """A hook or a plugin in a test file: has an effect only where somebody loads it as one."""
     for node in module.tree.body:
         hook = isinstance(node, ast.FunctionDef) and _HOOK.fullmatch(node.name)
@@ -91,7 +91,7 @@ def pytest_hook(module: Module) -> Iterator[Finding]:
             yield from module.find("pytest-hook", node)
 
 
-def tracing(module: Module) -> Iterator[Finding]:
+def tracing(module: LintedModule) -> Iterator[Finding]:
     """Frames, traces and the garbage collector: ways from a test to its runner."""
     for call in module.calls_of(lambda name: _TRACES.fullmatch(name) is not None):
         yield from module.find("tracing", call)
@@ -99,7 +99,7 @@ def tracing(module: Module) -> Iterator[Finding]:
         yield from module.find("stack", call)
 
 
-def skip_at_import(module: Module) -> Iterator[Finding]:
+def skip_at_import(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _MARKS.fullmatch(name) is not None):
         if module.at_import(call) and not _decorates(module, call):
             yield from module.find("skip-at-import", call)
@@ -109,12 +109,12 @@ def skip_at_import(module: Module) -> Iterator[Finding]:
             yield from module.find("skip-at-import", node)
 
 
-def at_exit(module: Module) -> Iterator[Finding]:
+def at_exit(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: name in ("atexit.register", "os.fork", "os.forkpty", "os.setsid")):
         yield from module.find("at-exit", call)
 
 
-def hidden_code(module: Module) -> Iterator[Finding]:
+def hidden_code(module: LintedModule) -> Iterator[Finding]:
     """Code that cannot be read here: decoded, unmarshalled or called through ctypes."""
     for call in module.calls_of(lambda name: name in ("exec", "eval", "compile", "__import__")):
         inside = {module.dotted(part.func) for part in ast.walk(call) if isinstance(part, ast.Call)}
@@ -124,7 +124,7 @@ def hidden_code(module: Module) -> Iterator[Finding]:
         yield from module.find("hidden-code", call)
 
 
-def _under_main(module: Module, node: ast.AST) -> bool:
+def _under_main(module: LintedModule, node: ast.AST) -> bool:
     parent = module.parents.get(node)
     while parent is not None:
         if isinstance(parent, ast.If) and "__main__" in texts_in(parent.test):
@@ -133,7 +133,7 @@ def _under_main(module: Module, node: ast.AST) -> bool:
     return False
 
 
-def _decorates(module: Module, call: ast.AST) -> bool:
+def _decorates(module: LintedModule, call: ast.AST) -> bool:
     """Whether a call belongs to a decorator or a parameter of one."""
     child, parent = call, module.parents.get(call)
     while parent is not None and not isinstance(parent, ast.stmt):

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, Module, texts_in
+from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
 
 _INSPECT = re.compile(
     r"inspect\.(?:getsource\w*|getfile|findsource|getcomments|getblock)|linecache\.\w+|dis\.\w+|pkgutil\.get_(?:data|loader)"
@@ -17,20 +17,20 @@ _READS = re.compile(r"(?:io\.|codecs\.)?open|.*\.(?:read_text|read_bytes|open)")
 _DOCS = {"__doc__"}
 
 
-def source_inspection(module: Module) -> Iterator[Finding]:
+def source_inspection(module: LintedModule) -> Iterator[Finding]:
     """`inspect.getsource(f)` and what does the same."""
     for call in module.calls_of(lambda name: _INSPECT.fullmatch(name) is not None):
         yield from module.find("source-inspection", call)
 
 
-def code_object(module: Module) -> Iterator[Finding]:
+def code_object(module: LintedModule) -> Iterator[Finding]:
     """`f.__code__.co_consts` …"""
     for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in _CODE:
             yield from module.find("code-object", node)
 
 
-def source_file(module: Module) -> Iterator[Finding]:
+def source_file(module: LintedModule) -> Iterator[Finding]:
     """Opening a `.py` file of the project, by name or by the `__file__` of a module."""
     for call in module.calls_of(lambda name: _READS.fullmatch(name) is not None):
         parts = list(_followed(module, call))
@@ -38,21 +38,21 @@ def source_file(module: Module) -> Iterator[Finding]:
             yield from module.find("source-file", call)
 
 
-def module_file(module: Module) -> Iterator[Finding]:
+def module_file(module: LintedModule) -> Iterator[Finding]:
     """Where a module of the project lies: `package.__file__`, not the test's own."""
     for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("__file__", "__path__", "__cached__"):
             yield from module.find("module-file", node)
 
 
-def documentation(module: Module) -> Iterator[Finding]:
+def documentation(module: LintedModule) -> Iterator[Finding]:
     """A docstring that decides: a fix often changes it."""
     for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in _DOCS and module.decides(node):
             yield from module.find("documentation", node)
 
 
-def version(module: Module) -> Iterator[Finding]:
+def version(module: LintedModule) -> Iterator[Finding]:
     """The project's version decides."""
     for node in module.nodes:
         name = module.dotted(node) if isinstance(node, ast.Attribute | ast.Call) else ""
@@ -64,7 +64,7 @@ def version(module: Module) -> Iterator[Finding]:
             yield from module.find("version", node)
 
 
-def _followed(module: Module, call: ast.Call) -> Iterator[ast.AST]:
+def _followed(module: LintedModule, call: ast.Call) -> Iterator[ast.AST]:
     """Everything below a call, and below the values of the variables that it uses, two steps deep."""
     waiting: list[tuple[ast.AST, int]] = [(call, 0)]
     while waiting:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.adapters.text import without_middle
-from tasks.adapters.workbench.base import Ran, Workbench
+from tasks.adapters.workbench.base import CommandResult, Workbench
 from tasks.domain.generation import Mode
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
@@ -63,7 +63,7 @@ def commands_in(text: str) -> list[str]:
 
 def _answer(bench: Workbench, conversation: Conversation, commands: list[str], last: list[str]) -> str:
     """What the model is told about its reply."""
-    ran: Ran | None = None
+    ran: CommandResult | None = None
     problem = ""
     if not commands:
         conversation.wrong("no-command")
@@ -79,7 +79,7 @@ def _answer(bench: Workbench, conversation: Conversation, commands: list[str], l
     return prompt("agent_answer.j2", problem=problem, ran=ran, limit=round(COMMAND_SECONDS), left=conversation.left)
 
 
-def _run(bench: Workbench, conversation: Conversation, command: str) -> Ran:
+def _run(bench: Workbench, conversation: Conversation, command: str) -> CommandResult:
     ran = bench.run(["/bin/sh", "-c", command], timeout_s=COMMAND_SECONDS)
     conversation.took("timed-out" if ran.timed_out else "ran")
     if len(ran.output) <= OUTPUT_CHARACTERS:

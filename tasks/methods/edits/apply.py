@@ -43,7 +43,7 @@ def apply_edits(
     edits: Iterable[Edit], read_base: ReadBase, paths: Sequence[str] = (), refused: Sequence[EditRefused] = ()
 ) -> Edited | EditRefused:
     """Applies edits in order; each sees what those before it did."""
-    files = _Files(read_base, paths)
+    files = _EditedFiles(read_base, paths)
     left_out = list(refused)
     matches: list[Match] = []
     for edit in edits:
@@ -66,7 +66,7 @@ def apply_edits(
 
 
 @dataclass(slots=True)
-class _File:
+class _EditedFile:
     """One file while it is edited: as lines with an outline, or as text where it is no Python."""
 
     before: str | None
@@ -79,10 +79,10 @@ class _File:
 
 
 @dataclass(slots=True)
-class _Files:
+class _EditedFiles:
     read_base: ReadBase
     paths: Sequence[str]
-    files: dict[str, _File] = field(default_factory=dict)
+    files: dict[str, _EditedFile] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def changes(self) -> tuple[Change, ...]:
@@ -102,7 +102,7 @@ class _Files:
             return Match.FUZZY
         return outcome
 
-    def _edit(self, path: str, file: _File, edit: Edit) -> Match | EditRefused:
+    def _edit(self, path: str, file: _EditedFile, edit: Edit) -> Match | EditRefused:
         if not path.endswith(".py"):
             return _edit_text(path, file, edit)
         snippet = None
@@ -120,11 +120,11 @@ class _Files:
         file.text = file.outline.text
         return Match.FUZZY if isinstance(match, Match) and snippet and snippet.notes else match
 
-    def _load(self, path: str) -> _File:
+    def _load(self, path: str) -> _EditedFile:
         if path not in self.files:
             data = self.read_base(path)
             text = None if data is None else to_text(data)
-            self.files[path] = _File(before=text, text=text or "")
+            self.files[path] = _EditedFile(before=text, text=text or "")
         return self.files[path]
 
     def _resolve(self, path: str) -> tuple[str, bool]:
@@ -138,7 +138,7 @@ class _Files:
         return (found[0], True) if found else (path, False)
 
 
-def _edit_text(path: str, file: _File, edit: Edit) -> Match | EditRefused:
+def _edit_text(path: str, file: _EditedFile, edit: Edit) -> Match | EditRefused:
     """Lines put into a file that is no Python."""
     if edit.action is not Action.INSERT:
         return EditRefused(reason=EditReason.NOT_PYTHON, detail=f"{path} has no functions to {edit.action}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tasks.methods.edits.model import Anchor, EditReason, EditRefused, Hint, Match
-from tasks.methods.edits.outline import Outline, Place
-from tasks.methods.edits.snippet import Kind
+from tasks.methods.edits.outline import Outline, OutlineEntry
+from tasks.methods.edits.snippet import CodeKind
 
 NEAR = 15
 """Lines around a hint within which a vaguely similar name will do."""
@@ -22,7 +22,7 @@ RIVAL = 0.03
 class Wanted:
     """What an edit asks for."""
 
-    kind: Kind | None
+    kind: CodeKind | None
     """Null where a name alone is given."""
     name: str
     scope: str
@@ -33,51 +33,51 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    place: Place
+class FoundPlace:
+    place: OutlineEntry
     match: Match
 
 
-def find(outline: Outline, wanted: Wanted) -> Found | EditRefused:
+def find(outline: Outline, wanted: Wanted) -> FoundPlace | EditRefused:
     """The definition that is meant."""
     candidates = [place for place in outline.definitions if wanted.kind in (None, place.kind)]
     named = [place for place in candidates if place.simple == wanted.name]
     scoped = [place for place in named if _in_scope(place, wanted.scope)]
     fitting = _same_level(scoped or (named if not wanted.scope else []), wanted)
     if len(fitting) == 1:
-        return Found(fitting[0], Match.EXACT)
+        return FoundPlace(fitting[0], Match.EXACT)
     if fitting:
         return _nearest(outline, fitting, wanted)
     similar = _similar(outline, candidates, wanted)
     if similar is None:
         full = ".".join(filter(None, (wanted.scope, wanted.name)))
         return EditRefused(reason=EditReason.NO_SUCH_DEFINITION, detail=f"nothing is called {full} or nearly so")
-    return Found(similar, Match.FUZZY)
+    return FoundPlace(similar, Match.FUZZY)
 
 
-def _in_scope(place: Place, scope: str) -> bool:
+def _in_scope(place: OutlineEntry, scope: str) -> bool:
     around = place.name.rpartition(".")[0]
     return not scope or around == scope or around.endswith("." + scope)
 
 
-def _same_level(places: Sequence[Place], wanted: Wanted) -> Sequence[Place]:
+def _same_level(places: Sequence[OutlineEntry], wanted: Wanted) -> Sequence[OutlineEntry]:
     """Of several, methods for a method and functions for a function, where there are such."""
-    if len(places) < 2 or wanted.kind is not Kind.FUNCTION:
+    if len(places) < 2 or wanted.kind is not CodeKind.FUNCTION:
         return places
     return [place for place in places if bool(place.scope) == wanted.method] or places
 
 
-def _nearest(outline: Outline, places: Sequence[Place], wanted: Wanted) -> Found | EditRefused:
+def _nearest(outline: Outline, places: Sequence[OutlineEntry], wanted: Wanted) -> FoundPlace | EditRefused:
     """The one next to the hint. Of equal names in one scope the last one counts, as in Python."""
     if wanted.hint.anchor is Anchor.NONE:
         if len({place.name for place in places}) == 1:
-            return Found(places[-1], Match.NEAREST)
+            return FoundPlace(places[-1], Match.NEAREST)
         names = ", ".join(place.name for place in places[:4])
         return EditRefused(reason=EditReason.AMBIGUOUS, detail=f"{wanted.name} may be {names}")
-    return Found(min(places, key=lambda place: distance(outline, place, wanted.hint)), Match.NEAREST)
+    return FoundPlace(min(places, key=lambda place: distance(outline, place, wanted.hint)), Match.NEAREST)
 
 
-def _similar(outline: Outline, places: Iterable[Place], wanted: Wanted) -> Place | None:
+def _similar(outline: Outline, places: Iterable[OutlineEntry], wanted: Wanted) -> OutlineEntry | None:
     """The definition with the most similar name, if it is similar enough for how far away it is."""
     scored = []
     for place in places:
@@ -92,7 +92,7 @@ def _similar(outline: Outline, places: Iterable[Place], wanted: Wanted) -> Place
     return scored[-1][3] if scored and not rivals else None
 
 
-def distance(outline: Outline, place: Place, hint: Hint) -> int:
+def distance(outline: Outline, place: OutlineEntry, hint: Hint) -> int:
     """Lines between a definition and a hint; 0 inside."""
     if hint.anchor is Anchor.END:
         return len(outline.lines) - place.end

@@ -10,17 +10,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tasks.methods.edits.snippet import Kind, parse
+from tasks.methods.edits.snippet import CodeKind, parse
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _GUARD = re.compile(r"if\s*\(?\s*__name__\s*==")
 
 
 @dataclass(slots=True, kw_only=True)
-class Place:
+class OutlineEntry:
     """A definition or a statement at the top of the file. Lines are 1-based and inclusive."""
 
-    kind: Kind
+    kind: CodeKind
     name: str
     """`TestX.test_y`; empty for other statements."""
     start: int
@@ -55,7 +55,7 @@ class Outline:
 
     lines: list[str]
     """With their line ends."""
-    places: list[Place]
+    places: list[OutlineEntry]
     """In order of their first lines, outer before inner."""
     newline: str
     moves: list[tuple[int, int]] = field(default_factory=list)
@@ -66,11 +66,11 @@ class Outline:
         return "".join(self.lines)
 
     @property
-    def definitions(self) -> list[Place]:
-        return [place for place in self.places if place.kind in (Kind.FUNCTION, Kind.CLASS)]
+    def definitions(self) -> list[OutlineEntry]:
+        return [place for place in self.places if place.kind in (CodeKind.FUNCTION, CodeKind.CLASS)]
 
     @property
-    def statements(self) -> list[Place]:
+    def statements(self) -> list[OutlineEntry]:
         """Of the module itself."""
         return [place for place in self.places if place.top]
 
@@ -96,7 +96,7 @@ class Outline:
                 place.end += count
         self.moves.append((end, count))
 
-    def remember(self, place: Place) -> None:
+    def remember(self, place: OutlineEntry) -> None:
         """A definition that was put in."""
         self.places.append(place)
         self.places.sort(key=lambda one: (one.start, -one.end))
@@ -107,9 +107,9 @@ class Outline:
         last = 0
         for at, place in enumerate(self.statements):
             docstring = (
-                at == 0 and place.kind is Kind.OTHER and self.lines[place.start - 1].lstrip("rRuUbB")[:1] in "'\""
+                at == 0 and place.kind is CodeKind.OTHER and self.lines[place.start - 1].lstrip("rRuUbB")[:1] in "'\""
             )
-            if not (docstring or place.kind is Kind.FUTURE):
+            if not (docstring or place.kind is CodeKind.FUTURE):
                 break
             last = place.end
         return last or self._comments_end()
@@ -119,9 +119,9 @@ class Outline:
         """Last line of the first run of imports; `head_end` where there is none."""
         last = self.head_end
         for place in self.statements:
-            if place.kind in (Kind.IMPORT, Kind.FUTURE):
+            if place.kind in (CodeKind.IMPORT, CodeKind.FUTURE):
                 last = place.end
-            elif place.start > last and place.kind in (Kind.FUNCTION, Kind.CLASS):
+            elif place.start > last and place.kind in (CodeKind.FUNCTION, CodeKind.CLASS):
                 break
         return last
 
@@ -158,7 +158,7 @@ def outline(text: str) -> Outline | None:
 
 def _places(
     body: Sequence[ast.stmt], lines: list[str], names: tuple[str, ...], scope: str, *, top: bool
-) -> Iterator[Place]:
+) -> Iterator[OutlineEntry]:
     """Every definition below `body`, and the statements of a module."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -166,7 +166,7 @@ def _places(
             place = _definition(node, lines, ".".join(own), scope, top=top)
             place.alone = len(body) == 1
             yield place
-            inner = place.name if place.kind is Kind.CLASS else ""
+            inner = place.name if place.kind is CodeKind.CLASS else ""
             yield from _places(node.body, lines, own, inner, top=False)
             continue
         if top:
@@ -185,7 +185,7 @@ def _nested(node: ast.stmt) -> list[list[ast.stmt]]:
 
 def _definition(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, lines: list[str], name: str, scope: str, *, top: bool
-) -> Place:
+) -> OutlineEntry:
     start = min([node.lineno, *(one.lineno for one in node.decorator_list)])
     first = node.body[0]
     begin = min([first.lineno, *(one.lineno for one in getattr(first, "decorator_list", []))])
@@ -193,8 +193,8 @@ def _definition(
     indent = _blank(lines[node.lineno - 1])
     inner = "" if one_line else _blank(lines[begin - 1])
     end = node.end_lineno or node.lineno
-    return Place(
-        kind=Kind.CLASS if isinstance(node, ast.ClassDef) else Kind.FUNCTION,
+    return OutlineEntry(
+        kind=CodeKind.CLASS if isinstance(node, ast.ClassDef) else CodeKind.FUNCTION,
         name=name,
         start=start,
         end=end if one_line else _with_comments(lines, end, indent),
@@ -207,12 +207,12 @@ def _definition(
     )
 
 
-def _other(node: ast.stmt, lines: list[str]) -> Place:
-    kind = Kind.OTHER
+def _other(node: ast.stmt, lines: list[str]) -> OutlineEntry:
+    kind = CodeKind.OTHER
     if isinstance(node, ast.Import | ast.ImportFrom):
-        kind = Kind.FUTURE if isinstance(node, ast.ImportFrom) and node.module == "__future__" else Kind.IMPORT
+        kind = CodeKind.FUTURE if isinstance(node, ast.ImportFrom) and node.module == "__future__" else CodeKind.IMPORT
     end = node.end_lineno or node.lineno
-    return Place(
+    return OutlineEntry(
         kind=kind,
         name="",
         start=node.lineno,

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tasks.methods.edits.find import Found, Wanted, distance, find
+from tasks.methods.edits.find import FoundPlace, Wanted, distance, find
 from tasks.methods.edits.model import Action, Anchor, Edit, EditReason, EditRefused, Hint, Match
-from tasks.methods.edits.outline import Outline, Place, outline
-from tasks.methods.edits.snippet import Kind, Snippet, Statement, parse
+from tasks.methods.edits.outline import Outline, OutlineEntry, outline
+from tasks.methods.edits.snippet import CodeKind, Snippet, Statement, parse
 
 TOP_GAP, CLASS_GAP = 2, 1
 """Blank lines around a definition."""
@@ -51,12 +51,12 @@ def _wanted(file: Outline, edit: Edit, definition: Statement, snippet: Snippet) 
     return Wanted(kind=definition.kind, name=name, scope=scope, hint=edit.hint, method=method)
 
 
-def _worst(found: Sequence[Found]) -> Match:
+def _worst(found: Sequence[FoundPlace]) -> Match:
     order = list(Match)
     return max((one.match for one in found), key=order.index, default=Match.EXACT)
 
 
-def _swap(file: Outline, place: Place, statement: Statement) -> None:
+def _swap(file: Outline, place: OutlineEntry, statement: Statement) -> None:
     """Puts a statement where a definition is. Comments that stand above it already are not repeated."""
     lines = statement.at(place.indent)
     above = file.lines[max(0, place.start - 1 - len(lines)) : place.start - 1]
@@ -67,7 +67,7 @@ def _swap(file: Outline, place: Place, statement: Statement) -> None:
     _learn(file, place.start, lines, place)
 
 
-def _learn(file: Outline, start: int, lines: Sequence[str], around: Place) -> None:
+def _learn(file: Outline, start: int, lines: Sequence[str], around: OutlineEntry) -> None:
     """Takes the definitions in lines that were put in into the outline; `around` says what they are inside of."""
     depth = len(around.indent)
     part = outline("\n".join(line[depth:] if not line[:depth].strip() else line for line in lines) + "\n")
@@ -99,29 +99,31 @@ def _insert(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
         twin = _twin(file, statement, owner)
         if twin is None:
             new.append(statement)
-        elif statement.kind is Kind.CLASS and not twin.one_line:
+        elif statement.kind is CodeKind.CLASS and not twin.one_line:
             _merge(file, twin, statement)
         else:
             _swap(file, twin, statement)
     if owner is None:
         _insert_at_top(file, edit.hint, new)
     else:
-        _hoist(file, [one for one in new if one.kind in (Kind.IMPORT, Kind.FUTURE)])
-        _insert_in_class(file, owner, edit.hint, [one for one in new if one.kind not in (Kind.IMPORT, Kind.FUTURE)])
+        _hoist(file, [one for one in new if one.kind in (CodeKind.IMPORT, CodeKind.FUTURE)])
+        _insert_in_class(
+            file, owner, edit.hint, [one for one in new if one.kind not in (CodeKind.IMPORT, CodeKind.FUTURE)]
+        )
     return Match.EXACT
 
 
-def _owner(file: Outline, edit: Edit, snippet: Snippet) -> Place | EditRefused | None:
+def _owner(file: Outline, edit: Edit, snippet: Snippet) -> OutlineEntry | EditRefused | None:
     """The class that the code belongs into; null for code of the module."""
-    classes = [place for place in file.definitions if place.kind is Kind.CLASS]
+    classes = [place for place in file.definitions if place.kind is CodeKind.CLASS]
     own = {statement.name for statement in snippet.definitions}
     if edit.name and edit.name not in own and edit.name.rpartition(".")[2] not in own:
         found = find(
-            file, Wanted(kind=Kind.CLASS, name=edit.name.rpartition(".")[2], scope="", hint=edit.hint, method=False)
+            file, Wanted(kind=CodeKind.CLASS, name=edit.name.rpartition(".")[2], scope="", hint=edit.hint, method=False)
         )
         return (
             _with_body(found.place, edit)
-            if isinstance(found, Found)
+            if isinstance(found, FoundPlace)
             else replace(found, detail=f"{edit.path}: {found.detail}")
         )
     if not any(one.method for one in snippet.statements):
@@ -132,22 +134,22 @@ def _owner(file: Outline, edit: Edit, snippet: Snippet) -> Place | EditRefused |
     return _with_body(min(reversed(classes), key=lambda place: distance(file, place, hint)), edit)
 
 
-def _with_body(place: Place, edit: Edit) -> Place | EditRefused:
+def _with_body(place: OutlineEntry, edit: Edit) -> OutlineEntry | EditRefused:
     if place.one_line:
         return EditRefused(reason=EditReason.ONE_LINE_CLASS, detail=f"{edit.path}: {place.name} has no body of its own")
     return place
 
 
-def _twin(file: Outline, statement: Statement, owner: Place | None) -> Place | None:
+def _twin(file: Outline, statement: Statement, owner: OutlineEntry | None) -> OutlineEntry | None:
     """The definition of the same kind and name in the same place."""
-    if statement.kind not in (Kind.FUNCTION, Kind.CLASS):
+    if statement.kind not in (CodeKind.FUNCTION, CodeKind.CLASS):
         return None
     name = f"{owner.name}.{statement.name}" if owner else statement.name
     twins = [one for one in file.definitions if one.name == name and one.kind is statement.kind and (owner or one.top)]
     return twins[-1] if twins else None
 
 
-def _merge(file: Outline, into: Place, statement: Statement) -> None:
+def _merge(file: Outline, into: OutlineEntry, statement: Statement) -> None:
     """Puts the members of a class into the class of that name; those that it has are rewritten."""
     present = {line.strip() for line in file.lines[into.start - 1 : into.end]}
     new = []
@@ -155,7 +157,7 @@ def _merge(file: Outline, into: Place, statement: Statement) -> None:
         twin = _twin(file, member, into)
         if twin is not None:
             _swap(file, twin, member)
-        elif member.kind in (Kind.FUNCTION, Kind.CLASS) or not (
+        elif member.kind in (CodeKind.FUNCTION, CodeKind.CLASS) or not (
             _is_docstring(member, number) or member.lines[-1].strip() in present
         ):
             new.append(member)
@@ -166,7 +168,7 @@ def _is_docstring(member: Statement, number: int) -> bool:
     return (number == 0 and member.lines[0].strip().lstrip("rRuU")[:1] in "'\"") or member.lines[-1].strip() == "pass"
 
 
-def _insert_in_class(file: Outline, owner: Place, hint: Hint, new: Sequence[Statement]) -> None:
+def _insert_in_class(file: Outline, owner: OutlineEntry, hint: Hint, new: Sequence[Statement]) -> None:
     """After the member that the hint points at, else at the end of the class."""
     if not new:
         return
@@ -180,12 +182,12 @@ def _insert_in_class(file: Outline, owner: Place, hint: Hint, new: Sequence[Stat
 
 def _insert_at_top(file: Outline, hint: Hint, new: Sequence[Statement]) -> None:
     """Between statements of the module, never inside one and never above its docstring."""
-    _hoist(file, [one for one in new if one.kind is Kind.FUTURE])
+    _hoist(file, [one for one in new if one.kind is CodeKind.FUTURE])
     known = _imports(file)
-    rest = [one for one in new if one.kind is not Kind.FUTURE and _text(one) not in known]
+    rest = [one for one in new if one.kind is not CodeKind.FUTURE and _text(one) not in known]
     if not rest:
         return
-    defines = any(one.kind in (Kind.FUNCTION, Kind.CLASS) for one in rest)
+    defines = any(one.kind in (CodeKind.FUNCTION, CodeKind.CLASS) for one in rest)
     gap = TOP_GAP if defines else 1
     if hint.anchor is Anchor.START:
         after = file.imports_end if defines else file.head_end
@@ -204,31 +206,35 @@ def _boundary(file: Outline, line: int) -> int:
 
 
 def _import_below(file: Outline, line: int) -> bool:
-    return any(place.kind is Kind.IMPORT and place.start <= line + 2 for place in file.statements if place.start > line)
+    return any(
+        place.kind is CodeKind.IMPORT and place.start <= line + 2 for place in file.statements if place.start > line
+    )
 
 
 def _hoist(file: Outline, statements: Sequence[Statement]) -> None:
     """Puts imports (and what else a rewrite brings along) below the imports of the file, unless they are there."""
     known = _imports(file)
-    futures = [one for one in statements if one.kind is Kind.FUTURE and _text(one) not in known]
-    others = [one for one in statements if one.kind is not Kind.FUTURE and _text(one) not in known]
+    futures = [one for one in statements if one.kind is CodeKind.FUTURE and _text(one) not in known]
+    others = [one for one in statements if one.kind is not CodeKind.FUTURE and _text(one) not in known]
     for group, after in ((futures, file.head_end), (others, None)):
         if group:
             at = file.imports_end if after is None else after
-            follows = any(place.end == at and place.kind in (Kind.IMPORT, Kind.FUTURE) for place in file.statements)
+            follows = any(
+                place.end == at and place.kind in (CodeKind.IMPORT, CodeKind.FUTURE) for place in file.statements
+            )
             _put(file, at, group, "", 0 if follows else 1, "", "")
 
 
 def _imports(file: Outline) -> set[str]:
     """The import statements of the module, blanks apart."""
-    imports = (place for place in file.statements if place.kind in (Kind.IMPORT, Kind.FUTURE))
+    imports = (place for place in file.statements if place.kind in (CodeKind.IMPORT, CodeKind.FUTURE))
     return {" ".join("".join(file.lines[place.start - 1 : place.end]).split()) for place in imports}
 
 
 def _text(statement: Statement) -> str:
     """An import without comments above it and blanks; what is no import compares equal to none."""
     lines = [line for line in statement.lines if not line.lstrip().startswith("#")]
-    return " ".join("\n".join(lines).split()) if statement.kind in (Kind.IMPORT, Kind.FUTURE) else "\0"
+    return " ".join("\n".join(lines).split()) if statement.kind in (CodeKind.IMPORT, CodeKind.FUTURE) else "\0"
 
 
 def _put(file: Outline, after: int, new: Sequence[Statement], indent: str, gap: int, prefix: str, scope: str) -> None:
@@ -243,8 +249,8 @@ def _put(file: Outline, after: int, new: Sequence[Statement], indent: str, gap: 
     above = [""] * (gap if after else 0)
     file.replace(after + 1, after, [*above, *lines, *([""] * (0 if last else max(0, gap - blanks)))])
     start = after + 1 + len(above)
-    around = Place(
-        kind=Kind.OTHER, name=prefix, start=start, end=start, head=start, indent=indent, inner="",
+    around = OutlineEntry(
+        kind=CodeKind.OTHER, name=prefix, start=start, end=start, head=start, indent=indent, inner="",
         one_line=False, top=not scope, scope=scope,
     )  # fmt: skip
     _stretch(file, after, scope, len(above) + len(lines))
@@ -256,7 +262,7 @@ def _stretch(file: Outline, after: int, scope: str, count: int) -> None:
     parts = scope.split(".") if scope else []
     owners = {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
     for place in file.places:
-        if place.name in owners and place.kind is Kind.CLASS and place.end == after:
+        if place.name in owners and place.kind is CodeKind.CLASS and place.end == after:
             place.end += count
 
 
@@ -280,7 +286,7 @@ def _delete(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
     return _worst(found)
 
 
-def _take_out(file: Outline, place: Place) -> None:
+def _take_out(file: Outline, place: OutlineEntry) -> None:
     """Removes a definition; a body that would be empty keeps a `pass`."""
     start, end = place.start, place.end
     while start > 1 and file.lines[start - 2].startswith(f"{place.indent}#"):
@@ -295,10 +301,10 @@ def _take_out(file: Outline, place: Place) -> None:
         while start > 1 and not file.lines[start - 2].strip():
             start -= 1
     file.replace(start, end, [])
-    owner = next((one for one in file.places if one.name == place.scope and one.kind is Kind.CLASS), None)
+    owner = next((one for one in file.places if one.name == place.scope and one.kind is CodeKind.CLASS), None)
     if owner and parse(textwrap.dedent("".join(file.lines[owner.start - 1 : owner.end]))) is None:
         file.replace(owner.end + 1, owner.end, [f"{owner.inner}pass"])
 
 
-def _last_in_class(file: Outline, place: Place) -> bool:
+def _last_in_class(file: Outline, place: OutlineEntry) -> bool:
     return any(one.name == place.scope and one.end == place.end for one in file.places)

@@ -15,7 +15,7 @@ MAX_CUT = 200
 """Lines that are dropped at the end of a cut reply while looking for whole statements."""
 
 
-class Kind(StrEnum):
+class CodeKind(StrEnum):
     FUNCTION = "function"
     CLASS = "class"
     IMPORT = "import"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 class Statement:
     """One statement with the comments above it."""
 
-    kind: Kind
+    kind: CodeKind
     name: str
     """Of a function or class; empty otherwise."""
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ class Snippet:
 
     @property
     def definitions(self) -> tuple[Statement, ...]:
-        return tuple(one for one in self.statements if one.kind in (Kind.FUNCTION, Kind.CLASS))
+        return tuple(one for one in self.statements if one.kind in (CodeKind.FUNCTION, CodeKind.CLASS))
 
 
 def parse(source: str) -> ast.Module | None:
@@ -174,16 +174,16 @@ def _header_end(node: ast.ClassDef, source: list[str]) -> int:
     return at
 
 
-def _facts(node: ast.stmt) -> tuple[Kind, str, bool]:
+def _facts(node: ast.stmt) -> tuple[CodeKind, str, bool]:
     """Kind, name, and whether it looks like a method."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         parameters = [*node.args.posonlyargs, *node.args.args]
-        return Kind.FUNCTION, node.name, bool(parameters) and parameters[0].arg in ("self", "cls")
+        return CodeKind.FUNCTION, node.name, bool(parameters) and parameters[0].arg in ("self", "cls")
     if isinstance(node, ast.ClassDef):
-        return Kind.CLASS, node.name, False
+        return CodeKind.CLASS, node.name, False
     if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-        return Kind.FUTURE, "", False
-    return (Kind.IMPORT if isinstance(node, ast.Import | ast.ImportFrom) else Kind.OTHER), "", False
+        return CodeKind.FUTURE, "", False
+    return (CodeKind.IMPORT if isinstance(node, ast.Import | ast.ImportFrom) else CodeKind.OTHER), "", False
 
 
 def _inside_strings(node: ast.stmt) -> set[int]:

@@ -23,10 +23,10 @@ from graphql import (
 )
 
 from tasks.adapters.github.queries import SCHEMA
-from tasks.rehearsal.local_github.history import ChangedFile, Commit
-from tasks.rehearsal.local_github.issues import Closing, Comment, Edit, Issue, Rename, closed_by
+from tasks.rehearsal.local_github.history import ChangedFile, HistoryCommit
+from tasks.rehearsal.local_github.issues import BodyEdit, Closing, Comment, LocalIssue, Rename, closed_by
 from tasks.rehearsal.local_github.pulls import Pull
-from tasks.rehearsal.local_github.world import Repository, World
+from tasks.rehearsal.local_github.world import LocalRepository, World
 
 Node = dict[str, Any]
 _LIMIT_OF_A_LIST = 100
@@ -46,7 +46,7 @@ class WrongCursor(GraphQLError):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ParsedQuery:
     """A parsed query."""
 
     text: str
@@ -61,13 +61,13 @@ def schema() -> GraphQLSchema:
 
 
 @cache
-def question(text: str) -> Question:
+def question(text: str) -> ParsedQuery:
     """A query, parsed and validated once."""
     document = parse(text)
-    return Question(text, document, tuple(validate(schema(), document)))
+    return ParsedQuery(text, document, tuple(validate(schema(), document)))
 
 
-def answer(world: World, asked: Question, variables: Mapping[str, Any]) -> Mapping[str, Any]:
+def answer(world: World, asked: ParsedQuery, variables: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a valid query brings, as JSON knows it, but for `rateLimit`, which is left null. Not to be changed."""
     with world.lock:
         key = (asked.text, json.dumps(variables, sort_keys=True), world.state)
@@ -84,7 +84,7 @@ def told(error: GraphQLError) -> dict[str, Any]:
     return made | ({"type": error.extensions["type"]} if error.extensions and "type" in error.extensions else {})
 
 
-def _executed(world: World, asked: Question, variables: Mapping[str, Any]) -> dict[str, Any]:
+def _executed(world: World, asked: ParsedQuery, variables: Mapping[str, Any]) -> dict[str, Any]:
     root = {"repository": lambda _info, owner, name, **_: _repository(world, f"{owner}/{name}")}
     result = execute_sync(schema(), asked.document, root, variable_values=dict(variables))
     assert isinstance(result, ExecutionResult)
@@ -119,21 +119,21 @@ def _license(spdx: str | None) -> Node | None:
     return {"key": spdx.lower(), "spdxId": spdx, "name": spdx} if spdx else None
 
 
-def _one_pull(world: World, held: Repository, number: int) -> Node:
+def _one_pull(world: World, held: LocalRepository, number: int) -> Node:
     pull = held.pulls.get(number)
     if pull is None or not world.has_happened(pull.merged):
         raise NotThere(f"a PullRequest with the number of {number}")
     return _pull(world, held, pull)
 
 
-def _one_issue(world: World, held: Repository, number: int) -> Node:
+def _one_issue(world: World, held: LocalRepository, number: int) -> Node:
     issue = held.issues.get(number)
     if issue is None or not world.has_happened(issue.created):
         raise NotThere(f"an Issue with the number of {number}")
     return _issue(world, held, issue)
 
 
-def _either(world: World, held: Repository, number: int) -> Node:
+def _either(world: World, held: LocalRepository, number: int) -> Node:
     try:
         return _one_issue(world, held, number)
     except NotThere:
@@ -142,7 +142,7 @@ def _either(world: World, held: Repository, number: int) -> Node:
 
 def _pulls(
     world: World,
-    held: Repository,
+    held: LocalRepository,
     states: Sequence[str] | None = None,
     first: int = 0,
     after: str | None = None,
@@ -158,7 +158,7 @@ def _pulls(
 
 def _issues(
     world: World,
-    held: Repository,
+    held: LocalRepository,
     first: int = 0,
     after: str | None = None,
     filterBy: Mapping[str, Any] | None = None,
@@ -220,7 +220,7 @@ def _listed(nodes: Sequence[Any], make: Callable[[Any], Node]) -> Callable[..., 
     return connection
 
 
-def _pull(world: World, held: Repository, pull: Pull) -> Node:
+def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
     files = held.history.files_of(pull.merge.oid)
     labels = [f"touched {count}" for count in range(len(held.touched.get(pull.number, ())))]
     closes = [held.issues[number] for number in closed_by(pull) if number in held.issues]
@@ -253,7 +253,7 @@ def _pull(world: World, held: Repository, pull: Pull) -> Node:
     }
 
 
-def _commit(held: Repository, commit: Commit) -> Node:
+def _commit(held: LocalRepository, commit: HistoryCommit) -> Node:
     return {
         "__typename": "Commit",
         "oid": commit.oid,
@@ -269,7 +269,7 @@ def _file(file: ChangedFile) -> Node:
     return {"path": file.path, "additions": file.additions, "deletions": file.deletions, "changeType": file.change}
 
 
-def _issue(world: World, held: Repository, issue: Issue) -> Node:
+def _issue(world: World, held: LocalRepository, issue: LocalIssue) -> Node:
     edits = _until(world, issue.edits, lambda edit: edit.at)
     renames = _until(world, issue.renames, lambda rename: rename.at)
     closings = _until(world, issue.closings, lambda closing: closing.at)
@@ -304,22 +304,22 @@ def _until(world: World, events: Iterable[Any], at: Callable[[Any], datetime]) -
     return sorted((event for event in events if world.has_happened(at(event))), key=at)
 
 
-def _title(issue: Issue, renames: list[Rename]) -> str:
+def _title(issue: LocalIssue, renames: list[Rename]) -> str:
     """The file has the last title; before its renames it was another."""
     later = sorted(issue.renames, key=lambda rename: rename.at)[len(renames) :]
     return later[0].before if later else issue.title
 
 
-def _body(issue: Issue, edits: list[Edit]) -> str:
+def _body(issue: LocalIssue, edits: list[BodyEdit]) -> str:
     """The file has the last body. GitHub's first entry of edits is the original, where there are any."""
     return edits[-1].body if edits and len(edits) < len(issue.edits) else issue.body
 
 
-def _edit(edit: Edit) -> Node:
+def _edit(edit: BodyEdit) -> Node:
     return {"createdAt": iso(edit.at), "editedAt": iso(edit.at), "deletedAt": None, "diff": edit.body}
 
 
-def _comment(issue: Issue, comment: Comment) -> Node:
+def _comment(issue: LocalIssue, comment: Comment) -> Node:
     edited = comment.updated if comment.updated > comment.created else None
     return {
         "id": _id("IC", issue.number, comment.created, comment.body),
@@ -331,14 +331,14 @@ def _comment(issue: Issue, comment: Comment) -> Node:
     }
 
 
-def _event(world: World, held: Repository, event: Closing | Rename) -> Node:
+def _event(world: World, held: LocalRepository, event: Closing | Rename) -> Node:
     made: Node = {"createdAt": iso(event.at)}
     if isinstance(event, Rename):
         return made | {"__typename": "RenamedTitleEvent", "previousTitle": event.before, "currentTitle": event.after}
     return made | {"__typename": "ClosedEvent", "closer": _closer(world, held, event)}
 
 
-def _closer(world: World, held: Repository, event: Closing) -> Node | None:
+def _closer(world: World, held: LocalRepository, event: Closing) -> Node | None:
     if event.pull is not None:
         pull = held.pulls.get(event.pull)
         return _pull(world, held, pull) if pull else None

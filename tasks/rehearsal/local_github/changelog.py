@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from tasks.rehearsal.local_github.history import History
+from tasks.rehearsal.local_github.history import RepositoryHistory
 from tasks.rehearsal.local_github.pulls import Pull
 
 _FOLDERS = ("changelog", "changelog.d", "changes", "docs/changes", "news", "newsfragments")
@@ -21,7 +21,7 @@ _FRAGMENT = re.compile(r"^(?:\S+/)?(\d+)\.\w+(?:\.\d+)?(?:\.(?:rst|md|txt))?$", 
 _ENTRY = re.compile(r"^\+.*:issue:`(\d+)`", re.MULTILINE)
 
 
-def with_changelog(history: History, pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
+def with_changelog(history: RepositoryHistory, pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
     """The pull requests, with what their change log entries say that they close at the end of their texts."""
     told = mentions(history)
     numbers = frozenset(pull.number for pull in pulls)
@@ -34,7 +34,7 @@ def with_changelog(history: History, pulls: tuple[Pull, ...]) -> tuple[Pull, ...
     return tuple(made)
 
 
-def mentions(history: History) -> Mapping[str, frozenset[int]]:
+def mentions(history: RepositoryHistory) -> Mapping[str, frozenset[int]]:
     """Commit → numbers that its additions to a change log name."""
     found: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
     for oid, text in _log(history, "--diff-filter=A", "--name-only", paths=_FOLDERS):
@@ -44,7 +44,7 @@ def mentions(history: History) -> Mapping[str, frozenset[int]]:
     return found
 
 
-def _log(history: History, *options: str, paths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def _log(history: RepositoryHistory, *options: str, paths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Commit and what `git log` says of it; merges have nothing of their own."""
     log = history.git.run("-C", str(history.folder), "log", "--format=%x1e%H", *options, history.head, "--", *paths)
     for record in log.decode("utf-8", "replace").split("\x1e")[1:]:

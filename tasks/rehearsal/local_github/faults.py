@@ -10,7 +10,7 @@ from random import Random
 from tasks.domain.errors import BadInput
 
 
-class Fault(StrEnum):
+class GitHubFault(StrEnum):
     """What can go wrong with one request."""
 
     BAD_GATEWAY = "502"
@@ -40,7 +40,7 @@ class Fault(StrEnum):
 class Dice:
     """Draws at most one fault for each request."""
 
-    rates: Mapping[Fault, float] = field(default_factory=dict)
+    rates: Mapping[GitHubFault, float] = field(default_factory=dict)
     """Fault → probability; together at most 1."""
     seed: int = 0
     random: Random = field(init=False)
@@ -48,7 +48,7 @@ class Dice:
     def __post_init__(self) -> None:
         self.random = Random(self.seed)  # noqa: S311 - faults that can be repeated, no secrets
 
-    def draw(self) -> Fault | None:
+    def draw(self) -> GitHubFault | None:
         thrown = self.random.random()
         for fault, rate in self.rates.items():
             thrown -= rate
@@ -59,7 +59,7 @@ class Dice:
 
 def dice_from(text: str) -> Dice:
     """`502=0.1,partial=0.05,seed=3`; `BadInput` for a fault that there is not."""
-    rates: dict[Fault, float] = {}
+    rates: dict[GitHubFault, float] = {}
     seed = 0
     for part in filter(None, text.replace(" ", "").split(",")):
         name, _, value = part.partition("=")
@@ -67,9 +67,9 @@ def dice_from(text: str) -> Dice:
             if name == "seed":
                 seed = int(value)
             else:
-                rates[Fault(name)] = float(value)
+                rates[GitHubFault(name)] = float(value)
         except ValueError as error:
-            known = ", ".join(Fault)
+            known = ", ".join(GitHubFault)
             raise BadInput(f"{part!r} is no fault with a probability", hint=f"faults: {known}; and seed") from error
     if sum(rates.values()) > 1:
         raise BadInput(f"the probabilities in {text!r} are more than 1 together", hint="one request has one fault")

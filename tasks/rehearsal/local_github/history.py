@@ -15,7 +15,7 @@ _STATUS = {"A": "ADDED", "C": "COPIED", "D": "DELETED", "M": "MODIFIED", "R": "R
 
 
 @dataclass(frozen=True, slots=True)
-class Commit:
+class HistoryCommit:
     """One commit."""
 
     oid: str
@@ -47,25 +47,25 @@ class ChangedFile:
 
 
 @dataclass(slots=True)
-class History:
+class RepositoryHistory:
     """All that can be reached from the head of a repository's default branch."""
 
     git: Git
     folder: Path
     """The repository: bare or not."""
     branch: str
-    commits: dict[str, Commit]
+    commits: dict[str, HistoryCommit]
     """Parents before children."""
     places: dict[str, int]
     """Where each stands among them."""
     head: str
     _files: dict[str, tuple[ChangedFile, ...]] = field(default_factory=dict)
 
-    def mainline(self) -> list[Commit]:
+    def mainline(self) -> list[HistoryCommit]:
         """The commits that the default branch itself went through, oldest first."""
         return list(self.line(self.head, set(self.commits)))[::-1]
 
-    def line(self, oid: str, within: set[str]) -> Iterator[Commit]:
+    def line(self, oid: str, within: set[str]) -> Iterator[HistoryCommit]:
         """First parents from a commit on, as long as they are in a set."""
         while oid in within:
             commit = self.commits[oid]
@@ -95,7 +95,7 @@ class History:
         return self._files[oid]
 
 
-def read_history(git: Git, folder: Path) -> History:
+def read_history(git: Git, folder: Path) -> RepositoryHistory:
     """Index the default branch of the repository at `folder`; `GitFailed` where there is none."""
     where = ("-C", str(folder))
     branch = git.run(*where, "symbolic-ref", "--short", "HEAD").decode().strip()
@@ -104,12 +104,14 @@ def read_history(git: Git, folder: Path) -> History:
     records = log.decode("utf-8", "replace").split("\x1e")
     commits = [_commit(record) for record in records if record.strip()]
     places = {commit.oid: place for place, commit in enumerate(commits)}
-    return History(git, folder, branch, {commit.oid: commit for commit in commits}, places, head)
+    return RepositoryHistory(git, folder, branch, {commit.oid: commit for commit in commits}, places, head)
 
 
-def _commit(record: str) -> Commit:
+def _commit(record: str) -> HistoryCommit:
     oid, parents, authored, committed, author, message = record.lstrip("\n").split("\0", 5)
-    return Commit(oid, tuple(parents.split()), _moment(authored), _moment(committed), author, message.strip("\n"))
+    return HistoryCommit(
+        oid, tuple(parents.split()), _moment(authored), _moment(committed), author, message.strip("\n")
+    )
 
 
 def _moment(seconds: str) -> datetime:

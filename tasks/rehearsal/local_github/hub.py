@@ -13,10 +13,10 @@ from typing import Any
 
 from graphql import GraphQLSyntaxError
 
-from tasks.adapters.github.clock import Clock, SystemClock
-from tasks.rehearsal.local_github.answering import Question, answer, iso, question, told
+from tasks.adapters.clock import Clock, SystemClock
+from tasks.rehearsal.local_github.answering import ParsedQuery, answer, iso, question, told
 from tasks.rehearsal.local_github.cost import points
-from tasks.rehearsal.local_github.faults import Dice, Fault
+from tasks.rehearsal.local_github.faults import Dice, GitHubFault
 from tasks.rehearsal.local_github.world import World
 
 BUDGET = 5000
@@ -35,7 +35,7 @@ class Delivery(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class HttpAnswer:
     """What goes over the wire."""
 
     status: int = 200
@@ -45,7 +45,7 @@ class Answer:
 
 
 @dataclass(slots=True)
-class _Account:
+class _PointAccount:
     """Points of one token in one hour."""
 
     remaining: int
@@ -67,9 +67,9 @@ class Hub:
     """Requests by name of the operation, whatever came of them."""
     faults: Counter[str] = field(default_factory=Counter)
     """How often each fault was given."""
-    _accounts: dict[str, _Account] = field(default_factory=dict)
+    _accounts: dict[str, _PointAccount] = field(default_factory=dict)
 
-    def handle(self, headers: Mapping[str, str], body: bytes) -> Answer:
+    def handle(self, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         """`headers` are looked up in small letters. `x-fault: 502` asks for a fault in this one answer."""
         secret = headers.get("authorization", "").partition(" ")[2]
         if not secret:
@@ -82,12 +82,14 @@ class Hub:
         self.asked[_operation(asked)] += 1
         wanted = headers.get("x-fault")
         with self.world.lock:
-            fault = Fault(wanted) if wanted else self.dice.draw()
+            fault = GitHubFault(wanted) if wanted else self.dice.draw()
         if fault:
             self.faults[fault] += 1
         return self._answer(asked, payload.get("variables") or {}, self._account(secret), fault)
 
-    def _answer(self, asked: Question, variables: Mapping[str, Any], account: _Account, fault: Fault | None) -> Answer:
+    def _answer(
+        self, asked: ParsedQuery, variables: Mapping[str, Any], account: _PointAccount, fault: GitHubFault | None
+    ) -> HttpAnswer:
         if blocked := self._blocked(variables):
             return blocked
         if refused := self._refused(account, fault):
@@ -101,55 +103,60 @@ class Hub:
         return self._good(asked, variables, account, cost, fault)
 
     def _good(
-        self, asked: Question, variables: Mapping[str, Any], account: _Account, cost: int, fault: Fault | None
-    ) -> Answer:
+        self,
+        asked: ParsedQuery,
+        variables: Mapping[str, Any],
+        account: _PointAccount,
+        cost: int,
+        fault: GitHubFault | None,
+    ) -> HttpAnswer:
         """The true answer, or what the network or an overloaded server makes of it."""
         payload = dict(answer(self.world, asked, variables))
         if "rateLimit" in (payload["data"] or {}):
             payload["data"] = {**payload["data"], "rateLimit": self._limit(account, cost)}
-        if fault is Fault.PARTIAL:
+        if fault is GitHubFault.PARTIAL:
             payload = _with_a_hole(payload)
         whole = self._json(account, payload)
-        if fault is Fault.CUT:
-            return Answer(headers=whole.headers, body=whole.body, delivery=Delivery.CUT)
-        if fault is Fault.TORN:
-            return Answer(headers=whole.headers, body=whole.body[: len(whole.body) // 2])
-        if fault is Fault.MOVING:
+        if fault is GitHubFault.CUT:
+            return HttpAnswer(headers=whole.headers, body=whole.body, delivery=Delivery.CUT)
+        if fault is GitHubFault.TORN:
+            return HttpAnswer(headers=whole.headers, body=whole.body[: len(whole.body) // 2])
+        if fault is GitHubFault.MOVING:
             self._move(variables)
         return whole
 
-    def _blocked(self, variables: Mapping[str, Any]) -> Answer | None:
+    def _blocked(self, variables: Mapping[str, Any]) -> HttpAnswer | None:
         """A repository that the law took down; one that is just gone is an error in the answer."""
         name = f"{variables.get('owner')}/{variables.get('name')}"
         gone = self.world.vanished.get(name) == 451
         return _said(451, "Repository access blocked") if gone else None
 
-    def _refused(self, account: _Account, fault: Fault | None) -> Answer | None:
+    def _refused(self, account: _PointAccount, fault: GitHubFault | None) -> HttpAnswer | None:
         """The faults that come before the query is looked at."""
-        if fault is Fault.HANG:
-            return Answer(delivery=Delivery.NEVER)
-        if fault in (Fault.BAD_GATEWAY, Fault.GATEWAY_TIMEOUT, Fault.SERVER_ERROR):
-            return Answer(status=int(fault), headers={"content-type": "text/html"}, body=b"<html>Unicorn!</html>")
-        if fault is Fault.PRIMARY:
+        if fault is GitHubFault.HANG:
+            return HttpAnswer(delivery=Delivery.NEVER)
+        if fault in (GitHubFault.BAD_GATEWAY, GitHubFault.GATEWAY_TIMEOUT, GitHubFault.SERVER_ERROR):
+            return HttpAnswer(status=int(fault), headers={"content-type": "text/html"}, body=b"<html>Unicorn!</html>")
+        if fault is GitHubFault.PRIMARY:
             account.remaining = 0
             return self._used_up(account)
-        if fault is Fault.RESOURCES:
+        if fault is GitHubFault.RESOURCES:
             error = {"type": "RESOURCE_LIMITS_EXCEEDED", "message": "Resource limits for this query exceeded."}
             return self._json(account, {"data": None, "errors": [error]})
-        if fault is Fault.SECONDARY:
+        if fault is GitHubFault.SECONDARY:
             return self._json(account, {"data": None, "errors": [{"message": _TOO_FAST}]})
-        if fault is Fault.SECONDARY_403:
+        if fault is GitHubFault.SECONDARY_403:
             return _said(403, _TOO_FAST)
-        if fault is Fault.SECONDARY_429:
+        if fault is GitHubFault.SECONDARY_429:
             return _said(429, _TOO_FAST, {"retry-after": "30"})
         return None
 
-    def _limit(self, account: _Account, cost: int) -> dict[str, Any]:
+    def _limit(self, account: _PointAccount, cost: int) -> dict[str, Any]:
         used = self.budget - account.remaining
         facts = {"cost": cost, "limit": self.budget, "remaining": account.remaining, "used": used}
         return {**facts, "resetAt": iso(account.resets)}
 
-    def _used_up(self, account: _Account) -> Answer:
+    def _used_up(self, account: _PointAccount) -> HttpAnswer:
         error = {"type": "RATE_LIMITED", "message": "API rate limit exceeded for this user."}
         return self._json(account, {"errors": [error]})
 
@@ -158,31 +165,31 @@ class Hub:
         if held:
             self.world.touch_something(held, self.clock.now(), self.dice.random)
 
-    def _account(self, secret: str) -> _Account:
+    def _account(self, secret: str) -> _PointAccount:
         """Points are given anew each hour. Tokens are known by their hash."""
         key = hashlib.sha256(secret.encode()).hexdigest()
         now = self.clock.now()
         with self.world.lock:
             if key not in self._accounts or self._accounts[key].resets <= now:
-                self._accounts[key] = _Account(self.budget, now + _HOUR)
+                self._accounts[key] = _PointAccount(self.budget, now + _HOUR)
             return self._accounts[key]
 
-    def _json(self, account: _Account, payload: Mapping[str, Any]) -> Answer:
+    def _json(self, account: _PointAccount, payload: Mapping[str, Any]) -> HttpAnswer:
         headers = {
             "content-type": "application/json; charset=utf-8",
             "x-ratelimit-limit": str(self.budget),
             "x-ratelimit-remaining": str(account.remaining),
             "x-ratelimit-reset": str(int(account.resets.timestamp()) + 1),
         }
-        return Answer(headers=headers, body=json.dumps(payload).encode())
+        return HttpAnswer(headers=headers, body=json.dumps(payload).encode())
 
 
-def _said(status: int, message: str, headers: Mapping[str, str] | None = None) -> Answer:
+def _said(status: int, message: str, headers: Mapping[str, str] | None = None) -> HttpAnswer:
     made = {"content-type": "application/json; charset=utf-8", **(headers or {})}
-    return Answer(status=status, headers=made, body=json.dumps({"message": message}).encode())
+    return HttpAnswer(status=status, headers=made, body=json.dumps({"message": message}).encode())
 
 
-def _operation(asked: Question) -> str:
+def _operation(asked: ParsedQuery) -> str:
     """The name that the query gives itself."""
     names = (getattr(getattr(node, "name", None), "value", "") for node in asked.document.definitions)
     return next(iter(names), "") or "anonymous"

@@ -28,7 +28,7 @@ class Comment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class BodyEdit:
     """The whole body after one edit."""
 
     at: datetime
@@ -52,7 +52,7 @@ class Closing:
 
 
 @dataclass(slots=True, kw_only=True)
-class Issue:
+class LocalIssue:
     """One issue, with all that will ever happen to it; the server shows what has happened so far."""
 
     number: int
@@ -63,18 +63,18 @@ class Issue:
     closed: datetime | None
     labels: tuple[str, ...] = ()
     comments: tuple[Comment, ...] = ()
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[BodyEdit, ...] = ()
     renames: tuple[Rename, ...] = ()
     closed_by: int | None = None
     """Number of the pull request that a file names as what closed it."""
     closings: list[Closing] = field(default_factory=list)
 
 
-def read_issues(path: Path) -> dict[int, Issue]:
+def read_issues(path: Path) -> dict[int, LocalIssue]:
     """A JSONL file, one issue a line: `number`, `title`, `body`, `created_at`, and where known `closed_at`,
     `closed_by` (a pull request), `author`, `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`),
     `edits` (`at`, `body`), `renames` (`at`, `before`, `after`). `BadInput` names a line that is none."""
-    found: dict[int, Issue] = {}
+    found: dict[int, LocalIssue] = {}
     for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue
@@ -87,7 +87,7 @@ def read_issues(path: Path) -> dict[int, Issue]:
     return found
 
 
-def with_links(issues: dict[int, Issue], pulls: tuple[Pull, ...]) -> dict[int, Issue]:
+def with_links(issues: dict[int, LocalIssue], pulls: tuple[Pull, ...]) -> dict[int, LocalIssue]:
     """The issues, what closed each, and those without a text that pull requests say they fix."""
     taken = [pull.number for pull in pulls]
     numbers = frozenset(taken)
@@ -106,7 +106,7 @@ def with_links(issues: dict[int, Issue], pulls: tuple[Pull, ...]) -> dict[int, I
     return made
 
 
-def _close(issue: Issue, pull: Pull) -> None:
+def _close(issue: LocalIssue, pull: Pull) -> None:
     issue.closings.append(Closing(at=pull.merged, pull=pull.number))
     issue.closed = issue.closed or pull.merged
 
@@ -128,11 +128,11 @@ def mentioned(pull: Pull) -> Iterator[tuple[int, str | None]]:
                 yield number, commit.oid
 
 
-def _without_text(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[int]) -> Issue:
+def _without_text(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[int]) -> LocalIssue:
     """Numbers are given in order, so the next lower pull request was opened shortly before."""
     below = bisect.bisect_left(taken, number)
     opened = pulls[below - 1].created if below else pull.created - timedelta(days=1)
-    return Issue(
+    return LocalIssue(
         number=number,
         title=f"Issue {number} ({NO_TEXT})",
         body=NO_TEXT,
@@ -143,8 +143,8 @@ def _without_text(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[
     )
 
 
-def _issue(row: Mapping[str, Any]) -> Issue:
-    return Issue(
+def _issue(row: Mapping[str, Any]) -> LocalIssue:
+    return LocalIssue(
         number=int(row["number"]),
         title=str(row["title"]),
         body=str(row["body"] or ""),
@@ -154,7 +154,7 @@ def _issue(row: Mapping[str, Any]) -> Issue:
         closed_by=int(row["closed_by"]) if row.get("closed_by") else None,
         labels=tuple(map(str, row.get("labels") or ())),
         comments=tuple(map(_comment, row.get("comments") or ())),
-        edits=tuple(Edit(at=_moment(edit["at"]), body=str(edit["body"])) for edit in row.get("edits") or ()),
+        edits=tuple(BodyEdit(at=_moment(edit["at"]), body=str(edit["body"])) for edit in row.get("edits") or ()),
         renames=tuple(map(_rename, row.get("renames") or ())),
     )
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from tasks.rehearsal.local_github.history import Commit, History
+from tasks.rehearsal.local_github.history import HistoryCommit, RepositoryHistory
 
 _MERGED = re.compile(r"Merge pull request #(?P<number>\d+) from \S+")
 _TITLED = re.compile(r"(?P<title>.*\S)\s*\(#(?P<number>\d+)\)$")
@@ -30,9 +30,9 @@ class Pull:
     body: str
     """What the merge says below its title, or the message of the only commit, as GitHub proposes it; or empty."""
     base_branch: str
-    merge: Commit
+    merge: HistoryCommit
     head: str
-    commits: tuple[Commit, ...]
+    commits: tuple[HistoryCommit, ...]
     """Parents before children."""
     created: datetime
     """Estimated: no earlier than lower numbers, no later than higher ones were merged."""
@@ -42,7 +42,7 @@ class Pull:
         return self.merge.committed
 
 
-def pulls_of(history: History, not_pulls: frozenset[int] = frozenset()) -> tuple[Pull, ...]:
+def pulls_of(history: RepositoryHistory, not_pulls: frozenset[int] = frozenset()) -> tuple[Pull, ...]:
     """Every pull request by number; of two with one number, the one on the default branch, then the earlier."""
     found: dict[int, Pull] = {}
     aside: list[Pull] = []
@@ -58,7 +58,7 @@ def pulls_of(history: History, not_pulls: frozenset[int] = frozenset()) -> tuple
     return _dated([found[number] for number in sorted(found) if number not in not_pulls])
 
 
-def _fresh(history: History, commit: Commit, seen: set[str]) -> set[str]:
+def _fresh(history: RepositoryHistory, commit: HistoryCommit, seen: set[str]) -> set[str]:
     """What a merge brought in."""
     fresh: set[str] = set()
     waiting = list(commit.parents[1:])
@@ -70,7 +70,7 @@ def _fresh(history: History, commit: Commit, seen: set[str]) -> set[str]:
     return fresh
 
 
-def _aside(history: History, merge: Commit, fresh: set[str]) -> Iterator[Pull]:
+def _aside(history: RepositoryHistory, merge: HistoryCommit, fresh: set[str]) -> Iterator[Pull]:
     """Pull requests into another branch, which then came in as a whole; and those within pull requests."""
     named = _BRANCH.match(merge.subject)
     branch = named[1] if named else "another"
@@ -86,13 +86,13 @@ def _aside(history: History, merge: Commit, fresh: set[str]) -> Iterator[Pull]:
                 yield pull
 
 
-def _number(commit: Commit) -> int | None:
+def _number(commit: HistoryCommit) -> int | None:
     """The pull request that a commit says it is."""
     match = (_MERGED.match(commit.subject) if len(commit.parents) == 2 else None) or _TITLED.match(commit.subject)
     return int(match["number"]) if match and 1 <= len(commit.parents) <= 2 else None
 
 
-def _pull(history: History, commit: Commit, fresh: set[str], branch: str) -> Pull | None:
+def _pull(history: RepositoryHistory, commit: HistoryCommit, fresh: set[str], branch: str) -> Pull | None:
     number = _number(commit)
     if number is None:
         return None
@@ -110,7 +110,7 @@ def _pull(history: History, commit: Commit, fresh: set[str], branch: str) -> Pul
 
 
 def _made(
-    number: int, title: str, body: str, branch: str, merge: Commit, head: str, commits: tuple[Commit, ...]
+    number: int, title: str, body: str, branch: str, merge: HistoryCommit, head: str, commits: tuple[HistoryCommit, ...]
 ) -> Pull:
     begun = min([merge.committed, *(commit.authored for commit in commits)])
     return Pull(

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from tasks.rehearsal.local_github.faults import dice_from
-from tasks.rehearsal.local_github.hub import Answer, Delivery, Hub
+from tasks.rehearsal.local_github.hub import Delivery, HttpAnswer, Hub
 
 
 def transport(hub: Hub) -> httpx.MockTransport:
@@ -57,7 +57,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self.path != "/dev":
-            return self._send(Answer(status=404))
+            return self._send(HttpAnswer(status=404))
         return self._send_json({"requests": dict(self.the_hub.asked), "faults": dict(self.the_hub.faults)})
 
     def log_message(self, format: str, *args: Any) -> None:
@@ -75,9 +75,9 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send_json({"until": told.get("until")})
 
     def _send_json(self, payload: Any) -> None:
-        self._send(Answer(headers={"content-type": "application/json"}, body=json.dumps(payload).encode()))
+        self._send(HttpAnswer(headers={"content-type": "application/json"}, body=json.dumps(payload).encode()))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: HttpAnswer) -> None:
         """A cut answer promises more than it brings; one that never comes closes the connection in the end."""
         if answer.delivery is not Delivery.WHOLE:
             self.close_connection = True

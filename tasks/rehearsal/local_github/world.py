@@ -12,20 +12,20 @@ from typing import Any
 
 from tasks.adapters.git.command import Git
 from tasks.rehearsal.local_github.changelog import with_changelog
-from tasks.rehearsal.local_github.history import History, read_history
-from tasks.rehearsal.local_github.issues import Issue, read_issues, with_links
+from tasks.rehearsal.local_github.history import RepositoryHistory, read_history
+from tasks.rehearsal.local_github.issues import LocalIssue, read_issues, with_links
 from tasks.rehearsal.local_github.pulls import Pull, pulls_of
 
 
 @dataclass(slots=True, kw_only=True)
-class Repository:
+class LocalRepository:
     """One repository with its whole future; `World` shows it up to a date."""
 
     name: str
     """`owner/name`."""
-    history: History
+    history: RepositoryHistory
     pulls: Mapping[int, Pull]
-    issues: Mapping[int, Issue]
+    issues: Mapping[int, LocalIssue]
     license: str | None = None
     """SPDX id; null where nobody said."""
     touched: dict[int, list[datetime]] = field(default_factory=dict)
@@ -34,12 +34,12 @@ class Repository:
 
 def open_repository(
     name: str, folder: Path, *, issues: Path | None, scratch: Path, license: str | None = None
-) -> Repository:
+) -> LocalRepository:
     """Index a git repository and its issue file. `GitFailed` or `BadInput` where one of them cannot be read."""
     history = read_history(Git(scratch), folder)
     known = read_issues(issues) if issues else {}
     pulls = with_changelog(history, pulls_of(history, frozenset(known)))
-    return Repository(
+    return LocalRepository(
         name=name,
         history=history,
         pulls={pull.number: pull for pull in pulls},
@@ -52,7 +52,7 @@ def open_repository(
 class World:
     """All repositories at one moment. What is later than `until` has not happened yet."""
 
-    repositories: dict[str, Repository]
+    repositories: dict[str, LocalRepository]
     until: datetime | None = None
     """Null shows everything."""
     vanished: dict[str, int] = field(default_factory=dict)
@@ -70,18 +70,18 @@ class World:
     def has_happened(self, moment: datetime) -> bool:
         return self.until is None or moment <= self.until
 
-    def pulls(self, repository: Repository) -> Iterable[Pull]:
+    def pulls(self, repository: LocalRepository) -> Iterable[Pull]:
         """Those that are merged by now."""
         return (pull for pull in repository.pulls.values() if self.has_happened(pull.merged))
 
-    def issues(self, repository: Repository) -> Iterable[Issue]:
+    def issues(self, repository: LocalRepository) -> Iterable[LocalIssue]:
         """Those that are open by now, or were."""
         return (issue for issue in repository.issues.values() if self.has_happened(issue.created))
 
-    def pull_updated(self, repository: Repository, pull: Pull) -> datetime:
+    def pull_updated(self, repository: LocalRepository, pull: Pull) -> datetime:
         return max([pull.merged, *repository.touched.get(pull.number, [])])
 
-    def issue_updated(self, repository: Repository, issue: Issue) -> datetime:
+    def issue_updated(self, repository: LocalRepository, issue: LocalIssue) -> datetime:
         """When the last thing happened to it."""
         moments: list[datetime] = [issue.created, *repository.touched.get(issue.number, [])]
         moments += [issue.closed] if issue.closed else []
@@ -91,12 +91,12 @@ class World:
         moments += [closing.at for closing in issue.closings]
         return max(moment for moment in moments if self.has_happened(moment) or moment == issue.created)
 
-    def touch(self, repository: Repository, number: int, at: datetime) -> None:
+    def touch(self, repository: LocalRepository, number: int, at: datetime) -> None:
         """Somebody labels it: its `updatedAt` and its content change."""
         with self.lock:
             repository.touched.setdefault(number, []).append(at.replace(microsecond=0))
 
-    def touch_something(self, repository: Repository, at: datetime, random: Random) -> None:
+    def touch_something(self, repository: LocalRepository, at: datetime, random: Random) -> None:
         numbers = [pull.number for pull in self.pulls(repository)] + [issue.number for issue in self.issues(repository)]
         if numbers:
             self.touch(repository, random.choice(numbers), at)

@@ -15,7 +15,7 @@ from typing import Any
 
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat, messages, responses
-from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken
+from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer
 from tasks.adapters.llm.serving import Handler, TcpServer, chunk, serving
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.scripted_provider.script import Fault, Script, Step, priced
@@ -102,13 +102,13 @@ class _ProviderHandler(Handler):
         served = Served(path=self.path, headers=headers, spoken=call, fault=step.fault, usage=reply.usage)
         self.provider.note(served)
         time.sleep(step.wait_s)
-        return self._say(dialect, Answer(reply, call, token_hex(12), int(time.time())), step)
+        return self._say(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step)
 
     def _has_key(self) -> bool:
         given = self.headers.get("Authorization", "").removeprefix("Bearer ") or self.headers.get("x-api-key", "")
         return not self.provider.key or given == self.provider.key
 
-    def _say(self, dialect: ModuleType, answer: Answer, step: Step) -> None:
+    def _say(self, dialect: ModuleType, answer: SpokenAnswer, step: Step) -> None:
         if step.fault in REFUSALS or step.fault is Fault.AUTH:
             self._refuse(dialect, step)
         elif step.fault is Fault.HANG_UP:
@@ -156,7 +156,7 @@ class _ProviderHandler(Handler):
         self.connection.shutdown(socket.SHUT_RDWR)
 
 
-def _body(dialect: ModuleType, answer: Answer, step: Step) -> Mapping[str, Any]:
+def _body(dialect: ModuleType, answer: SpokenAnswer, step: Step) -> Mapping[str, Any]:
     body: dict[str, Any] = dialect.rendered(answer)
     return {name: value for name, value in body.items() if name != "usage" or step.fault is not Fault.NO_USAGE}
 

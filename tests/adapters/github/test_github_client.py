@@ -13,8 +13,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tasks.adapters.github.client import GitHub, PageSize, Patience
-from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor, TokenRefused
+from tasks.adapters.github.client import GitHub, PageSize, RequestRetries
+from tasks.adapters.github.failures import GitHubFailed, GitHubGone, NoTokenAccepted, StaleCursor
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -54,7 +54,7 @@ class Theatre:
         return [request.headers["authorization"] for request in self.requests]
 
 
-def playing(script: Script, *, secrets: str = "alpha", patience: Patience | None = None) -> Theatre:
+def playing(script: Script, *, secrets: str = "alpha", patience: RequestRetries | None = None) -> Theatre:
     """A client that gets these replies in turn."""
     replies = iter(script)
     requests: list[httpx.Request] = []
@@ -69,7 +69,7 @@ def playing(script: Script, *, secrets: str = "alpha", patience: Patience | None
 
     http = httpx.Client(transport=httpx.MockTransport(handle))
     pool = TokenPool(tokens_from(secrets), clock)
-    return Theatre(GitHub(pool, http, "http://github.test", patience or Patience(), clock), clock, requests)
+    return Theatre(GitHub(pool, http, "http://github.test", patience or RequestRetries(), clock), clock, requests)
 
 
 def good() -> httpx.Response:
@@ -111,7 +111,7 @@ def test_a_bad_reply_is_asked_for_again(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(BAD))
 def test_attempts_are_bounded_and_waits_double(name: str) -> None:
-    theatre = playing([BAD[name]() for _ in range(9)], patience=Patience(attempts=5))
+    theatre = playing([BAD[name]() for _ in range(9)], patience=RequestRetries(attempts=5))
     with pytest.raises(GitHubFailed, match="failed 5 times"):
         theatre.client.ask("repository", ASKED)
     assert len(theatre.requests) == 5
@@ -163,7 +163,7 @@ def test_being_too_fast_again_and_again_waits_longer_up_to_a_cap(status: int) ->
 
 
 def test_limits_are_bounded_too() -> None:
-    theatre = playing([httpx.Response(429) for _ in range(9)], patience=Patience(limits=3))
+    theatre = playing([httpx.Response(429) for _ in range(9)], patience=RequestRetries(limits=3))
     with pytest.raises(GitHubFailed, match="failed 3 times"):
         theatre.client.ask("repository", ASKED)
 
@@ -222,13 +222,13 @@ def test_a_refused_token_is_not_used_again() -> None:
 
 def test_no_token_left_is_an_error_that_names_them_by_hash() -> None:
     theatre = playing([httpx.Response(401)])
-    with pytest.raises(TokenRefused, match=r"\(8ed3f6ad\)") as caught:
+    with pytest.raises(NoTokenAccepted, match=r"\(8ed3f6ad\)") as caught:
         theatre.client.ask("repository", ASKED)
     assert "alpha" not in str(caught.getrepr(showlocals=True, style="long"))
 
 
 def test_no_token_at_all_says_what_to_set() -> None:
-    with pytest.raises(TokenRefused) as caught:
+    with pytest.raises(NoTokenAccepted) as caught:
         TokenPool((), Stopwatch())
     assert "SWT_GITHUB_TOKENS" in caught.value.hint
 
@@ -250,7 +250,7 @@ def test_tokens_are_read_from_a_list() -> None:
 
 def test_a_failure_shows_no_token_in_its_traceback() -> None:
     secret = "ghp_" + "shh" * 3
-    theatre = playing([httpx.ConnectError("refused")] * 3, secrets=secret, patience=Patience(attempts=3))
+    theatre = playing([httpx.ConnectError("refused")] * 3, secrets=secret, patience=RequestRetries(attempts=3))
     with pytest.raises(GitHubFailed) as caught:
         theatre.client.ask("repository", ASKED)
     shown = caught.getrepr(showlocals=True, style="long", chain=True)

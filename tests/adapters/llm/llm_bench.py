@@ -14,7 +14,7 @@ import pytest
 from tasks.adapters.llm.base import Message, user
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
-from tasks.adapters.llm.retries import Patience
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.switchboard import Switchboard, open_archive
@@ -111,7 +111,7 @@ class Bench:
             prices=prices_in(self.folder),
             wires={"p": self.wire()},
             stamp=Stamp(project_version="test"),
-            patience=Patience(attempts=4),
+            patience=CallRetries(attempts=4),
             clock=self.clock,
         )
         return replace(board, **changes)  # type: ignore[arg-type]

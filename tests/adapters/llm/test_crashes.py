@@ -33,7 +33,7 @@ sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
 import openai
 from llm_bench import Bench, MODEL, ask, work
-from tasks.adapters.llm.clock import SystemClock
+from tasks.adapters.clock import SystemClock
 
 def sweep(out):
     board = Bench(Path(sys.argv[3]), None, sys.argv[4], clock=SystemClock()).board()

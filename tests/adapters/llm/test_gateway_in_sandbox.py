@@ -18,7 +18,7 @@ from tasks.adapters.llm.gateway.grant import Grant
 from tasks.adapters.llm.gateway.reach import FORWARDER, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.sandbox.base import Job, Mount
-from tasks.adapters.sandbox.pick import ENTRIES, Entry
+from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
 from tasks.domain.run import Limits
 from tasks.rehearsal.scripted_provider.server import text_step
 
@@ -48,7 +48,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("entry", KINDS)
-def test_the_model_is_all_that_can_be_reached(entry: Entry, bench: Benches, tmp_path: Path) -> None:
+def test_the_model_is_all_that_can_be_reached(entry: SandboxEntry, bench: Benches, tmp_path: Path) -> None:
     if reason := why_not(entry):
         pytest.skip(f"{entry.kind}: {reason}")
     made = bench(lambda call: text_step("hello " * 20_000))

@@ -8,7 +8,7 @@ from threading import Lock
 import pytest
 from llm_bench import TestClock
 
-from tasks.adapters.llm.clock import SystemClock
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.limiter import Limiter
 
 

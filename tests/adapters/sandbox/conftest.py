@@ -21,7 +21,7 @@ from tasks.adapters.sandbox.docker.budget import LAYER
 from tasks.adapters.sandbox.docker.engine import connected
 from tasks.adapters.sandbox.docker.naming import parse_image_tag
 from tasks.adapters.sandbox.docker.sandbox import Docker
-from tasks.adapters.sandbox.pick import ENTRIES, Entry
+from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
@@ -152,7 +152,7 @@ def folder(client: Any, tags: Callable[[Sequence[str]], list[str]]) -> Iterator[
     shutil.rmtree(root)
 
 
-def _bench_of(entry: Entry, root: Path) -> Bench:
+def _bench_of(entry: SandboxEntry, root: Path) -> Bench:
     if reason := why_not(entry):
         pytest.skip(f"{entry.kind}: {reason}")
     return new_bench(entry.make(Path(tempfile.gettempdir())), root)

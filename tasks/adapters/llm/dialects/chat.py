@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken, fields, items, picked, text_of
-from tasks.adapters.llm.request import Request
+from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
+from tasks.adapters.llm.request import ModelRequest
 
 PASSED_ON = (
     "frequency_penalty",
@@ -32,7 +32,7 @@ class NotChat(ValueError):
     """A provider's answer is not a chat completion."""
 
 
-def request_body(request: Request, *, limit_name: str = "max_tokens") -> dict[str, Any]:
+def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:
     """A request as the body that is sent."""
     body: dict[str, Any] = {
         "model": request.model_id,
@@ -80,7 +80,7 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     )
 
 
-def rendered(answer: Answer) -> dict[str, Any]:
+def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
     reply = answer.reply
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
@@ -90,7 +90,7 @@ def rendered(answer: Answer) -> dict[str, Any]:
     return _head(answer, "chat.completion") | {"choices": [choice], "usage": usage_body(reply.usage)}
 
 
-def events(answer: Answer) -> Iterator[str]:
+def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
     head, reply = _head(answer, "chat.completion.chunk"), answer.reply
     yield _chunk(head, {"role": "assistant", "content": ""})
@@ -195,7 +195,7 @@ def _finish(reply: Reply) -> str:
     return "stop" if reply.finish_reason is Finish.UNKNOWN else str(reply.finish_reason)
 
 
-def _head(answer: Answer, kind: str) -> dict[str, Any]:
+def _head(answer: SpokenAnswer, kind: str) -> dict[str, Any]:
     return {
         "id": f"chatcmpl-{answer.answer_id}",
         "object": kind,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken, fields, items, picked, text_of
+from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
 
 STOPS = {
     Finish.STOP: "end_turn",
@@ -44,13 +44,13 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     )
 
 
-def rendered(answer: Answer) -> dict[str, Any]:
+def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
     ended = {"stop_reason": STOPS[answer.reply.finish_reason], "stop_sequence": None}
     return _head(answer) | {"content": _blocks(answer), "usage": _usage(answer.reply.usage)} | ended
 
 
-def events(answer: Answer) -> Iterator[str]:
+def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
     usage = _usage(answer.reply.usage)
     begun = _head(answer) | {"content": [], "stop_reason": None, "stop_sequence": None}
@@ -134,7 +134,7 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _blocks(answer: Answer) -> list[dict[str, Any]]:
+def _blocks(answer: SpokenAnswer) -> list[dict[str, Any]]:
     reply = answer.reply
     blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text or not reply.tool_calls else []
     for call in reply.tool_calls:
@@ -162,7 +162,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _head(answer: Answer) -> dict[str, Any]:
+def _head(answer: SpokenAnswer) -> dict[str, Any]:
     return {
         "id": f"msg_{answer.answer_id}",
         "type": "message",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import Answer, NotUnderstood, Spoken, fields, items, picked, text_of
+from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
 
 ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 PASSED_ON = ("parallel_tool_calls", "top_p")
@@ -37,7 +37,7 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     )
 
 
-def rendered(answer: Answer) -> dict[str, Any]:
+def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
     reply = answer.reply
     cut = reply.finish_reason is Finish.LENGTH
@@ -49,7 +49,7 @@ def rendered(answer: Answer) -> dict[str, Any]:
     }
 
 
-def events(answer: Answer) -> Iterator[str]:
+def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
     numbers = iter(range(1_000_000))
 
@@ -144,7 +144,7 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _output(answer: Answer) -> list[dict[str, Any]]:
+def _output(answer: SpokenAnswer) -> list[dict[str, Any]]:
     reply, made = answer.reply, []
     if reply.text or not reply.tool_calls:
         content = [{"type": "output_text", "text": reply.text, "annotations": [], "logprobs": []}]
@@ -155,7 +155,7 @@ def _output(answer: Answer) -> list[dict[str, Any]]:
     return made
 
 
-def _call_item(answer: Answer, index: int, call: ToolCall) -> dict[str, Any]:
+def _call_item(answer: SpokenAnswer, index: int, call: ToolCall) -> dict[str, Any]:
     head = {"id": f"fc_{answer.answer_id}_{index}", "status": "completed", "call_id": call.call_id, "name": call.name}
     if call.name in answer.spoken.free_form:
         given = (call.parsed() or {}).get("input", call.arguments)
@@ -197,7 +197,7 @@ def _usage(usage: Usage) -> dict[str, Any] | None:
     }
 
 
-def _head(answer: Answer) -> dict[str, Any]:
+def _head(answer: SpokenAnswer) -> dict[str, Any]:
     return {
         "id": f"resp_{answer.answer_id}",
         "object": "response",

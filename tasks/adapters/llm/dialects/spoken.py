@@ -36,7 +36,7 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SpokenAnswer:
     """A reply on its way to a caller."""
 
     reply: Reply

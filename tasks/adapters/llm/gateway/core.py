@@ -12,12 +12,12 @@ from types import ModuleType
 
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.budget import Meter
-from tasks.adapters.llm.dialects.spoken import Answer, Spoken
+from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
-from tasks.adapters.llm.gateway.grant import Grant, Run, new_token, token_hash
+from tasks.adapters.llm.gateway.grant import Grant, GrantedRun, new_token, token_hash
 from tasks.adapters.llm.gateway.recorder import Recorder
 from tasks.adapters.llm.models import ModelCard
-from tasks.adapters.llm.request import Request, options_json
+from tasks.adapters.llm.request import ModelRequest, options_json
 from tasks.adapters.llm.switchboard import Caller, Switchboard
 from tasks.domain.errors import SwtError
 from tasks.domain.llm import AgentRun
@@ -57,7 +57,7 @@ class Gateway:
     board: Switchboard
     folder: Path
     """Where trajectories of runs under way are written."""
-    _runs: dict[str, Run] = field(default_factory=dict, init=False, repr=False)
+    _runs: dict[str, GrantedRun] = field(default_factory=dict, init=False, repr=False)
     """Hash of the token → run."""
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
 
@@ -67,7 +67,7 @@ class Gateway:
             self.board.models.card(name)
         token, run_id, now = new_token(), token_hex(8), self.board.clock.now()
         meter = Meter(f"run {run_id}", grant.budget, replays=True, clock=self.board.clock)
-        run = Run(
+        run = GrantedRun(
             grant=grant,
             run_id=run_id,
             started_at=now,
@@ -89,7 +89,7 @@ class Gateway:
         store.write([row], key=run.run_id)
         return row
 
-    def run_of(self, token: str) -> Run:
+    def run_of(self, token: str) -> GrantedRun:
         """The run that a token opens; `TokenRefused`."""
         with self._lock:
             run = self._runs.get(token_hash(token))
@@ -100,7 +100,7 @@ class Gateway:
             raise TokenRefused("the token of this run has expired")
         return run
 
-    def call(self, run: Run, dialect: ModuleType, spoken: Spoken) -> Answer:
+    def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
         """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
         request = self._request(run, spoken)
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
@@ -113,9 +113,9 @@ class Gateway:
             raise
         self._note_reply(run, reply)
         run.recorder.answered(thread, reply, request.call_key, self.board.clock.now())
-        return Answer(reply, spoken, token_hex(12), int(time.time()))
+        return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()))
 
-    def _request(self, run: Run, spoken: Spoken) -> Request:
+    def _request(self, run: GrantedRun, spoken: Spoken) -> ModelRequest:
         name = run.model_for(spoken.model)
         if name is None:
             hint = f"ask for {run.grant.model}"
@@ -126,14 +126,14 @@ class Gateway:
         nth = run.nth(first.call_key)
         return first if nth == 0 else _request_of(spoken, card, sample + nth)
 
-    def _note_error(self, run: Run, error: SwtError) -> None:
+    def _note_error(self, run: GrantedRun, error: SwtError) -> None:
         with run.lock:
             if isinstance(error, BudgetExhausted):
                 run.stopped = f"budget: {error.what}"
             elif not isinstance(error, OWN_FAULT):
                 run.trouble = f"{error.slug}: {error}"
 
-    def _note_reply(self, run: Run, reply: Reply) -> None:
+    def _note_reply(self, run: GrantedRun, reply: Reply) -> None:
         with run.lock:
             run.trouble = ""
             run.calls += 1
@@ -141,7 +141,7 @@ class Gateway:
             run.tokens_in += reply.usage.prompt or 0
             run.tokens_out += reply.usage.completion or 0
 
-    def _account(self, run: Run, trajectory: str) -> AgentRun:
+    def _account(self, run: GrantedRun, trajectory: str) -> AgentRun:
         work, spent = run.grant.work, run.spent
         return AgentRun(
             run_token=run.run_id,
@@ -172,8 +172,8 @@ class Gateway:
         )
 
 
-def _request_of(spoken: Spoken, card: ModelCard, sample: int) -> Request:
-    return Request(
+def _request_of(spoken: Spoken, card: ModelCard, sample: int) -> ModelRequest:
+    return ModelRequest(
         model=card.name,
         model_id=card.model_id,
         messages=spoken.messages,

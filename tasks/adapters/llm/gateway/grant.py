@@ -37,7 +37,7 @@ class Grant:
 
 
 @dataclass(slots=True)
-class Run:
+class GrantedRun:
     """A grant in use. Its token is kept as a hash."""
 
     grant: Grant

@@ -21,7 +21,7 @@ COMMAND = "run"
 
 
 @dataclass(slots=True)
-class Thread:
+class RecordedThread:
     """One conversation so far."""
 
     number: int
@@ -37,7 +37,7 @@ class Recorder:
 
     path: Path
     steps: int = 0
-    _threads: list[Thread] = field(default_factory=list)
+    _threads: list[RecordedThread] = field(default_factory=list)
     _closed: bool = False
     _lock: Lock = field(default_factory=Lock, repr=False)
 
@@ -79,7 +79,7 @@ class Recorder:
             self.path.unlink(missing_ok=True)
             return data
 
-    def _thread(self, keys: Sequence[str]) -> tuple[Thread, int]:
+    def _thread(self, keys: Sequence[str]) -> tuple[RecordedThread, int]:
         """The conversation that a call goes on with, and how many of its messages are known; else a new one."""
         best, shared = None, SHORT
         for thread in self._threads:
@@ -87,11 +87,11 @@ class Recorder:
             if common == len(thread.seen) or common > shared:
                 best, shared = thread, common
         if best is None:
-            best, shared = Thread(len(self._threads), []), 0
+            best, shared = RecordedThread(len(self._threads), []), 0
             self._threads.append(best)
         return best, shared
 
-    def _message(self, thread: Thread, message: Message, call_key: str, at: datetime) -> None:
+    def _message(self, thread: RecordedThread, message: Message, call_key: str, at: datetime) -> None:
         thread.names |= {call.call_id: call.name for call in message.tool_calls}
         if message.text or not message.tool_calls:
             name = thread.names.get(message.tool_call_id, "") if message.role is Role.TOOL else ""
