@@ -15,11 +15,13 @@ from compiled_project import (
     SOURCE,
     compiled_mirror,
     diff,
+    mirror_of,
     write_instance,
     write_recipe,
 )
 
 from tasks.adapters.extensions.products import products_for
+from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
@@ -48,15 +50,21 @@ pytestmark = [
 class Bench:
     """The project in an empty warehouse."""
 
-    def __init__(self, folder: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        commands: tuple[tuple[str, ...], ...] = COMMANDS,
+        more: str = "",
+        submodules: dict[str, str] | None = None,
+    ) -> None:
         self.places = Places(
             store=str(folder / "store"),
             cache=folder / "cache",
-            recipes=write_recipe(folder / "recipes", commands),
+            recipes=write_recipe(folder / "recipes", commands, more),
             scratch=folder / "scratch",
         )
         mirror = self.places.mirrors / f"{REPO.replace('/', '__')}.git"
-        base = compiled_mirror(folder / "project", mirror)
+        base = compiled_mirror(folder / "project", mirror, submodules)
         self.store = Store(self.places.store)
         self.instance = import_instances(write_instance(folder / "row.jsonl", base), snapshot="s").instances[0]
         self.store.write([self.instance])
@@ -165,6 +173,25 @@ def test_a_build_has_no_network_and_sees_nothing_of_the_cache_but_its_tools(tmp_
     """
     bench = Bench(tmp_path, (("sh", "-ec", look), *COMMANDS))
     bench.prepare()
+
+
+def test_a_build_finds_submodules_and_other_repositories_and_keeps_nothing_of_them(tmp_path: Path) -> None:
+    commits = {}
+    for name in ("helpers", "library"):
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "deep" / "value.txt").write_text(name)
+        commits[name] = mirror_of(tmp_path / name, tmp_path / "cache" / "mirrors" / f"owner__{name}.git", {})
+    beside = f'"vendored/helpers" = "owner/helpers", "build/lib" = "owner/library@{commits["library"]}"'
+    more = f'build_beside = {{ {beside}, "no/submodule" = "owner/nowhere" }}'
+    copy = ("sh", "-ec", "cat vendored/helpers/deep/value.txt build/lib/deep/value.txt > fast/values.txt")
+    bench = Bench(tmp_path, (copy, *COMMANDS), more, {"vendored/helpers": commits["helpers"]})
+    environment = bench.environment()
+
+    built = installed(bench.places.cache, environment, machine_interpreters(), bench.instance.base_commit)
+    assert built.made == {"fast/_fast.so", "fast/values.txt"}
+    (tmp_path / "seen").mkdir()
+    complete(tmp_path / "seen", built)
+    assert (tmp_path / "seen" / "fast" / "values.txt").read_text() == "helperslibrary"
 
 
 def test_modules_that_are_gone_are_a_failure_of_ours_and_built_again(tmp_path: Path) -> None:

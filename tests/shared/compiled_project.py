@@ -49,11 +49,18 @@ def write_project(folder: Path, source: str = SOURCE) -> Path:
     return folder
 
 
-def compiled_mirror(folder: Path, mirror: Path) -> str:
-    """A bare mirror of one commit, made by way of `folder`; that commit."""
+def compiled_mirror(folder: Path, mirror: Path, submodules: dict[str, str] | None = None) -> str:
+    """A bare mirror of one commit, made by way of `folder`; that commit. `submodules` are commits by their paths."""
     write_project(folder)
+    return mirror_of(folder, mirror, submodules or {})
+
+
+def mirror_of(folder: Path, mirror: Path, submodules: dict[str, str]) -> str:
+    """The same with the files that are in `folder`."""
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", "-A")
+    for path, commit in submodules.items():
+        git(folder, "update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
     git(folder, "commit", "-q", "-m", "base")
     mirror.parent.mkdir(parents=True, exist_ok=True)
     git(folder, "clone", "-q", "--bare", str(folder), str(mirror))
@@ -83,8 +90,8 @@ def write_instance(path: Path, base: str) -> Path:
     return path
 
 
-def write_recipe(folder: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS) -> Path:
-    """A folder of recipes with one for the project."""
+def write_recipe(folder: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS, more: str = "") -> Path:
+    """A folder of recipes with one for the project; `more` are lines of its defaults."""
     folder.mkdir(parents=True, exist_ok=True)
     minor = f"{sys.version_info.major}.{sys.version_info.minor}"
     lines = [
@@ -95,6 +102,7 @@ def write_recipe(folder: Path, commands: tuple[tuple[str, ...], ...] = COMMANDS)
         'runner = "unittest"',
         "exclude_newer = 2024-01-01T00:00:00Z",
         f"build_commands = {json.dumps(commands)}",
+        more,
         "[[versions]]",
         'versions = ["1.0"]',
     ]
