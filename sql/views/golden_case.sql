@@ -21,7 +21,7 @@ WITH cell AS (
 one AS (
     SELECT
         instance_key, case_id,
-        coalesce(max_by(label, code_state), '') AS label,
+        coalesce(max_by(label, code_state) FILTER (label <> ''), '') AS label,
         coalesce(min(outcome) FILTER (code_state = 'before'), 'missing') AS before,
         coalesce(min(outcome) FILTER (code_state = 'after'), 'missing') AS after,
         min(previous) FILTER (code_state = 'before') AS previous

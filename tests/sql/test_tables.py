@@ -192,6 +192,13 @@ def test_progress_marks_that_a_log_parser_took_for_tests_are_artefacts_and_no_mi
     assert store.one(f"SELECT {columns} FROM instance_reference") == expected
 
 
+def test_a_case_that_never_began_has_the_name_that_it_has_elsewhere(store: SqlStore) -> None:
+    store.instance("i", FAIL_TO_PASS=["It works."])
+    store.run("i", "i-golden", "before", {"a::a": "error"}, labels={"a::a": ""})
+    store.run("i", "i-golden", "after", {"a::a": "passed"}, labels={"a::a": "It works."})
+    assert store.one("SELECT f2p_ok, f2p_exact FROM instance_reference") == (True, True)
+
+
 def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
     store.instance("i", FAIL_TO_PASS=["a"])
     assert store.one("SELECT measured, f2p_ok, f2p_misses FROM instance_reference") == (False, None, None)

@@ -18,7 +18,7 @@ from tasks.domain.outcome import Outcome
 
 LIBRARIES = {
     "3.6": ("pytest==7.0.1", "pytest-subtests==0.8.0", "coverage==6.2"),
-    "3.7": ("pytest==7.4.4", "coverage==7.2.7"),
+    "3.7": ("pytest==5.4.3", "coverage==7.2.7"),
     "3.8": ("pytest==8.3.5", "coverage==7.6.1"),
     "3.9": ("pytest==3.10.1", "setuptools<70", "attrs<23", "coverage==7.10.7"),
     "3.10": ("pytest==6.2.5", "coverage==7.6.1"),

@@ -1,0 +1,78 @@
+"""Whatever ends a session, and wherever: nothing passes that did not, and what did pass stays passed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from interruptions.matrix import EXPECTED, Cell, Seen, cells, claims, line, table
+
+FILES = {"1": "test_a.py", "2": "test_b.py", "3": "test_c.py"}
+RACE = "SIGKILL, whole group"
+"""It takes the keeper of the report with it: how much of the report is there is chance."""
+FAST_PLACES = {"pytest.exit": "body", "KeyboardInterrupt": None, "sys.exit(0)": None, "os._exit(0)": "class teardown"}
+"""Interruption → its only place in the fast sample; null: all of them. Any other one stands there with its body."""
+OLD_AND_NEW = ("3.6", "3.7", "3.9", "3.10", "3.13")
+CORE = ("pytest.exit", "INTERNALERROR", "KeyboardInterrupt", "sys.exit(0)", "os._exit(0)")
+CORE_PLACES = ("class set-up", "case set-up", "body", "case teardown", "class teardown")
+
+
+def is_fast(cell: Cell) -> bool:
+    places = FAST_PLACES.get(cell.interruption, "body")
+    return cell.interruption != "time limit" and places in (None, cell.place)
+
+
+def check(seen: Seen, cell: Cell) -> None:
+    """The rules that hold for every cell, whatever the interpreter."""
+    assert claims(seen) == set(), line(cell, seen)
+    for name, file in FILES.items():
+        assert name in seen.outcomes or file in seen.outcomes, f"{line(cell, seen)}: nothing is said of {name}"
+    if "1" in seen.ended and cell.interruption != RACE:
+        assert seen.outcomes["1"] == "passed/call", line(cell, seen)
+
+
+def compare(chosen: list[Cell], found: list[tuple[Cell, Seen]]) -> None:
+    """As `expected.txt` has it, but for what is a race."""
+    stated = EXPECTED.read_text("utf-8").splitlines()
+    rows = {" | ".join(row.split(" | ")[:3]): row for row in stated}
+    assert len(rows) == len(stated) == len(list(cells()))
+    for cell, seen in found:
+        check(seen, cell)
+        if cell.interruption != RACE:
+            assert line(cell, seen) == rows[f"{cell.runner} | {cell.interruption} | {cell.place}"]
+
+
+@pytest.fixture
+def site() -> Path:
+    """Where this interpreter has its pytest."""
+    return Path(pytest.__file__).parent.parent
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the table was made on CPython 3.11")
+def test_a_sample_of_the_table(site: Path) -> None:
+    chosen = [cell for cell in cells() if is_fast(cell)]
+    compare(chosen, table(chosen, sys.executable, site))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the table was made on CPython 3.11")
+def test_the_whole_table(site: Path) -> None:
+    chosen = list(cells())
+    compare(chosen, table(chosen, sys.executable, site))
+
+
+@pytest.mark.slow
+@pytest.mark.network
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("python", OLD_AND_NEW, indirect=True)
+def test_the_core_on_other_interpreters(
+    python: str, request: pytest.FixtureRequest, libraries: Callable[[str], Path]
+) -> None:
+    """pytest 7.0, 5.4, 3.10, 6.2 and 9.0, and unittest of as many CPythons."""
+    minor = request.node.callspec.params["python"]
+    chosen = [cell for cell in cells() if cell.interruption in CORE and cell.place in CORE_PLACES]
+    for cell, seen in table(chosen, python, libraries(minor)):
+        check(seen, cell)
