@@ -31,6 +31,8 @@ def run(config, recorder, root):
     recorder.over = True
     listener.close_open_case()
     complaint = "" if code in _QUIET_CODES else _COMPLAINTS.get(code, "exit code %d" % code)
+    if not listener.knows_cases:
+        complaint = complaint or "pytest ended before it knew its cases"
     return code, listener.complaint or complaint
 
 
@@ -84,6 +86,7 @@ class Listener(object):
         self._nodeid = None
         self._again = False
         self.complaint = ""
+        self.knows_cases = False
 
     def pytest_configure(self, config):
         self._rootdir = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or os.getcwd())
@@ -96,7 +99,8 @@ class Listener(object):
         self.complaint = "pytest was interrupted: %s: %s" % (type(excinfo.value).__name__, clip(excinfo.value))
 
     def collected(self, items, files):
-        """What is about to run."""
+        """What is about to run. Never called where `-x` ends the collection, which leaves a quiet exit code."""
+        self.knows_cases = True
         cases = [self._case_id(item.nodeid) for item in items]
         self._recorder.collected([(case, case.split("::")[0], qualname_of(case)) for case in cases], files)
 
