@@ -1,6 +1,6 @@
 """Real base commits spread over the years: rows of SWE-bench files, and changes that a repository's history holds.
 
-A change of the history counts where it names a pull request, changes Python files of both halves, and its tests add
+A change of the history counts where it names a pull request, changes Python files of both parts, and its tests add
 a test function: most of these are fixes or features with a test that failed before.
 """
 
@@ -20,8 +20,8 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.read import to_text
 from tasks.domain.collect import Repository
 from tasks.domain.names import RepoName, Sha
-from tasks.filter.halves import TwoHalves, cut
 from tasks.filter.paths import is_test
+from tasks.filter.split_diff import SplitDiff, split_diff
 
 Row = dict[str, Any]
 """A row in the form of SWE-bench. `origin` says where it is from."""
@@ -90,28 +90,28 @@ def _nearest(
     trunk: Sequence[tuple[int, Sha]],
     moment: datetime,
 ) -> Row | None:
-    """The change nearest to `moment` that has both halves."""
+    """The change nearest to `moment` that has both parts."""
     by_distance = sorted(trunk, key=lambda named: abs(graph[named[1]].committed_at - moment))
     test: Callable[[str], bool] = partial(is_test, repository=repository)
     for number, sha in by_distance:
         base = graph[sha].parents[0]
-        halves = cut(changes.patch(Range(base, sha)), test)
-        if _is_testable(halves):
-            return _row(repository.repo, number, base, graph[sha].committed_at, halves)
+        split = split_diff(changes.patch(Range(base, sha)), test)
+        if _is_testable(split):
+            return _row(repository.repo, number, base, graph[sha].committed_at, split)
     return None
 
 
-def _is_testable(halves: TwoHalves) -> bool:
-    return bool(_PYTHON.search(to_text(halves.source)) and _NEW_TEST.search(to_text(halves.tests)))
+def _is_testable(split: SplitDiff) -> bool:
+    return bool(_PYTHON.search(to_text(split.source)) and _NEW_TEST.search(to_text(split.tests)))
 
 
-def _row(repo: RepoName, number: int, base: Sha, moment: datetime, halves: TwoHalves) -> Row:
+def _row(repo: RepoName, number: int, base: Sha, moment: datetime, split: SplitDiff) -> Row:
     return {
         "repo": repo,
         "instance_id": f"{repo.replace('/', '__')}-{number}",
         "base_commit": base,
-        "patch": to_text(halves.source),
-        "test_patch": to_text(halves.tests),
+        "patch": to_text(split.source),
+        "test_patch": to_text(split.tests),
         "created_at": moment.isoformat(),
         "origin": "history",
     }

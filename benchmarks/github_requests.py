@@ -36,8 +36,8 @@ from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import mentioned
 from tasks.rehearsal.local_github.serve import transport
 from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
-from tasks.scrape.fetching import Desk
-from tasks.scrape.shelf import Shelf
+from tasks.scrape.fetching import SyncContext
+from tasks.scrape.page_store import PageStore
 from tasks.scrape.sync import sync_repository
 
 HEADS = (
@@ -139,7 +139,7 @@ def _pages(count: int) -> int:
 
 def _synced(client: GitHub, folder: Path, repo: RepoName) -> int:
     """Sync, and how many requests were sent in all."""
-    report = sync_repository(Desk(client, Shelf(Store(str(folder / "store")))), repo)
+    report = sync_repository(SyncContext(client, PageStore(Store(str(folder / "store")))), repo)
     assert not report.failures
     return client.sent.total()
 

@@ -32,8 +32,8 @@ from tasks.domain.collect import PullBase, PullRequest, Repository
 from tasks.domain.errors import NotFound
 from tasks.domain.names import RepoName, RepoPath, Sha, parse_instance_id
 from tasks.filter.base import listed, prove
-from tasks.filter.halves import cut
 from tasks.filter.paths import is_test
+from tasks.filter.split_diff import split_diff
 from tasks.scrape.keywords import closing_mentions
 from tasks.scrape.repositories import read_repositories
 
@@ -146,9 +146,9 @@ def _compare(bench: Bench, row: Row) -> Compared:
     if base.base_commit is None or base.fixed_commit is None:
         return compared
     change = Range(base.base_commit, base.fixed_commit)
-    halves = cut(bench.changes.patch(change), partial(is_test, repository=bench.repository))
-    (whole,) = bench.changes.replay([(change, (halves.source, halves.tests))])
-    split = _why_other_split(row, to_text(halves.source), to_text(halves.tests))
+    split = split_diff(bench.changes.patch(change), partial(is_test, repository=bench.repository))
+    (whole,) = bench.changes.replay([(change, (split.source, split.tests))])
+    split = _why_other_split(row, to_text(split.source), to_text(split.tests))
     return replace(compared, split=split, reproduces="yes" if whole else "no")
 
 

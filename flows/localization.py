@@ -17,8 +17,8 @@ from flows.settings import Settings
 from flows.sweep import BATCH, open_board
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.factory import spent_by
 from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wiring import spent_by
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store

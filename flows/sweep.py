@@ -23,10 +23,10 @@ from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.factory import open_switchboard, spent_by
 from tasks.adapters.llm.model_facts import record_models
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wiring import open_switchboard, spent_by
 from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.rows.reader import read_rows

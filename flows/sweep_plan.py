@@ -1,7 +1,7 @@
 """What a sweep would ask for: calls, tokens and dollars for each method and model. No model is asked, no test is run.
 
 Files are retrieved as the sweep would, which stays in the store; prompts are rendered and counted
-(tasks/generate/outlook.py). A price that nobody knows leaves the dollars unknown.
+(tasks/generate/estimate.py). A price that nobody knows leaves the dollars unknown.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tasks.adapters.uv.host import host_environment
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance
 from tasks.domain.undone import Undone
-from tasks.generate.outlook import Ahead
+from tasks.generate.estimate import Remaining
 from tasks.generate.registry import method_named
-from tasks.generate.task import look_ahead
+from tasks.generate.task import estimate_work
 from tasks.methods.method import Method
 
 
@@ -111,13 +111,13 @@ class _Looks:
         self.store = Store(settings.store)
         self.environments = _environments(settings)
 
-    def at(self, method: Method, instance: TaskInstance) -> Ahead:
+    def at(self, method: Method, instance: TaskInstance) -> Remaining:
         key = instance.instance_key
         environment = self.environments.get(key) or host_environment(instance.repo).environment
         ready = {instance.instance_id: environment.env_id}
         work = works_for(self.request, [method], instance, ready, self.context, self.store)[0]
         how = self.request.generation(self.settings)
-        return look_ahead(self.settings.places, how, instance, environment, self.request.models, work)
+        return estimate_work(self.settings.places, how, instance, environment, self.request.models, work)
 
 
 def _environments(settings: Settings) -> Mapping[str, Environment]:
@@ -129,8 +129,8 @@ def _environments(settings: Settings) -> Mapping[str, Environment]:
     return {row.instance_key: rows[row.env_id] for row in attempts if row.env_id in rows and row.env_id}
 
 
-def _planned(method: Method, model: str, found: Sequence[Ahead], price: Price | None) -> Planned:
-    missing = [ahead.outlook for ahead in found if model not in ahead.finished]
+def _planned(method: Method, model: str, found: Sequence[Remaining], price: Price | None) -> Planned:
+    missing = [work.estimate for work in found if model not in work.finished]
     calls, tokens_out = sum(one.calls for one in missing), sum(one.tokens_out for one in missing)
     tokens_in = _sum([one.tokens_in for one in missing])
     return Planned(

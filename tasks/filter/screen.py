@@ -15,9 +15,9 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import instance_id
 from tasks.filter.base import prove
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
-from tasks.filter.halves import TwoHalves, cut
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Limits, Rule
+from tasks.filter.split_diff import SplitDiff, split_diff
 from tasks.filter.statement import ProblemStatement, statement_before
 
 SOURCE = "pull requests"
@@ -54,14 +54,14 @@ def screen(material: Material, changes: Changes, limits: Limits, *, snapshot: st
     rejected = ask(material.pulls, {}, _BEFORE_REPLAY)
     out = {row.number for row in rejected}
     left = [pull for pull in material.pulls if pull.number not in out]
-    halves = _halves(left, bases, material.repository, changes)
-    cases = [(_range(base), halves[base.number]) for base in bases if base.number in halves]
+    splits = _splits(left, bases, material.repository, changes)
+    cases = [(_range(base), splits[base.number]) for base in bases if base.number in splits]
     replayed = changes.replay([(change, (both.source, both.tests)) for change, both in cases])
-    reproduces = {(material.repository.repo, number): equal for number, equal in zip(halves, replayed, strict=True)}
+    reproduces = {(material.repository.repo, number): equal for number, equal in zip(splits, replayed, strict=True)}
     other_tree = ask(left, reproduces, _REPLAY)
     out |= {row.number for row in other_tree}
     instances = tuple(
-        _instance(pull, base, halves[pull.number], statements[pull.repo, pull.number], snapshot)
+        _instance(pull, base, splits[pull.number], statements[pull.repo, pull.number], snapshot)
         for pull, base in zip(material.pulls, bases, strict=True)
         if pull.number not in out
     )
@@ -123,13 +123,13 @@ def _rejections(
     return rejections(inputs, limits, rules)
 
 
-def _halves(
+def _splits(
     pulls: Iterable[PullRequest], bases: Iterable[PullBase], repository: Repository, changes: Changes
-) -> dict[int, TwoHalves]:
+) -> dict[int, SplitDiff]:
     """Number → patch, in the order of `bases`."""
     numbers = {pull.number for pull in pulls}
     tests: Callable[[str], bool] = partial(is_test, repository=repository)
-    return {base.number: cut(changes.patch(_range(base)), tests) for base in bases if base.number in numbers}
+    return {base.number: split_diff(changes.patch(_range(base)), tests) for base in bases if base.number in numbers}
 
 
 def _range(base: PullBase) -> Range:
@@ -139,11 +139,11 @@ def _range(base: PullBase) -> Range:
 
 
 def _instance(
-    pull: PullRequest, base: PullBase, halves: TwoHalves, statement: ProblemStatement, snapshot: str
+    pull: PullRequest, base: PullBase, split: SplitDiff, statement: ProblemStatement, snapshot: str
 ) -> TaskInstance:
     """The version is left to whoever finds the environment; F2P and P2P are facts of a validation."""
     base_commit = _range(base).base
-    patch, test_patch = to_text(halves.source), to_text(halves.tests)
+    patch, test_patch = to_text(split.source), to_text(split.tests)
     return TaskInstance(
         repo=pull.repo,
         instance_id=instance_id(pull.repo, pull.number),

@@ -36,7 +36,7 @@ from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import Left, OfInstance
-from tasks.generate.outlook import Ahead, PaperBench, foresee
+from tasks.generate.estimate import PaperBench, Remaining, estimate
 from tasks.generate.registry import method_named
 from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
@@ -143,14 +143,14 @@ def _unit(store: Store, places: Places, settings: GenerationSettings, work: Meth
     )
 
 
-def look_ahead(
+def estimate_work(
     places: Places,
     settings: GenerationSettings,
     instance: TaskInstance,
     environment: Environment,
     models: Sequence[str],
     work: MethodWork,
-) -> Ahead:
+) -> Remaining:
     """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
     hands = _Hands(places, settings, instance, environment)
     store, known = Store(places.store), method_named(work.method)
@@ -159,8 +159,8 @@ def look_ahead(
         Unit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
         for model in models
     ]
-    return Ahead(
-        outlook=foresee(known, assignment, PaperBench(hands.paths, hands.read), settings.budget),
+    return Remaining(
+        estimate=estimate(known, assignment, PaperBench(hands.paths, hands.read), settings.budget),
         finished=frozenset(unit.model for unit in units if _finished(store, unit)),
     )
 

@@ -16,18 +16,18 @@ from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage
 from tasks.scrape.kinds import Overflow, PageKind
-from tasks.scrape.shelf import Shelf
+from tasks.scrape.page_store import PageStore
 
 READINGS = 8
 """How often a page is read that changes all the time."""
 
 
 @dataclass(slots=True)
-class Desk:
+class SyncContext:
     """What a sync works with. Of one repository at a time; the client may be shared."""
 
     github: GitHub
-    shelf: Shelf
+    page_store: PageStore
     sizes: dict[str, PageSize] = field(default_factory=dict)
     """Page size by kind, as it has adapted so far."""
 
@@ -51,7 +51,7 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class FetchedPage:
     """A page that is kept."""
 
     row: RawPage
@@ -81,19 +81,19 @@ def owner_and_name(repo: RepoName) -> dict[str, Any]:
     return {"owner": owner, "name": name}
 
 
-def keep_page(desk: Desk, repo: RepoName, kind: PageKind, walk: Walk, after: str | None) -> Page:
+def keep_page(context: SyncContext, repo: RepoName, kind: PageKind, walk: Walk, after: str | None) -> FetchedPage:
     """Fetch the page after a cursor and what did not fit into it, and keep both.
 
     `GitHubFailed` where the page never stands still, and whatever `GitHub.ask` raises.
     """
     for _ in range(READINGS):
-        data = desk.github.ask(kind.name, _variables(repo, kind, walk, after), desk.size(kind.name))
+        data = context.github.ask(kind.name, _variables(repo, kind, walk, after), context.size(kind.name))
         connection = data["repository"][kind.connection]
         try:
-            extras = _extras(desk, repo, kind, connection["nodes"])
+            extras = _extras(context, repo, kind, connection["nodes"])
         except _Changed:
             continue
-        return _keep(desk, repo, kind, after, data, extras)
+        return _keep(context, repo, kind, after, data, extras)
     message = f"a page of {kind.name} of {repo} changed each of the {READINGS} times it was read"
     raise GitHubFailed(message, hint="run the same command again: it goes on from here")
 
@@ -106,12 +106,17 @@ def _variables(repo: RepoName, kind: PageKind, walk: Walk, after: str | None) ->
 
 
 def _keep(
-    desk: Desk, repo: RepoName, kind: PageKind, after: str | None, data: Mapping[str, Any], extras: list[_Extra]
-) -> Page:
+    context: SyncContext,
+    repo: RepoName,
+    kind: PageKind,
+    after: str | None,
+    data: Mapping[str, Any],
+    extras: list[_Extra],
+) -> FetchedPage:
     """Extras first: a page's row means that all behind it is there. A microsecond apart keeps their order."""
-    now = desk.now()
+    now = context.now()
     for place, extra in enumerate(extras):
-        desk.shelf.keep(
+        context.page_store.keep(
             extra.data,
             extra.nodes,
             repo=repo,
@@ -121,29 +126,31 @@ def _keep(
             fetched_at=now + place * timedelta(microseconds=1),
         )
     connection = data["repository"][kind.connection]
-    row = desk.shelf.keep(data, connection["nodes"], repo=repo, kind=kind.name, cursor=after, fetched_at=now)
+    row = context.page_store.keep(data, connection["nodes"], repo=repo, kind=kind.name, cursor=after, fetched_at=now)
     info = connection["pageInfo"]
-    return Page(row=row, more=info["hasNextPage"], end=info["endCursor"])
+    return FetchedPage(row=row, more=info["hasNextPage"], end=info["endCursor"])
 
 
-def _extras(desk: Desk, repo: RepoName, kind: PageKind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
+def _extras(context: SyncContext, repo: RepoName, kind: PageKind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
     return [
         extra
         for node in nodes
         for overflow in kind.overflows
         if (node[overflow.field] or {}).get("pageInfo", {}).get("hasNextPage")
-        for extra in _rest(desk, repo, kind, node, overflow)
+        for extra in _rest(context, repo, kind, node, overflow)
     ]
 
 
-def _rest(desk: Desk, repo: RepoName, kind: PageKind, node: Mapping[str, Any], overflow: Overflow) -> list[_Extra]:
+def _rest(
+    context: SyncContext, repo: RepoName, kind: PageKind, node: Mapping[str, Any], overflow: Overflow
+) -> list[_Extra]:
     """All further pages of one list of one node."""
     extras: list[_Extra] = []
     info = node[overflow.field]["pageInfo"]
     while info["hasNextPage"]:
         variables = {**owner_and_name(repo), "number": node["number"], "after": info["endCursor"]}
         try:
-            data = desk.github.ask(overflow.query, variables)
+            data = context.github.ask(overflow.query, variables)
         except (GitHubGone, StaleCursor) as error:
             raise _Changed from error
         now = data["repository"][kind.single]

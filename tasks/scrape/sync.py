@@ -21,7 +21,7 @@ from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
 from tasks.domain.undone import Left
-from tasks.scrape.fetching import Desk, Page, Walk, keep_page, owner_and_name
+from tasks.scrape.fetching import FetchedPage, SyncContext, Walk, keep_page, owner_and_name
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, PageKind
 
 OVERLAP = timedelta(hours=24)
@@ -64,29 +64,29 @@ def _left(failure: ScrapeFailure) -> Left:
     return Left(subject=failure.repo, error=slug, detail=f"{failure.kind}: {failure.message}", may_pass=not gone)
 
 
-def sync_repository(desk: Desk, repo: RepoName, *, since: datetime | None = None) -> SyncReport:
+def sync_repository(context: SyncContext, repo: RepoName, *, since: datetime | None = None) -> SyncReport:
     """Backfill what is missing and refresh what changed; what cannot be had is recorded. `NoTokenAccepted` ends it."""
     states: list[SyncState] = []
     failures: list[ScrapeFailure] = []
     totals: dict[str, int] = {}
-    _guarded(desk, repo, "repository", lambda: totals.update(_describe(desk, repo)), failures)
-    held = desk.shelf.states(repo) if totals else {}
+    _guarded(context, repo, "repository", lambda: totals.update(_describe(context, repo)), failures)
+    held = context.page_store.states(repo) if totals else {}
     for kind in KINDS if totals else ():
-        work = _work(desk, repo, kind, held.get(kind.name), since, totals[kind.name], failures)
-        _guarded(desk, repo, kind.name, lambda work=work: states.append(work()), failures)  # type: ignore[misc]
+        work = _work(context, repo, kind, held.get(kind.name), since, totals[kind.name], failures)
+        _guarded(context, repo, kind.name, lambda work=work: states.append(work()), failures)  # type: ignore[misc]
     return SyncReport(repo=repo, states=tuple(states), failures=tuple(failures))
 
 
-def fetch_issues(desk: Desk, repo: RepoName, wanted: tuple[int, ...]) -> IssuesReport:
+def fetch_issues(context: SyncContext, repo: RepoName, wanted: tuple[int, ...]) -> IssuesReport:
     """Fetch single issues that no page held, such as old ones that a new pull request fixes; what could not be had."""
     failures: list[ScrapeFailure] = []
     for number in wanted:
-        _guarded(desk, repo, ISSUE_BY_NUMBER, lambda number=number: _one(desk, repo, number), failures, number)  # type: ignore[misc]
+        _guarded(context, repo, ISSUE_BY_NUMBER, lambda number=number: _one(context, repo, number), failures, number)  # type: ignore[misc]
     return IssuesReport(repo=repo, failures=tuple(failures))
 
 
 def _guarded(
-    desk: Desk,
+    context: SyncContext,
     repo: RepoName,
     kind: str,
     work: Callable[[], object],
@@ -98,31 +98,33 @@ def _guarded(
         work()
     except (GitHubGone, GitHubFailed, StaleCursor) as error:
         trouble = ScrapeTrouble.GONE if isinstance(error, GitHubGone) else ScrapeTrouble.FAILED
-        failures.append(_record(desk, repo, kind, trouble, str(error), number))
+        failures.append(_record(context, repo, kind, trouble, str(error), number))
 
 
 def _record(
-    desk: Desk, repo: RepoName, kind: str, trouble: ScrapeTrouble, message: str, number: int | None = None
+    context: SyncContext, repo: RepoName, kind: str, trouble: ScrapeTrouble, message: str, number: int | None = None
 ) -> ScrapeFailure:
-    failure = ScrapeFailure(repo=repo, kind=kind, number=number, trouble=trouble, message=message, failed_at=desk.now())
-    desk.shelf.fail(failure)
+    failure = ScrapeFailure(
+        repo=repo, kind=kind, number=number, trouble=trouble, message=message, failed_at=context.now()
+    )
+    context.page_store.fail(failure)
     return failure
 
 
-def _describe(desk: Desk, repo: RepoName) -> dict[str, int]:
+def _describe(context: SyncContext, repo: RepoName) -> dict[str, int]:
     """Keep the page about the repository itself; GitHub's counts by kind."""
-    data = desk.github.ask("repository", owner_and_name(repo))
-    desk.shelf.keep(data, [], repo=repo, kind="repository", fetched_at=desk.now())
+    data = context.github.ask("repository", owner_and_name(repo))
+    context.page_store.keep(data, [], repo=repo, kind="repository", fetched_at=context.now())
     return {kind.name: data["repository"][kind.connection]["totalCount"] for kind in KINDS}
 
 
-def _one(desk: Desk, repo: RepoName, number: int) -> RawPage:
-    data = desk.github.ask(ISSUE_BY_NUMBER, {**owner_and_name(repo), "number": number})
-    return desk.shelf.keep(data, [], repo=repo, kind=ISSUE_BY_NUMBER, number=number, fetched_at=desk.now())
+def _one(context: SyncContext, repo: RepoName, number: int) -> RawPage:
+    data = context.github.ask(ISSUE_BY_NUMBER, {**owner_and_name(repo), "number": number})
+    return context.page_store.keep(data, [], repo=repo, kind=ISSUE_BY_NUMBER, number=number, fetched_at=context.now())
 
 
 def _work(
-    desk: Desk,
+    context: SyncContext,
     repo: RepoName,
     kind: PageKind,
     held: SyncState | None,
@@ -133,23 +135,23 @@ def _work(
     """Everything for one kind, as something to be guarded."""
 
     def work() -> SyncState:
-        begun = held if held and held.watermark else _begun(desk, repo, kind, since)
+        begun = held if held and held.watermark else _begun(context, repo, kind, since)
         state = _widened(begun, since)
-        state = _refreshed(desk, kind, _backfilled(desk, kind, state))
-        if not _count_is_due(state, desk.now()):
+        state = _refreshed(context, kind, _backfilled(context, kind, state))
+        if not _count_is_due(state, context.now()):
             return state
-        state, lost = _counted(desk, kind, state, total)
+        state, lost = _counted(context, kind, state, total)
         if not lost:
             return state
-        failures.append(_record(desk, repo, kind.name, ScrapeTrouble.LOST, lost))
-        return _backfilled(desk, kind, state)
+        failures.append(_record(context, repo, kind.name, ScrapeTrouble.LOST, lost))
+        return _backfilled(context, kind, state)
 
     return work
 
 
-def _begun(desk: Desk, repo: RepoName, kind: PageKind, since: datetime | None) -> SyncState:
+def _begun(context: SyncContext, repo: RepoName, kind: PageKind, since: datetime | None) -> SyncState:
     """The state of a new repository, with the watermark from before the backfill."""
-    newest = keep_page(desk, repo, kind, _NEWEST_FIRST, None).row.newest
+    newest = keep_page(context, repo, kind, _NEWEST_FIRST, None).row.newest
     state = SyncState(
         repo=repo,
         kind=kind.name,
@@ -160,9 +162,9 @@ def _begun(desk: Desk, repo: RepoName, kind: PageKind, since: datetime | None) -
         counted_at=None,
         counted=None,
         total=None,
-        synced_at=desk.now(),
+        synced_at=context.now(),
     )
-    desk.shelf.save(state)
+    context.page_store.save(state)
     return state
 
 
@@ -174,39 +176,39 @@ def _widened(state: SyncState, since: datetime | None) -> SyncState:
     return replace(state, backfill_since=since, backfill_cursor=cursor, backfill_done=False)
 
 
-def _backfilled(desk: Desk, kind: PageKind, state: SyncState) -> SyncState:
+def _backfilled(context: SyncContext, kind: PageKind, state: SyncState) -> SyncState:
     since = state.backfill_since
     walk = Walk(field="CREATED_AT", direction="ASC") if since is None else _NEWEST_FIRST
     while not state.backfill_done:
         try:
-            page = keep_page(desk, state.repo, kind, walk, state.backfill_cursor)
+            page = keep_page(context, state.repo, kind, walk, state.backfill_cursor)
         except StaleCursor:
             state = replace(state, backfill_cursor=None)
             continue
         done = not page.more or _is_before(page, since)
         cursor = page.end or state.backfill_cursor
-        state = replace(state, backfill_cursor=cursor, backfill_done=done, synced_at=desk.now())
-        desk.shelf.save(state)
+        state = replace(state, backfill_cursor=cursor, backfill_done=done, synced_at=context.now())
+        context.page_store.save(state)
     return state
 
 
-def _refreshed(desk: Desk, kind: PageKind, state: SyncState) -> SyncState:
+def _refreshed(context: SyncContext, kind: PageKind, state: SyncState) -> SyncState:
     """Everything since the watermark; the state with the new one."""
     if state.watermark is None:
         return state
     floor = state.watermark - OVERLAP
     walk = replace(_NEWEST_FIRST, since=floor)
-    page = keep_page(desk, state.repo, kind, walk, None)
+    page = keep_page(context, state.repo, kind, walk, None)
     newest = page.row.newest
     while page.more and not _is_before(page, floor):
-        page = keep_page(desk, state.repo, kind, walk, page.end)
+        page = keep_page(context, state.repo, kind, walk, page.end)
     watermark = max(newest, state.watermark) if newest else state.watermark
-    state = replace(state, watermark=watermark, synced_at=desk.now())
-    desk.shelf.save(state)
+    state = replace(state, watermark=watermark, synced_at=context.now())
+    context.page_store.save(state)
     return state
 
 
-def _is_before(page: Page, moment: datetime | None) -> bool:
+def _is_before(page: FetchedPage, moment: datetime | None) -> bool:
     return moment is not None and page.row.oldest is not None and page.row.oldest < moment
 
 
@@ -216,12 +218,12 @@ def _count_is_due(state: SyncState, now: datetime) -> bool:
     return whole and (state.counted_at is None or now - state.counted_at >= COUNT_EVERY)
 
 
-def _counted(desk: Desk, kind: PageKind, state: SyncState, total: int) -> tuple[SyncState, str]:
+def _counted(context: SyncContext, kind: PageKind, state: SyncState, total: int) -> tuple[SyncState, str]:
     """The state with both counts; and what to say where GitHub's is higher: then the backfill is to start anew."""
-    held = len(desk.shelf.numbers(state.repo, kind))
+    held = len(context.page_store.numbers(state.repo, kind))
     lost = held < total
-    state = replace(state, counted_at=desk.now(), counted=held, total=total)
+    state = replace(state, counted_at=context.now(), counted=held, total=total)
     if lost:
         state = replace(state, backfill_cursor=None, backfill_done=False)
-    desk.shelf.save(state)
+    context.page_store.save(state)
     return state, f"{kind.name} of {state.repo}: GitHub counts {total}, we hold {held}" if lost else ""

@@ -24,9 +24,9 @@ from tasks.domain.collect import IssueLink
 from tasks.domain.names import RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
-from tasks.scrape.fetching import Desk
+from tasks.scrape.fetching import SyncContext
+from tasks.scrape.page_store import PageStore
 from tasks.scrape.record import RecordedCounts, record
-from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
@@ -72,7 +72,7 @@ def scrape_issues(store: str, request: MissingIssues) -> IssuesReport:
 def record_pages(store: str, unit: OfRepository) -> RecordedCounts:
     """All raw pages of one repository become rows and links, anew; asks GitHub nothing."""
     held = Store(store)
-    return record(held, unit.repo, Shelf(held).rows(unit.repo))
+    return record(held, unit.repo, PageStore(held).rows(unit.repo))
 
 
 def update_mirror(places: Places, unit: MirrorSource) -> str:
@@ -97,8 +97,8 @@ def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:
     return tokens_from(next((environ[name] for name in TOKEN_VARIABLES if environ.get(name)), ""))
 
 
-def _desk(store: str, request: ScrapeRequest) -> Desk:
-    return Desk(_client(request.url, tokens(os.environ, request.secret)), Shelf(Store(store)))
+def _desk(store: str, request: ScrapeRequest) -> SyncContext:
+    return SyncContext(_client(request.url, tokens(os.environ, request.secret)), PageStore(Store(store)))
 
 
 @lru_cache

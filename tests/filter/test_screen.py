@@ -18,10 +18,10 @@ from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repos
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, Sha
 from tasks.domain.places import Places
-from tasks.filter.halves import cut
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULE_NAMES, Limits
 from tasks.filter.screen import Material, Screened, screen
+from tasks.filter.split_diff import split_diff
 from tasks.filter.task import ToFilter, filter_pull_requests
 
 SQL = Path(__file__).parents[2] / "sql"
@@ -161,16 +161,16 @@ def test_the_halves_make_the_merged_tree_and_less_does_not(source: Source) -> No
     change = Range(base, source.commit(files, "odd"))
     changes = source.changes(source.folder.parent / "mirrors")
     whole = changes.patch(change)
-    halves = cut(whole, is_test_path)
-    assert len(halves.source) + len(halves.tests) == len(whole)
-    assert to_text(halves.tests).count("\ndiff --git ") + 1 == 3
+    split = split_diff(whole, is_test_path)
+    assert len(split.source) + len(split.tests) == len(whole)
+    assert to_text(split.tests).count("\ndiff --git ") + 1 == 3
     cases = [
-        (change, (halves.source, halves.tests)),
-        (change, (halves.source,)),
+        (change, (split.source, split.tests)),
+        (change, (split.source,)),
         (change, (b"", b"")),
         (Range(base, base), ()),
     ]
-    assert changes.replay([*cases, (change, (halves.source, halves.source))]) == (True, False, False, True, False)
+    assert changes.replay([*cases, (change, (split.source, split.source))]) == (True, False, False, True, False)
 
 
 def test_the_task_writes_rows_and_the_funnel_counts_them(

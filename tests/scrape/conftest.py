@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_github import REPO, QuickClock, desk_of, hub_of, make_repository, world_of
+from small_github import REPO, QuickClock, context_of, hub_of, make_repository, world_of
 
 from tasks.rehearsal.local_github.world import LocalRepository
 from tasks.scrape.pages import CollectedRows
@@ -18,6 +18,6 @@ def small_repository(tmp_path_factory: pytest.TempPathFactory) -> LocalRepositor
 @pytest.fixture(scope="session")
 def clean_rows(small_repository: LocalRepository, tmp_path_factory: pytest.TempPathFactory) -> CollectedRows:
     """What a sync without any fault brings while nothing changes."""
-    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path_factory.mktemp("clean-github"))
-    assert not sync_repository(desk, REPO).failures
-    return desk.shelf.rows(REPO)
+    context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path_factory.mktemp("clean-github"))
+    assert not sync_repository(context, REPO).failures
+    return context.page_store.rows(REPO)

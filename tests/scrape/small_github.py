@@ -20,9 +20,9 @@ from tasks.rehearsal.local_github.faults import Dice
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import transport
 from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
-from tasks.scrape.fetching import Desk
+from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
-from tasks.scrape.shelf import Shelf
+from tasks.scrape.page_store import PageStore
 
 REPO = RepoName("small/project")
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -80,7 +80,7 @@ def hub_of(world: World, clock: Clock, dice: Dice | None = None) -> Hub:
     return Hub(world, dice=dice or Dice(), clock=clock)
 
 
-def desk_of(hub: Hub, root: Path, *, size: int = 5, patience: RequestRetries | None = None) -> Desk:
+def context_of(hub: Hub, root: Path, *, size: int = 5, patience: RequestRetries | None = None) -> SyncContext:
     """A client with two tokens, small pages, and a store."""
     client = GitHub(
         pool=TokenPool(tokens_from(",".join(SECRETS)), hub.clock),
@@ -90,7 +90,7 @@ def desk_of(hub: Hub, root: Path, *, size: int = 5, patience: RequestRetries | N
         clock=hub.clock,
     )
     sizes = {kind.name: PageSize(now=size, floor=2, ceiling=12) for kind in KINDS}
-    return Desk(client, Shelf(Store(str(root))), sizes)
+    return SyncContext(client, PageStore(Store(str(root))), sizes)
 
 
 def _stream() -> bytes:

@@ -27,9 +27,9 @@ from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
 from tasks.rehearsal.local_github.serve import server, transport
 from tasks.rehearsal.local_github.world import LocalRepository, open_repository
-from tasks.scrape.fetching import Desk
+from tasks.scrape.fetching import SyncContext
+from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
-from tasks.scrape.shelf import Shelf
 from tasks.scrape.sync import sync_repository
 
 VARIABLES = {"owner": "small", "name": "project", "size": 50, "after": None}
@@ -225,10 +225,10 @@ def test_a_sync_over_a_socket_with_faults(
     with caplog.at_level(logging.DEBUG), httpx.Client() as http:
         pool = TokenPool(tokens_from("ghp_over_the_wire"), SystemClock())
         client = GitHub(pool, http, f"{url}/graphql", patience)
-        desk = Desk(client, Shelf(Store(str(tmp_path / "store"))))
-        assert not sync_repository(desk, REPO).failures
+        context = SyncContext(client, PageStore(Store(str(tmp_path / "store"))))
+        assert not sync_repository(context, REPO).failures
     assert {"truncated", "torn", "502"} <= set(hub.faults)
-    assert desk.shelf.rows(REPO) == clean_rows
+    assert context.page_store.rows(REPO) == clean_rows
     assert "httpcore" in {record.name.partition(".")[0] for record in caplog.records}
     assert "over_the_wire" not in caplog.text
 

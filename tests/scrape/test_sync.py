@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from small_github import MANY_COMMITS, MANY_FILES, REPO, SECRETS, QuickClock, desk_of, hub_of, week, world_of
+from small_github import MANY_COMMITS, MANY_FILES, REPO, SECRETS, QuickClock, context_of, hub_of, week, world_of
 
 from tasks.adapters.github.client import RequestRetries
 from tasks.adapters.github.tokens import Token
@@ -23,7 +23,7 @@ from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
 from tasks.rehearsal.local_github.faults import Dice, GitHubFault
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.world import LocalRepository, World
-from tasks.scrape.fetching import Desk
+from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import ISSUES, PULL_REQUESTS
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
@@ -33,32 +33,34 @@ STILL = tuple(fault for fault in GitHubFault if fault is not GitHubFault.MOVING)
 """Faults that change nothing in the repository."""
 
 
-def synced(desk: Desk, *, tries: int = 20) -> CollectedRows:
+def synced(context: SyncContext, *, tries: int = 20) -> CollectedRows:
     """Syncs until nothing fails, as a schedule would; the rows."""
     for _ in range(tries):
-        if not sync_repository(desk, REPO).failures:
-            return desk.shelf.rows(REPO)
+        if not sync_repository(context, REPO).failures:
+            return context.page_store.rows(REPO)
     raise AssertionError(f"not one of {tries} syncs came through")
 
 
 def clean(world: World, root: Path) -> CollectedRows:
-    return synced(desk_of(hub_of(world, QuickClock()), root), tries=1)
+    return synced(context_of(hub_of(world, QuickClock()), root), tries=1)
 
 
 @pytest.fixture
-def desk(small_repository: LocalRepository, tmp_path: Path) -> Desk:
-    return desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+def context(small_repository: LocalRepository, tmp_path: Path) -> SyncContext:
+    return context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
 
 
-def test_a_sync_brings_everything(desk: Desk, small_repository: LocalRepository) -> None:
-    rows = synced(desk, tries=1)
+def test_a_sync_brings_everything(context: SyncContext, small_repository: LocalRepository) -> None:
+    rows = synced(context, tries=1)
     assert [pull.number for pull in rows.pulls] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
     assert [issue.number for issue in rows.issues] == [5, 10, 15]
     assert all(row.complete for row in (*rows.pulls, *rows.issues))
 
 
-def test_lists_longer_than_a_page_are_whole_and_in_order(desk: Desk, small_repository: LocalRepository) -> None:
-    rows = synced(desk, tries=1)
+def test_lists_longer_than_a_page_are_whole_and_in_order(
+    context: SyncContext, small_repository: LocalRepository
+) -> None:
+    rows = synced(context, tries=1)
     pulls = {pull.number: pull for pull in rows.pulls}
     expected = tuple(commit.oid for commit in small_repository.pulls[11].commits)
     assert pulls[11].commit_ids == expected
@@ -69,31 +71,33 @@ def test_lists_longer_than_a_page_are_whole_and_in_order(desk: Desk, small_repos
     assert rows.issues[0].rename_titles == tuple(f"Name {place}" for place in range(22))
 
 
-def test_what_closed_an_issue_is_a_pull_request_or_a_commit(desk: Desk) -> None:
-    closers = synced(desk, tries=1).issues[1].closers
+def test_what_closed_an_issue_is_a_pull_request_or_a_commit(context: SyncContext) -> None:
+    closers = synced(context, tries=1).issues[1].closers
     assert f"{REPO}#7" in closers
     assert any(closer.startswith(f"{REPO}@") for closer in closers)
 
 
-def test_a_second_sync_reads_the_first_pages_only(desk: Desk) -> None:
-    synced(desk, tries=1)
-    pages = len(desk.shelf.store.read(RawPage, repo=REPO))
-    desk.github.sent.clear()
-    synced(desk, tries=1)
-    sent = {kind: desk.github.sent[kind] for kind in ("repository", "pull_requests", "issues")}
+def test_a_second_sync_reads_the_first_pages_only(context: SyncContext) -> None:
+    synced(context, tries=1)
+    pages = len(context.page_store.store.read(RawPage, repo=REPO))
+    context.github.sent.clear()
+    synced(context, tries=1)
+    sent = {kind: context.github.sent[kind] for kind in ("repository", "pull_requests", "issues")}
     assert sent == {"repository": 1, "pull_requests": 1, "issues": 1}
-    assert len(desk.shelf.store.read(RawPage, repo=REPO)) <= pages + 1, "one page more: issues since the watermark"
+    assert len(context.page_store.store.read(RawPage, repo=REPO)) <= pages + 1, (
+        "one page more: issues since the watermark"
+    )
 
 
 def test_a_month_later_only_new_pages_are_asked_for(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository, until=week(8))
-    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
-    assert max(pull.number for pull in synced(desk, tries=1).pulls) == 7
-    desk.github.sent.clear()
+    context = context_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
+    assert max(pull.number for pull in synced(context, tries=1).pulls) == 7
+    context.github.sent.clear()
     world.until = week(10)
-    rows = synced(desk, tries=1)
+    rows = synced(context, tries=1)
     assert max(pull.number for pull in rows.pulls) == 9
-    assert desk.github.sent["pull_requests"] == 2, "two new ones, and the page that reaches the watermark"
+    assert context.github.sent["pull_requests"] == 2, "two new ones, and the page that reaches the watermark"
     assert rows == clean(world, tmp_path / "clean")
 
 
@@ -106,9 +110,9 @@ def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
     seed: int,
 ) -> None:
     with caplog.at_level(logging.DEBUG):
-        hub, desk = faulted(small_repository, tmp_path, seed, STILL)
+        hub, context = faulted(small_repository, tmp_path, seed, STILL)
     assert hub.faults
-    assert desk.shelf.rows(REPO) == clean_rows
+    assert context.page_store.rows(REPO) == clean_rows
     assert not leaked(caplog.text)
 
 
@@ -116,9 +120,9 @@ def test_whatever_goes_wrong_the_rows_are_those_of_a_clean_sync(
 def test_whatever_goes_wrong_and_changes_the_next_quiet_sync_has_it_all(
     small_repository: LocalRepository, tmp_path: Path, seed: int
 ) -> None:
-    hub, desk = faulted(small_repository, tmp_path, seed, ALL_FAULTS)
+    hub, context = faulted(small_repository, tmp_path, seed, ALL_FAULTS)
     hub.dice = Dice()
-    assert synced(desk, tries=1) == clean(hub.world, tmp_path / "clean")
+    assert synced(context, tries=1) == clean(hub.world, tmp_path / "clean")
 
 
 @pytest.mark.slow
@@ -130,26 +134,28 @@ def test_hundreds_of_faulted_syncs(
     faults, syncs = 0, int(os.environ.get("SWT_FAULTED_SYNCS", "20"))
     for seed in range(1000, 1000 + syncs):
         with caplog.at_level(logging.DEBUG):
-            hub, desk = faulted(small_repository, tmp_path / str(seed), seed, ALL_FAULTS)
+            hub, context = faulted(small_repository, tmp_path / str(seed), seed, ALL_FAULTS)
         faults += hub.faults.total()
         hub.dice = Dice()
-        assert synced(desk, tries=1) == clean(hub.world, tmp_path / f"clean-{seed}")
+        assert synced(context, tries=1) == clean(hub.world, tmp_path / f"clean-{seed}")
         assert not leaked(caplog.text)
         caplog.clear()
     assert faults > 10 * syncs
 
 
-def faulted(repository: LocalRepository, root: Path, seed: int, faults: tuple[GitHubFault, ...]) -> tuple[Hub, Desk]:
+def faulted(
+    repository: LocalRepository, root: Path, seed: int, faults: tuple[GitHubFault, ...]
+) -> tuple[Hub, SyncContext]:
     """A sync with random faults at random rates and page sizes, repeated until it comes through."""
     random = Random(seed)
     weights = [random.random() for _ in faults]
     share = random.uniform(0.25, 0.6) / sum(weights)
     dice = Dice({fault: weight * share for fault, weight in zip(faults, weights, strict=True)}, seed)
     hub = hub_of(world_of(repository), QuickClock(), dice)
-    desk = desk_of(hub, root / "store", size=random.randint(2, 8))
-    synced(desk)
-    assert not leaked("".join(map(repr, desk.shelf.store.read(ScrapeFailure))))
-    return hub, desk
+    context = context_of(hub, root / "store", size=random.randint(2, 8))
+    synced(context)
+    assert not leaked("".join(map(repr, context.page_store.store.read(ScrapeFailure))))
+    return hub, context
 
 
 def leaked(text: str) -> list[str]:
@@ -176,10 +182,10 @@ class DyingDisk:
         return getattr(self.inner, name)
 
 
-def dying(desk: Desk, writes: int) -> Desk:
+def dying(context: SyncContext, writes: int) -> SyncContext:
     left = iter(range(writes))
-    desk.shelf.store.disk = DyingDisk(desk.shelf.store.disk, lambda: next(left, None) is not None)
-    return desk
+    context.page_store.store.disk = DyingDisk(context.page_store.store.disk, lambda: next(left, None) is not None)
+    return context
 
 
 @pytest.mark.parametrize("writes", range(0, 60, 6))
@@ -187,35 +193,35 @@ def test_a_kill_at_any_write_loses_nothing(small_repository: LocalRepository, tm
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
     with suppress(Killed):
-        sync_repository(dying(desk_of(hub, tmp_path / "store"), writes), REPO)
+        sync_repository(dying(context_of(hub, tmp_path / "store"), writes), REPO)
     hub.world.touch(hub.world.repositories[REPO], 1, hub.clock.now())
-    assert synced(desk_of(hub, tmp_path / "store"), tries=1) == clean(world, tmp_path / "clean")
+    assert synced(context_of(hub, tmp_path / "store"), tries=1) == clean(world, tmp_path / "clean")
 
 
 def test_a_backfill_goes_on_where_it_was_killed(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock())
     with suppress(Killed):
-        sync_repository(dying(desk_of(hub, tmp_path / "store", size=2), 16), REPO)
+        sync_repository(dying(context_of(hub, tmp_path / "store", size=2), 16), REPO)
     before = hub.asked["PullRequests"]
     assert before > 3
-    synced(desk_of(hub, tmp_path / "store", size=2), tries=1)
+    synced(context_of(hub, tmp_path / "store", size=2), tries=1)
     other = hub_of(world_of(small_repository), QuickClock())
-    synced(desk_of(other, tmp_path / "other", size=2), tries=1)
+    synced(context_of(other, tmp_path / "other", size=2), tries=1)
     assert hub.asked["PullRequests"] - before < other.asked["PullRequests"], "the second part is less than the whole"
 
 
 def test_the_watermark_moves_only_when_every_page_is_kept(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository, until=week(6))
     hub = hub_of(world, QuickClock())
-    synced(desk_of(hub, tmp_path / "store", size=2), tries=1)
-    desk = desk_of(hub, tmp_path / "store", size=2)
-    old = desk.shelf.states(REPO)["pull_requests"].watermark
+    synced(context_of(hub, tmp_path / "store", size=2), tries=1)
+    context = context_of(hub, tmp_path / "store", size=2)
+    old = context.page_store.states(REPO)["pull_requests"].watermark
     world.until = None
     with suppress(Killed):
-        sync_repository(dying(desk, 6), REPO)
-    rest = desk_of(hub, tmp_path / "store", size=2)
-    assert rest.shelf.numbers(REPO, PULL_REQUESTS) > {14}, "newer pages are there"
-    assert rest.shelf.states(REPO)["pull_requests"].watermark == old
+        sync_repository(dying(context, 6), REPO)
+    rest = context_of(hub, tmp_path / "store", size=2)
+    assert rest.page_store.numbers(REPO, PULL_REQUESTS) > {14}, "newer pages are there"
+    assert rest.page_store.states(REPO)["pull_requests"].watermark == old
     assert synced(rest, tries=1) == clean(world, tmp_path / "clean")
 
 
@@ -225,11 +231,11 @@ def test_what_changes_during_the_backfill_is_found_by_the_refresh(
     """Each answer is followed by a change, so that nodes move from pages not yet read to pages read already."""
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock(), Dice({GitHubFault.MOVING: 0.5}, 7))
-    desk = desk_of(hub, tmp_path / "store", size=2)
-    synced(desk)
+    context = context_of(hub, tmp_path / "store", size=2)
+    synced(context)
     hub.dice = Dice()
     assert sum(len(times) for times in world.repositories[REPO].touched.values()) > 5
-    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+    assert synced(context, tries=1) == clean(world, tmp_path / "clean")
 
 
 def test_a_page_that_never_stands_still_is_given_up_and_recorded(
@@ -239,8 +245,8 @@ def test_a_page_that_never_stands_still_is_given_up_and_recorded(
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
     hub.clock = Restless(world, QuickClock())
-    desk = desk_of(hub, tmp_path / "store")
-    failures = sync_repository(desk, REPO).failures
+    context = context_of(hub, tmp_path / "store")
+    failures = sync_repository(context, REPO).failures
     assert {failure.trouble for failure in failures} == {ScrapeTrouble.FAILED}
     assert "changed each of the 8 times" in failures[0].message
 
@@ -264,47 +270,47 @@ class Restless:
 
 def test_since_reads_no_further_back_and_can_be_widened(small_repository: LocalRepository, tmp_path: Path) -> None:
     world = world_of(small_repository)
-    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
-    assert not sync_repository(desk, REPO, since=week(10)).failures
-    some = desk.shelf.numbers(REPO, PULL_REQUESTS)
+    context = context_of(hub_of(world, QuickClock()), tmp_path / "store", size=2)
+    assert not sync_repository(context, REPO, since=week(10)).failures
+    some = context.page_store.numbers(REPO, PULL_REQUESTS)
     assert {11, 12, 13, 14} <= some
     assert 4 not in some
-    assert not sync_repository(desk, REPO, since=week(4)).failures
-    assert 4 in desk.shelf.numbers(REPO, PULL_REQUESTS)
-    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+    assert not sync_repository(context, REPO, since=week(4)).failures
+    assert 4 in context.page_store.numbers(REPO, PULL_REQUESTS)
+    assert synced(context, tries=1) == clean(world, tmp_path / "clean")
 
 
 def test_single_issues_can_be_fetched(small_repository: LocalRepository, tmp_path: Path) -> None:
-    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
-    failures = fetch_issues(desk, REPO, (10, 11, 999))
+    context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+    failures = fetch_issues(context, REPO, (10, 11, 999))
     assert [(failure.number, failure.trouble) for failure in failures] == [(999, ScrapeTrouble.GONE)]
-    assert [issue.number for issue in desk.shelf.rows(REPO).issues] == [10]
+    assert [issue.number for issue in context.page_store.rows(REPO).issues] == [10]
 
 
 @pytest.mark.parametrize("status", [404, 451])
 def test_a_repository_that_vanished_is_recorded(small_repository: LocalRepository, tmp_path: Path, status: int) -> None:
     world = world_of(small_repository)
-    desk = desk_of(hub_of(world, QuickClock()), tmp_path / "store")
-    held = synced(desk, tries=1)
+    context = context_of(hub_of(world, QuickClock()), tmp_path / "store")
+    held = synced(context, tries=1)
     world.vanished[REPO] = status
-    report = sync_repository(desk, REPO)
+    report = sync_repository(context, REPO)
     assert [failure.trouble for failure in report.failures] == [ScrapeTrouble.GONE]
-    assert desk.github.sent["repository"] == 2, "asked once: it is permanent"
-    assert desk.shelf.rows(REPO) == held
-    assert desk.shelf.store.read(ScrapeFailure, repo=REPO) == report.failures
+    assert context.github.sent["repository"] == 2, "asked once: it is permanent"
+    assert context.page_store.rows(REPO) == held
+    assert context.page_store.store.read(ScrapeFailure, repo=REPO) == report.failures
 
 
 def test_an_unknown_repository_is_recorded(small_repository: LocalRepository, tmp_path: Path) -> None:
-    desk = desk_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
-    report = sync_repository(desk, RepoName("small/other"))
+    context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
+    report = sync_repository(context, RepoName("small/other"))
     assert report.failures[0].trouble is ScrapeTrouble.GONE
     assert report.states == ()
 
 
 def test_attempts_are_bounded_and_recorded(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock(), Dice({GitHubFault.BAD_GATEWAY: 1.0}))
-    desk = desk_of(hub, tmp_path / "store", patience=RequestRetries(attempts=4))
-    report = sync_repository(desk, REPO)
+    context = context_of(hub, tmp_path / "store", patience=RequestRetries(attempts=4))
+    report = sync_repository(context, REPO)
     assert hub.asked.total() == 4
     assert report.failures[0].message == "repository of small project failed 4 times, lastly: HTTP 502"
 
@@ -315,15 +321,15 @@ def test_a_weekly_count_finds_what_was_lost(small_repository: LocalRepository, t
     whole = world.repositories[REPO]
     world.repositories[REPO] = replace(whole, pulls={n: pull for n, pull in whole.pulls.items() if n != 4})
     clock = QuickClock()
-    desk = desk_of(hub_of(world, clock), tmp_path / "store")
-    synced(desk, tries=1)
+    context = context_of(hub_of(world, clock), tmp_path / "store")
+    synced(context, tries=1)
     world.repositories[REPO] = whole
     world.answers.clear()
-    assert sync_repository(desk, REPO).failures == (), "the count is not due"
+    assert sync_repository(context, REPO).failures == (), "the count is not due"
     clock.sleep(COUNT_EVERY.total_seconds())
-    report = sync_repository(desk, REPO)
+    report = sync_repository(context, REPO)
     assert [failure.trouble for failure in report.failures] == [ScrapeTrouble.LOST]
-    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+    assert synced(context, tries=1) == clean(world, tmp_path / "clean")
 
 
 def test_a_cursor_that_github_forgot_starts_the_backfill_anew(
@@ -332,31 +338,31 @@ def test_a_cursor_that_github_forgot_starts_the_backfill_anew(
     world = world_of(small_repository)
     hub = hub_of(world, QuickClock())
     with suppress(Killed):
-        sync_repository(dying(desk_of(hub, tmp_path / "store", size=2), 16), REPO)
-    desk = desk_of(hub, tmp_path / "store")
-    state = desk.shelf.states(REPO)["pull_requests"]
+        sync_repository(dying(context_of(hub, tmp_path / "store", size=2), 16), REPO)
+    context = context_of(hub, tmp_path / "store")
+    state = context.page_store.states(REPO)["pull_requests"]
     assert state.backfill_cursor
-    desk.shelf.save(replace(state, backfill_cursor="gone"))
-    assert synced(desk, tries=1) == clean(world, tmp_path / "clean")
+    context.page_store.save(replace(state, backfill_cursor="gone"))
+    assert synced(context, tries=1) == clean(world, tmp_path / "clean")
 
 
 def test_no_token_is_in_the_store_or_in_any_repr(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock(), Dice(dict.fromkeys(STILL, 0.06), 3))
-    desk = desk_of(hub, tmp_path / "store")
-    synced(desk)
+    context = context_of(hub, tmp_path / "store")
+    synced(context)
     files = [path for path in (tmp_path / "store").rglob("*") if path.is_file()]
     contents = [gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes() for path in files]
     assert len(files) > 20
     assert not [secret for secret in SECRETS for content in contents if secret.encode() in content]
-    assert not leaked(repr(desk) + str(desk.github.pool) + repr(vars(Token)))
-    assert desk.shelf.numbers(REPO, ISSUES) == {5, 10, 15}
+    assert not leaked(repr(context) + str(context.github.pool) + repr(vars(Token)))
+    assert context.page_store.numbers(REPO, ISSUES) == {5, 10, 15}
 
 
-def test_rows_are_kept_once_however_often_a_page_comes(desk: Desk) -> None:
-    synced(desk, tries=1)
-    first = {(row.kind, row.number, row.cursor, row.page) for row in desk.shelf.store.read(RawPage, repo=REPO)}
-    synced(desk, tries=1)
-    rows = [asdict(row) for row in desk.shelf.store.read(RawPage, repo=REPO)]
+def test_rows_are_kept_once_however_often_a_page_comes(context: SyncContext) -> None:
+    synced(context, tries=1)
+    first = {(row.kind, row.number, row.cursor, row.page) for row in context.page_store.store.read(RawPage, repo=REPO)}
+    synced(context, tries=1)
+    rows = [asdict(row) for row in context.page_store.store.read(RawPage, repo=REPO)]
     again = [(row["kind"], row["number"], row["cursor"], row["page"]) for row in rows]
     assert len(again) == len(set(again))
     assert first <= set(again)

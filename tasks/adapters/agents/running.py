@@ -14,12 +14,12 @@ from tasks.adapters.agents.base import Agent, Errand
 from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
-from tasks.adapters.agents.leave_out import sorted_out
+from tasks.adapters.agents.own_work import own_work
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.gateway.core import Gateway, Issued
+from tasks.adapters.llm.gateway.forwarding import PORT, Forwarding, forwarding, model_variables
 from tasks.adapters.llm.gateway.grant import ANY, Grant
-from tasks.adapters.llm.gateway.reach import PORT, Reach, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.llm.switchboard import SwitchedModel
 from tasks.adapters.patch.render import Change
@@ -95,7 +95,7 @@ def send(agent: Agent, prompt: str, bench: Workbench, model: Model, allowance: A
     ran, account = outing.run()
     _refuse(agent, account, ran, outing.model.caller.meters)
     supplies = outing.bench.supplies
-    changes, out = sorted_out(outing.bench.changes(), agent.leftovers, supplies.paths, supplies.read_base)
+    changes, out = own_work(outing.bench.changes(), agent.leftovers, supplies.paths, supplies.read_base)
     return Returned(changes=changes, left_out=out, ran=ran, account=account)
 
 
@@ -135,13 +135,13 @@ class _Outing:
             valid_s=allowance.seconds + allowance.grace_s,
         )
 
-    def _way(self, place: Path) -> Reach:
+    def _way(self, place: Path) -> Forwarding:
         """The way to the gateway. Only where nothing isolates do runs share the machine's ports."""
         supplies = self.bench.supplies
         port = _free_port() if supplies.sandbox.kind is SandboxKind.PROCESS else PORT
-        return reach(place, supplies.sandbox.kind, python=str(supplies.environment().python), port=port)
+        return forwarding(place, supplies.sandbox.kind, python=str(supplies.environment().python), port=port)
 
-    def _program(self, installed: Installed, issued: Issued, way: Reach, inside: Inside) -> Program:
+    def _program(self, installed: Installed, issued: Issued, way: Forwarding, inside: Inside) -> Program:
         errand = Errand(
             root=installed.root,
             url=way.url,

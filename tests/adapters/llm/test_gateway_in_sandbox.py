@@ -14,8 +14,8 @@ import pytest
 from llm_bench import KEY, MODEL, Benches, work
 
 from tasks.adapters.llm.gateway.core import Gateway
+from tasks.adapters.llm.gateway.forwarding import FORWARDER, forwarding, model_variables
 from tasks.adapters.llm.gateway.grant import Grant
-from tasks.adapters.llm.gateway.reach import FORWARDER, model_variables, reach
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
@@ -60,7 +60,7 @@ def test_the_model_is_all_that_can_be_reached(entry: SandboxEntry, bench: Benche
     (checkout / "agent.py").write_text(textwrap.dedent(AGENT))
     with tempfile.TemporaryDirectory() as short, listening(gateway, Path(short)) as where:
         issued = gateway.issue(Grant(work=work("agent"), model=MODEL))
-        way = reach(where.socket, entry.kind, python=PYTHON)
+        way = forwarding(where.socket, entry.kind, python=PYTHON)
         out = sandbox.guest(outbox / "seen.json", checkout=checkout, outbox=outbox)
         job = Job(
             argv=(*way.prefix, PYTHON, "-ISu", "agent.py", where.url.rpartition(":")[2]),

@@ -7,7 +7,7 @@ import pytest
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import Message, Reply
 from tasks.adapters.retrieval.budget import token_count
-from tasks.generate.outlook import PaperBench, foresee
+from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.method import Budget, Method
 from tasks.rehearsal.scripted_model import Asked, Scripted
@@ -20,7 +20,7 @@ BENCH = PaperBench(tuple(TOY.files), lambda path: TOY.files[path].encode() if pa
 
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.name)
 def test_every_method_of_ours_can_be_foreseen(method: Method) -> None:
-    found = foresee(method, TOY.assignment, BENCH, BUDGET)
+    found = estimate(method, TOY.assignment, BENCH, BUDGET)
     assert found.calls == method.calls(BUDGET)
     assert found.tokens_out == found.calls * 1_000
     assert found.tokens_in is not None
@@ -36,16 +36,16 @@ def test_the_prompt_of_one_question_is_counted_as_it_is_sent() -> None:
 
     model = Scripted(silent)
     list(method_named("zero_shot").run(TOY.assignment, BENCH, model, BUDGET))
-    found = foresee(method_named("zero_shot"), TOY.assignment, BENCH, BUDGET)
+    found = estimate(method_named("zero_shot"), TOY.assignment, BENCH, BUDGET)
     assert (found.calls, found.tokens_in) == (1, sum(token_count(message.text) for message in sent))
 
 
 def test_what_cannot_be_rendered_beforehand_is_unknown() -> None:
-    agent = foresee(method_named(AGENTS[0].name), TOY.assignment, BENCH, BUDGET)
+    agent = estimate(method_named(AGENTS[0].name), TOY.assignment, BENCH, BUDGET)
     assert (agent.calls, agent.tokens_in) == (min(AGENTS[0].calls, 20), None)
 
     def eager(assignment, bench, model, budget):  # type: ignore[no-untyped-def]
         bench.run(["ls"])
         yield from ()
 
-    assert foresee(Method(name="eager", run=eager, summary=""), TOY.assignment, BENCH, BUDGET).tokens_in is None
+    assert estimate(Method(name="eager", run=eager, summary=""), TOY.assignment, BENCH, BUDGET).tokens_in is None

@@ -15,19 +15,19 @@ _FILE = re.compile(rb"^diff --git ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class TwoHalves:
+class SplitDiff:
     """Together the whole diff; each in its order. Empty where nothing is of that kind."""
 
     source: bytes
     tests: bytes
 
 
-def cut(diff: bytes, is_test: Callable[[str], bool]) -> TwoHalves:
-    """The halves of a diff that was made without renames, so that each of its files has one path."""
+def split_diff(diff: bytes, is_test: Callable[[str], bool]) -> SplitDiff:
+    """The two parts of a diff that was made without renames, so that each of its files has one path."""
     starts = [match.start() for match in _FILE.finditer(diff)]
     files = [diff[start:end] for start, end in zip(starts, [*starts[1:], len(diff)], strict=True)]
     in_tests = [is_test(_path(file)) for file in files]
-    return TwoHalves(
+    return SplitDiff(
         source=b"".join(file for file, test in zip(files, in_tests, strict=True) if not test),
         tests=b"".join(file for file, test in zip(files, in_tests, strict=True) if test),
     )

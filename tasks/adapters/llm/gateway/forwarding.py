@@ -16,7 +16,7 @@ PORT = 8377
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class Forwarding:
     """What a job needs for it. The sandbox stays without a network (`Job.network = False`)."""
 
     mounts: tuple[Mount, ...]
@@ -26,7 +26,7 @@ class Reach:
     """The gateway as the agent sees it, without `/v1`."""
 
 
-def reach(socket: Path, kind: SandboxKind, *, python: str, port: int = PORT) -> Reach:
+def forwarding(socket: Path, kind: SandboxKind, *, python: str, port: int = PORT) -> Forwarding:
     """For a gateway that listens at `socket`. `python` is any CPython from 3.6 on, as seen inside.
 
     The process sandbox shows everything at its own place; there, runs at the same time need ports of their own.
@@ -34,7 +34,7 @@ def reach(socket: Path, kind: SandboxKind, *, python: str, port: int = PORT) -> 
     moved = kind is not SandboxKind.PROCESS
     seen_socket = GUEST_SOCKET if moved else PurePosixPath(socket)
     seen_script = GUEST_FORWARDER if moved else PurePosixPath(FORWARDER)
-    return Reach(
+    return Forwarding(
         mounts=(Mount(socket, seen_socket), Mount(FORWARDER, seen_script)),
         prefix=(python, "-I", "-S", str(seen_script), str(seen_socket), str(port), "--"),
         url=f"http://127.0.0.1:{port}",

@@ -20,7 +20,7 @@ from tasks.methods.method import Assignment, Budget, Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class WorkEstimate:
     """One method on one instance."""
 
     calls: int
@@ -32,25 +32,25 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ahead:
+class Remaining:
     """A method on an instance, for several models."""
 
-    outlook: Outlook
+    estimate: WorkEstimate
     finished: frozenset[str]
     """Models with which it is in the store."""
 
 
-class NotForeseen(Exception):
+class NotEstimable(Exception):
     """The method does something that cannot be done beforehand."""
 
 
-def foresee(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> Outlook:
-    """The outlook of `method`. Prompts that a silent model does not get to see count as much as the longest it saw."""
+def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> WorkEstimate:
+    """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
     calls = method.calls(budget)
     sizes = () if method.external else _prompts(method, assignment, bench, budget)
     unseen = max(0, calls - len(sizes))
     tokens = sum(sizes) + unseen * max(sizes) if sizes else None
-    return Outlook(calls=calls, tokens_in=tokens, tokens_out=calls * budget.reply_tokens)
+    return WorkEstimate(calls=calls, tokens_in=tokens, tokens_out=calls * budget.reply_tokens)
 
 
 def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> tuple[int, ...]:
@@ -59,7 +59,7 @@ def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: B
     try:
         for _ in method.run(assignment, bench, model, budget):
             pass
-    except NotForeseen:
+    except NotEstimable:
         return ()
     return tuple(model.sizes)
 
@@ -103,19 +103,19 @@ class PaperBench:
         return None if data is None else data.decode("utf-8", "replace")
 
     def write(self, path: str, text: str | None) -> None:
-        raise NotForeseen
+        raise NotEstimable
 
     def search(self, text: str, *, under: str = "", limit: int = 50) -> tuple[Hit, ...]:
-        raise NotForeseen
+        raise NotEstimable
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
-        raise NotForeseen
+        raise NotEstimable
 
     def run_tests(self, files: Sequence[str]) -> Tested:
-        raise NotForeseen
+        raise NotEstimable
 
     def diff(self) -> str:
         return ""
 
     def fork(self) -> AbstractContextManager[Workbench]:
-        raise NotForeseen
+        raise NotEstimable

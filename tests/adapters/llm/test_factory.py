@@ -13,8 +13,8 @@ from llm_bench import KEY, MODEL, Benches, ask, work
 
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
+from tasks.adapters.llm.factory import open_switchboard, spent_by, wires_of
 from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.wiring import open_switchboard, spent_by, wires_of
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.rehearsal.scripted_provider.script import Fault, Step, read_script

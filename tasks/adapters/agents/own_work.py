@@ -15,7 +15,7 @@ PLAIN = b"./"
 """Before a path, so that one which begins with a colon is no magic to git."""
 
 
-def sorted_out(
+def own_work(
     changes: Sequence[Change], leftovers: Iterable[str], paths: Iterable[str], read: ReadBase
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The changes that count, and the paths of those that do not. `paths` and `read` are of the base commit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.adapters.agents.leave_out import ignored, sorted_out
+from tasks.adapters.agents.own_work import ignored, own_work
 from tasks.adapters.patch.render import Change
 
 FILES = {
@@ -31,13 +31,13 @@ def test_without_ignore_files_nothing_is_ignored() -> None:
 def test_an_agents_own_rules_have_no_say() -> None:
     """It may write a .gitignore; only that of the base commit counts."""
     changes = (Change(path=".gitignore", before="build/\n", after="tests/\n"), new("tests/test_a.py"))
-    kept, out = sorted_out(changes, (), FILES, FILES.get)
+    kept, out = own_work(changes, (), FILES, FILES.get)
     assert (kept, out) == (changes, ())
 
 
 def test_names_of_its_own_count_at_any_depth_and_tracked_files_always_stay() -> None:
     tracked = Change(path="notes.log", before="a", after="b")
     changes = (new(".aider.chat.md"), new("tests/.aider.tags/cache.db"), new("x.log"), tracked, new("tests/test_a.py"))
-    kept, out = sorted_out(changes, (".aider*",), FILES, FILES.get)
+    kept, out = own_work(changes, (".aider*",), FILES, FILES.get)
     assert [change.path for change in kept] == ["notes.log", "tests/test_a.py"]
     assert out == (".aider.chat.md", "tests/.aider.tags/cache.db", "x.log")

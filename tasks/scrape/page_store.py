@@ -17,7 +17,7 @@ from tasks.scrape.pages import CollectedRows, Page, rows_of
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPage:
     """A raw page and its row."""
 
     row: RawPage
@@ -25,7 +25,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class PageStore:
     """The part of the store that a scrape writes."""
 
     store: Store
@@ -59,12 +59,12 @@ class Shelf:
         self.store.write([row], key=content_key("raw_page", kind, number, cursor, row.page))
         return row
 
-    def pages(self, repo: RepoName, kinds: tuple[str, ...]) -> Iterator[Kept]:
+    def pages(self, repo: RepoName, kinds: tuple[str, ...]) -> Iterator[StoredPage]:
         """The raw pages of these kinds in the order in which they came."""
         rows = self.store.read(RawPage, repo=repo, kind=kinds)
         for row in sorted(rows, key=lambda row: (row.fetched_at, row.kind, row.number or 0, row.page)):
             with self.store.open_file(row.page) as file:
-                yield Kept(row, json.load(file))
+                yield StoredPage(row, json.load(file))
 
     def numbers(self, repo: RepoName, kind: PageKind) -> frozenset[int]:
         """The distinct numbers that the pages of one kind hold."""
