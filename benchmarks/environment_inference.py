@@ -33,6 +33,7 @@ from flows.settings import PROJECT, Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.environment import Cause
 from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
@@ -89,7 +90,9 @@ class Measured:
     rung: str
     """The rung in use."""
     failed_rungs: dict[str, str]
-    """Rung → what its tool said."""
+    """Rung → what stood in its way."""
+    causes: dict[str, str]
+    """Rung → the cause of its failure, in the order in which they were tried."""
     complaint: str
     """Why there was no ladder; empty where there was one."""
     build: Spent
@@ -108,8 +111,27 @@ class Judged:
     """Of these, how many are among ours."""
 
     @property
+    def first_built(self) -> str:
+        """The first rung whose packages could be installed, which is where a ladder that looks at nothing else ends."""
+        named = (rung for rung, cause in self.measured.causes.items() if cause != Cause.BUILD)
+        return next(named, self.measured.rung)
+
+    @property
     def built(self) -> bool:
+        return bool(self.first_built)
+
+    @property
+    def collects(self) -> bool:
         return bool(self.measured.env_id)
+
+    @property
+    def first_collects(self) -> bool:
+        """Whether the tests can be collected on the first rung that builds."""
+        return self.collects and self.first_built == self.measured.rung
+
+    @property
+    def first_valid(self) -> bool:
+        return self.valid and self.first_collects
 
     @property
     def valid(self) -> bool:
@@ -239,6 +261,7 @@ def _measured(row: Row, climbed: Climb | None, build: Spent) -> Measured:
         runner=str(environment.runner) if environment else "",
         rung=next((one.rung for one in attempts if one.env_id), ""),
         failed_rungs={one.rung: one.error[:ERROR_WIDTH] for one in attempts if not one.env_id},
+        causes={one.rung: one.cause for one in attempts if not one.env_id},
         complaint="",
         build=build,
         check=Spent(),
@@ -317,7 +340,10 @@ HEAD = (
     "commits",
     "years",
     "built",
-    "valid",
+    "collects: first rung that builds",
+    "ladder",
+    "valid: first rung that builds",
+    "ladder",
     "the dataset's F2P found",
     "rungs",
     "build, wall s",
@@ -338,12 +364,15 @@ def table(judged: Sequence[Judged]) -> str:
 def _line(name: str, some: Sequence[Judged]) -> tuple[str, ...]:
     years = sorted(one.measured.date[:4] for one in some)
     listed = [one for one in some if one.listed is not None]
-    built = [one.measured for one in some if one.built]
+    built = [one.measured for one in some if one.collects]
     return (
         name,
         str(len(some)),
         f"{years[0]}–{years[-1]}",
+        str(sum(one.built for one in some)),
+        str(sum(one.first_collects for one in some)),
         str(len(built)),
+        str(sum(one.first_valid for one in some)),
         str(sum(one.valid for one in some)),
         f"{sum(one.listed == one.contained for one in listed)} of {len(listed)}" if listed else "–",
         _counts(one.rung for one in built),
