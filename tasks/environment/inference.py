@@ -16,6 +16,8 @@ from tasks.environment.pyproject import read_pyproject
 from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements, unique
 from tasks.environment.setup_files import read_setup_cfg, read_setup_py
 
+INFERRED = "inferred"
+"""What stands where an environment has the name of its recipe."""
 READERS = (read_pyproject, read_setup_cfg, read_setup_py)
 TEST_NAMES = ("test", "tests", "testing", "dev", "develop", "development", "ci")
 """Names of extras and groups that hold what tests need: all of the first three that exist, else the first of the

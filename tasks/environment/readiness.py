@@ -99,8 +99,12 @@ def readiness_key(instance: TaskInstance, environment: Environment, sandbox: San
     return content_key("readiness", check_version(), instance.instance_key, environment.env_id, sandbox.value)
 
 
-def judge(collection: Collection, own: Iterable[str]) -> Trouble | None:
-    """What stands in the way; null where the environment is ready."""
+def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Trouble | None:
+    """What stands in the way; null where the environment is ready.
+
+    With `fixtures`, plugins whose fixtures are asked for are missed too. A recipe may leave them out knowingly: what
+    the images of the benchmark do not have fails there as well.
+    """
     finished = collection.finished
     if finished.timed_out or finished.limit:
         what = finished.limit or "time"
@@ -108,7 +112,7 @@ def judge(collection: Collection, own: Iterable[str]) -> Trouble | None:
     if not collection.states:
         return first_trouble([collection.log or f"exit code {finished.exit_code} and not a word"], tuple(own))
     complaints = [_with_log(text, collection.log) for one in reversed(collection.states) for text in _complaints(one)]
-    return first_trouble(complaints, tuple(own)) or _missing_fixtures(collection.states)
+    return first_trouble(complaints, tuple(own)) or (_missing_fixtures(collection.states) if fixtures else None)
 
 
 def _complaints(found: Collected) -> tuple[str, ...]:

@@ -52,7 +52,10 @@ class Recipe:
     """Whether the project's own dependencies, as its files declare them, are installed."""
     extras: tuple[str, ...] = ()
     """The project's extras that are installed."""
-    source_roots: tuple[str, ...] = ("",)
+    source_roots: tuple[str, ...] = ()
+    """Empty for what the checkout itself says."""
+    services: tuple[str, ...] = ()
+    """What runs beside tests in their sandbox, by the names of files in `services/`."""
     test_args: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     """From a table in the file: `NAME=value`."""
@@ -130,11 +133,14 @@ def libraries_of_builds(folder: Path) -> dict[RepoName, tuple[str, ...]]:
 
 def load_book(path: Path) -> RecipeBook:
     """One recipe file. Raises `BadInput` naming the file and the key."""
+    return _book(_File(path.name), _toml(path))
+
+
+def _toml(path: Path) -> dict[str, Any]:
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path.name}: {error}", hint="this is not TOML") from error
-    return _book(_File(path.name), table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +178,38 @@ class _File:
                 raise self.bad(f"{where}{key}", "is not a key", hint=f"one of: {', '.join(sorted(allowed))}")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceRecipe:
+    """Something that runs beside tests, in an environment of its own. The field names are the keys of the file, which
+    is `services/<name>.toml`."""
+
+    python: str
+    """Minor version."""
+    exclude_newer: datetime
+    """Nothing uploaded later is installed, UTC."""
+    packages: tuple[str, ...]
+    command: tuple[str, ...]
+    """What its interpreter is started with; `{port}` is the port that it is given."""
+    env: tuple[str, ...]
+    """From a table in the file: variables by which tests find it, `NAME=value`, with `{port}` likewise."""
+
+
+def load_service(folder: Path, name: str) -> ServiceRecipe:
+    """The service of a name that recipes give. Raises `BadInput` naming the file and the key."""
+    path = folder / "services" / f"{name}.toml"
+    if not path.is_file():
+        raise BadInput(f"services: there is no {path.name}", hint=f"see {path.parent}")
+    table, file = _toml(path), _File(path.name)
+    file.only("", table, set(ServiceRecipe.__dataclass_fields__))
+    return ServiceRecipe(
+        python=_python(file, "python", table.get("python")),
+        exclude_newer=_moment(file, "exclude_newer", table.get("exclude_newer")),
+        packages=file.texts("packages", table.get("packages")),
+        command=file.texts("command", table.get("command")),
+        env=_pairs(file.table("env", table.get("env"))),
+    )
+
+
 def _book(file: _File, table: dict[str, Any]) -> RecipeBook:
     file.only("", table, {"repo", "defaults", "version_rules", "versions"})
     repo = file.text("repo", table.get("repo"))
@@ -205,7 +243,7 @@ def _groups(
 
 
 _LISTS = (
-    *("packages", "requirements", "constraints", "drop", "extras", "source_roots", "test_args"),
+    *("packages", "requirements", "constraints", "drop", "extras", "source_roots", "services", "test_args"),
     *("build_requires", "build_libraries"),
 )
 _TABLES = ("env", "build_env")

@@ -14,11 +14,12 @@ from tasks.domain.environment import Cause, EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
-from tasks.environment.inference import READERS, RungResult, infer, source_roots, test_runner
+from tasks.domain.outcome import RunnerKind
+from tasks.environment.inference import INFERRED, READERS, RungResult, infer, source_roots, test_runner
 from tasks.environment.mending import Means, mend
 from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
-from tasks.environment.recipes import Picked, Recipe, RecipeBook
+from tasks.environment.recipes import Picked, Recipe, RecipeBook, ServiceRecipe
 from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
 from tasks.environment.trouble import Trouble
 from tasks.environment.version_files import NO_VERSION, latest_version, version_files
@@ -89,11 +90,30 @@ def _from_recipe(
         project_files=project_files(read) if editable else (),
         build_env=tuple(_fill(pair, version) for pair in recipe.build_env),
         generated=_texts(recipe.generated, version),
-        source_roots=recipe.source_roots,
+        source_roots=recipe.source_roots or source_roots(project, read),
         runner=recipe.runner,
         test_args=recipe.test_args,
         env=recipe.env,
+        services=recipe.services,
         extensions=_extensions(repo, version, picked, interpreter) if recipe.install == "build" else None,
+    )
+
+
+def service_plan(name: str, recipe: ServiceRecipe, interpreters: tuple[Interpreter, ...]) -> EnvironmentPlan:
+    """The environment of a service: what it is started with stands where tests have their arguments."""
+    return EnvironmentPlan(
+        repo=RepoName(f"services/{name}"),
+        version=None,
+        rung="service",
+        recipe=f"services/{name}.toml",
+        interpreter=pick(interpreters, recipe.python),
+        requirements=recipe.packages,
+        exclude_newer=recipe.exclude_newer.astimezone(UTC),
+        editable=False,
+        source_roots=(),
+        runner=RunnerKind.PYTEST,
+        test_args=recipe.command,
+        env=recipe.env,
     )
 
 
@@ -162,7 +182,7 @@ def _inferred(
         project=project.name,
         version=version,
         rung="",
-        recipe="inferred",
+        recipe=INFERRED,
         interpreter=interpreter,
         requirements=(),
         exclude_newer=committed_at.astimezone(UTC),

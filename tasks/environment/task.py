@@ -5,7 +5,7 @@ Reads `task_instance`; writes `environment`, `environment_attempt`, `readiness` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -31,12 +31,12 @@ from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import OfInstance
 from tasks.environment.extensions import extension_builds, with_extensions
-from tasks.environment.inference import READERS
+from tasks.environment.inference import INFERRED, READERS
 from tasks.environment.mending import Means
 from tasks.environment.project import read_project
 from tasks.environment.readiness import demand, judge, own_packages, readiness_key, readiness_row, trouble_of
-from tasks.environment.recipes import Recipe, load_recipes
-from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve
+from tasks.environment.recipes import Recipe, load_recipes, load_service
+from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
 from tasks.environment.trouble import Trouble
 
 
@@ -117,7 +117,7 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
             checkout=checkout,
             folder=folder,
         )
-    trouble = judge(found, own)
+    trouble = judge(found, own, fixtures=environment.recipe == INFERRED)
     row = readiness_row(instance, environment, sandbox.kind, found, trouble)
     store.write([row], key=row.readiness_key)
     return trouble
@@ -126,7 +126,7 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
 def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnvironment:
     return host_environment(
         instance.repo,
-        source_roots=recipe.source_roots,
+        source_roots=recipe.source_roots or ("",),
         runner=recipe.runner,
         test_args=recipe.test_args,
         env=recipe.env,
@@ -139,9 +139,16 @@ def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | Non
 
 
 def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
+    named = tuple(f"{name}={_build_service(places, name).environment.env_id}" for name in plan.services)
+    plan = replace(plan, services=named)
     with spare_folder(places.scratch) as folder:
         built = machine_builder(places.cache).build(plan, partial(_checkout, places, instance, folder / "checkout"))
     return with_extensions(places, instance, plan.extensions, built) if plan.extensions else built
+
+
+def _build_service(places: Places, name: str) -> BuiltEnvironment:
+    plan = service_plan(name, load_service(places.recipes, name), machine_interpreters())
+    return machine_builder(places.cache).build(plan, Path)  # it is not editable: no checkout is asked for
 
 
 def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:

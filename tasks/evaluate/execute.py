@@ -101,6 +101,8 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     seal = new_seal(outbox)
     progress.setup_s = time.monotonic() - begun
     progress.finished = workshop.sandbox.run(job)
+    if never_started(outbox, seal):
+        raise SandboxError(f"the runner never started: {last_line(log)}", hint="a service of its recipe did not start")
     progress.report = read_report(outbox / REPORT, spec.run_key, seal)
     progress.log = log.read_bytes() if log.exists() else b""
     return ""

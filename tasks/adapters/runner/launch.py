@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.git.trees import untar
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
+from tasks.adapters.runner.seal import SEAL
 from tasks.adapters.sandbox.base import TESTBED, Job, Mount, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment, TextFile
+from tasks.adapters.uv.services import Service, services_of
 from tasks.domain.run import Limits
 
 REPORT = "report.jsonl"
 """The report's name in the outbox."""
+SERVING = Path(__file__).parent / "serving"
+"""Our starter of services: a plain module, standard library only. Mounted read-only into the sandbox."""
+SERVICES = "services.json"
 SEED = 0
 HASH_SEED = "PYTHONHASHSEED"
 FIXED_ENV = (
@@ -90,14 +96,41 @@ def runner_process(
         return sandbox.guest(path, checkout=checkout, outbox=outbox)
 
     config = write_job(outbox, job, report=seen(outbox / REPORT))
+    services = services_of(built)
+    argv = runner_argv(str(built.python), str(INSIDE), str(seen(config)))
     return Job(
-        argv=runner_argv(str(built.python), str(INSIDE), str(seen(config))),
+        argv=(*_serving(services, outbox, seen), *argv),
         checkout=checkout,
         outbox=outbox,
         env=process_env(env, built, seen(checkout), job.source_roots),
-        mounts=(*environment_mounts(built), Mount(INSIDE, PurePosixPath(INSIDE))),
+        mounts=(*_all_mounts(built, services), Mount(INSIDE, PurePosixPath(INSIDE))),
         limits=limits,
         log=log,
         network=network,
         python=built.environment.python,
     )
+
+
+def _serving(services: tuple[Service, ...], outbox: Path, seen: Callable[[Path], PurePosixPath]) -> tuple[str, ...]:
+    """What stands before the command where there are services: it starts them, and becomes the command."""
+    if not services:
+        return ()
+    path = outbox / SERVICES
+    config = {"services": [{"argv": service.argv, "env": service.env} for service in services]}
+    path.write_text(json.dumps(config), encoding="utf-8")
+    return (str(services[0].built.python), str(SERVING / "swt_serve.py"), str(seen(path)))
+
+
+def _all_mounts(built: BuiltEnvironment, services: tuple[Service, ...]) -> tuple[Mount, ...]:
+    """Those of the environment, and of the services and what starts them; each once."""
+    if not services:
+        return environment_mounts(built)
+    mounts = [mount for one in (built, *(service.built for service in services)) for mount in environment_mounts(one)]
+    return (*dict.fromkeys(mounts), Mount(SERVING, PurePosixPath(SERVING)))
+
+
+def never_started(outbox: Path, seal: bytes) -> bool:
+    """Whether the runner never came to read its seal, which it does before any code under test runs: whatever ended the
+    job was ours, such as a service that did not start. The code under test does not know the seal."""
+    path = outbox / SEAL
+    return path.is_file() and path.read_bytes() == seal

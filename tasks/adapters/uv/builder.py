@@ -92,12 +92,7 @@ class Builder:
 
     def load(self, env_id: EnvId) -> BuiltEnvironment:
         """An environment that is there; `NotFound` where it is not."""
-        root = self.root(env_id)
-        if not (root / ROW).is_file():
-            raise NotFound(f"environment {env_id} is not in the cache", hint="`swt validate` builds what is missing")
-        row = read_row(root / ROW)
-        python = root / "bin" / "python"
-        return BuiltEnvironment(environment=row, root=root, python=python, interpreter=_behind(python, row))
+        return load_environment(self.root(env_id))
 
     def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
         root = self.root(env_id)
@@ -121,6 +116,15 @@ def machine_builder(cache: Path) -> Builder:
 
 def _no_checkout() -> Path:
     raise BuildFailed("tools are built from no checkout", hint="a plan for tools is not editable")
+
+
+def load_environment(root: Path) -> BuiltEnvironment:
+    """The environment in a folder; `NotFound` where there is none."""
+    if not (root / ROW).is_file():
+        raise NotFound(f"environment {root.name} is not in the cache", hint="`swt validate` builds what is missing")
+    row = read_row(root / ROW)
+    python = root / "bin" / "python"
+    return BuiltEnvironment(environment=row, root=root, python=python, interpreter=_behind(python, row))
 
 
 def _behind(python: Path, row: Environment) -> Interpreter:

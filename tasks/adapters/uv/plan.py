@@ -120,13 +120,16 @@ class EnvironmentPlan:
     env: tuple[str, ...] = ()
     extensions: ExtensionSteps | None = None
     """Null where the checkout can be imported as it is."""
+    services: tuple[str, ...] = ()
+    """What runs beside tests: names, and `name=env_id` once the environment of the service is there."""
 
     @property
     def steps(self) -> tuple[str, ...]:
         """What happens after the lock is installed, as `Environment.install` has it."""
         first = ("editable",) if self.editable else ("path",)
+        beside = (f"service:{service}" for service in self.services)
         last = (self.extensions.step,) if self.extensions else ()
-        return (*first, "compile", *(f"generate:{file.path}" for file in self.generated), *last)
+        return (*first, "compile", *(f"generate:{file.path}" for file in self.generated), *beside, *last)
 
     def env_id(self, lock: str) -> EnvId:
         """Content key of what decides the result: all but the cutoff and the recipe's name, which `lock` stands for."""

@@ -1,0 +1,37 @@
+"""What runs beside tests in a sandbox, each in an environment of its own that lies beside theirs in the cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tasks.adapters.uv.builder import load_environment
+from tasks.adapters.uv.plan import BuiltEnvironment
+from tasks.domain.names import EnvId
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A program that tests talk to."""
+
+    built: BuiltEnvironment
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """How it is started; `{port}` stands for the port that it is given."""
+        return (str(self.built.python), *self.built.environment.test_args)
+
+    @property
+    def env(self) -> dict[str, str]:
+        """The variables by which tests find it; `{port}` likewise."""
+        split = (pair.split("=", 1) for pair in self.built.environment.env)
+        return dict(split)
+
+
+def services_of(built: BuiltEnvironment) -> tuple[Service, ...]:
+    """What the steps of an environment name. Raises `NotFound` where one is not in the cache any more."""
+    return tuple(Service(load_environment(built.root.with_name(env_id))) for env_id in _named(built))
+
+
+def _named(built: BuiltEnvironment) -> tuple[EnvId, ...]:
+    steps = (step.removeprefix("service:") for step in built.environment.install if step.startswith("service:"))
+    return tuple(EnvId(step.partition("=")[2]) for step in steps)
