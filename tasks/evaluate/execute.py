@@ -14,14 +14,18 @@ from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.runner.job import RunnerJob
-from tasks.adapters.runner.launch import REPORT, SEED, complete, runner_process
+from tasks.adapters.runner.launch import REPORT, SEED, complete, never_started, runner_process
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
+<<<<<<< HEAD
 from tasks.domain.errors import BuildFailed, InfrastructureError
+=======
+from tasks.domain.errors import InfrastructureError, SandboxError
+>>>>>>> b1d6628 (A run whose services do not start is a failure of ours)
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
@@ -102,10 +106,14 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progres
     progress.setup_s = time.monotonic() - begun
     progress.finished = workshop.sandbox.run(job)
     if never_started(outbox, seal):
-        raise SandboxError(f"the runner never started: {last_line(log)}", hint="a service of its recipe did not start")
+        raise SandboxError(f"exit code {progress.finished.exit_code} before the runner: {_end_of(log)}")
     progress.report = read_report(outbox / REPORT, spec.run_key, seal)
     progress.log = log.read_bytes() if log.exists() else b""
     return ""
+
+
+def _end_of(log: Path) -> str:
+    return log.read_text(encoding="utf-8", errors="replace")[-DETAIL_CHARACTERS:].strip() if log.exists() else ""
 
 
 def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Path | None:
