@@ -21,11 +21,7 @@ from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
-<<<<<<< HEAD
-from tasks.domain.errors import BuildFailed, InfrastructureError
-=======
-from tasks.domain.errors import InfrastructureError, SandboxError
->>>>>>> b1d6628 (A run whose services do not start is a failure of ours)
+from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
