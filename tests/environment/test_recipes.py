@@ -7,7 +7,7 @@ import pytest
 
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.recipes import libraries_of_builds, load_book, load_recipes
+from tasks.environment.recipes import libraries_of_builds, load_book, load_recipes, load_service
 
 RECIPES = Path(__file__).parents[2] / "data" / "environments"
 GOOD = """
@@ -166,3 +166,31 @@ def test_a_generated_version_file_is_python() -> None:
     exec(text.replace("{version}", "7.1"), names)
     assert path == "src/_pytest/_version.py"
     assert (names["version"], names["version_tuple"]) == ("7.1.0", (7, 1, 0))
+
+
+SERVICE = """
+python = "3.11"
+exclude_newer = 2024-03-01T00:00:00Z
+packages = ["shelf==1.0"]
+command = ["-m", "shelf", "{port}"]
+env = { SHELF_URL = "http://127.0.0.1:{port}/" }
+"""
+
+
+def test_a_service_is_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "services").mkdir()
+    (tmp_path / "services" / "shelf.toml").write_text(SERVICE)
+    service = load_service(tmp_path, "shelf")
+    assert (service.command, service.env) == (("-m", "shelf", "{port}"), ("SHELF_URL=http://127.0.0.1:{port}/",))
+    with pytest.raises(BadInput, match=r"there is no other\.toml"):
+        load_service(tmp_path, "other")
+    (tmp_path / "services" / "other.toml").write_text(SERVICE.replace("command", "commands"))
+    with pytest.raises(BadInput, match=r"other\.toml: commands: is not a key"):
+        load_service(tmp_path, "other")
+
+
+def test_every_service_that_a_recipe_names_is_there() -> None:
+    folder = Path(__file__).parents[2] / "data" / "environments"
+    named = {name for book in load_recipes(folder).values() for _, recipe in book.groups for name in recipe.services}
+    assert named == {"httpbin"}
+    assert all(load_service(folder, name).env for name in named)

@@ -8,6 +8,7 @@ process tree. The command is started once every service answers; it finds their 
 
 import json
 import os
+import select
 import socket
 import sys
 import time
@@ -24,8 +25,8 @@ def main(config_path, command):
     port = FIRST_PORT
     for service in config["services"]:
         port = free_port(port)
-        start([word.format(port=port) for word in service["argv"]])
-        wait_for(port, service["argv"])
+        argv = [word.format(port=port) for word in service["argv"]]
+        wait_for(port, start(argv), argv)
         os.environ.update({name: value.format(port=port) for name, value in service["env"].items()})
         port += 1
     os.execv(command[0], command)
@@ -41,13 +42,16 @@ def free_port(first):
 
 
 def start(argv):
-    """As a child of the sandbox's first process: the one in between ends at once."""
+    """As a child of the sandbox's first process: the one in between ends at once. What ends with the service."""
+    ends, held = os.pipe()
     between = os.fork()
     if between:
+        os.close(held)
         os.waitpid(between, 0)
-        return
+        return ends
     if os.fork():
         os._exit(0)
+    os.set_inheritable(held, True)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -58,14 +62,14 @@ def start(argv):
         os._exit(127)
 
 
-def wait_for(port, argv):
-    """Until something answers."""
+def wait_for(port, ends, argv):
+    """Until the service answers, or has ended."""
     until = time.monotonic() + SECONDS
-    while time.monotonic() < until:
+    while time.monotonic() < until and not select.select([ends], [], [], 0.02)[0]:
         with socket.socket() as probe:
             if not probe.connect_ex(("127.0.0.1", port)):
+                os.close(ends)
                 return
-        time.sleep(0.02)
     sys.exit("a service did not start: %s" % " ".join(argv))
 
 
