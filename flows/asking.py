@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import IO
 
 import pyarrow as pa
 
 from flows.settings import Settings
 from tasks.adapters.runner.job import runner_version
+from tasks.adapters.store.audits import Audit, audits
 from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.quarantine import UNREADABLE
 from tasks.adapters.store.questions import named_queries
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 
 FORMATS = ("table", "json", "csv", "parquet")
+FEW = 3
+"""So many rows of what an audit finds are shown."""
 
 
 def ask(settings: Settings, question: str | None, output: str, out: IO[bytes]) -> None:
@@ -82,9 +87,21 @@ def rebuild_views(settings: Settings) -> str:
 
 
 def check_store(settings: Settings) -> tuple[str, bool]:
-    """A line per problem, and whether there is none."""
+    """A line per problem, what the audits find, and whether both are nothing."""
     problems = Store(settings.store).check(runner_version())
-    return "\n".join(str(problem) for problem in problems) or "nothing wrong", not problems
+    lines = [str(problem) for problem in problems]
+    if any(problem.kind in UNREADABLE for problem in problems):
+        return "\n".join([*lines, "the audits were not asked: they need every file"]), False
+    found = audits(settings.store, settings.sql)
+    bad = [audit for audit in found if audit.rows.num_rows]
+    lines += [_audited(audit) for audit in bad] + [f"{len(found) - len(bad)} of {len(found)} audits find nothing"]
+    return "\n".join(lines), not problems and not bad
+
+
+def _audited(audit: Audit) -> str:
+    """An audit's name, what it is about, how many rows it finds and the first few of them."""
+    head = f"{audit.name}: {audit.rows.num_rows} rows. {audit.about}"
+    return f"{head}\n{textwrap.indent(text_table(audit.rows.slice(0, FEW)), '    ')}".rstrip()
 
 
 def compact_store(settings: Settings) -> str:

@@ -253,7 +253,7 @@ def store_views() -> None:
 
 @store_app.command("check")
 def store_check() -> None:
-    """Look for torn files and orphaned rows; exit code 1 if there are any."""
+    """Look for torn files and orphaned rows, and ask every audit; exit code 1 where something is found."""
     from flows.asking import check_store
 
     text, clean = check_store(settings())

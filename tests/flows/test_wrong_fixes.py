@@ -46,7 +46,7 @@ def test_wrong_fixes_are_known_and_some_tests_let_them_pass(settings: Settings) 
     ]
     assert "4 different ones to run: 1 right, 3 wrong; 8 runs" in first.text
     assert first.exit_code == 0
-    assert len(first.problems) == 4, "rows for other instances are named"
+    assert first.problems == (f"{Path(REPAIRS).name}: 4 rows are of instances that were not asked for",)
     again = hold(settings, REPAIRS)
     assert "; 0 runs, " in again.text
     assert query(settings.database, "FROM audit_orphan").num_rows == 0

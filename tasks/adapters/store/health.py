@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from tasks.adapters.store import reading
 from tasks.adapters.store.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.layout import FACTS, FILE_COLUMNS, file_path
-from tasks.adapters.store.quarantine import TORN, Problem, complaints
+from tasks.adapters.store.quarantine import TORN, UNREADABLE, Problem, complaints
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
@@ -31,7 +31,7 @@ def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
     bad = list(complaints(disk))
     bad += _torn_pages(disk, {problem.where for problem in bad})
     bad += _strays(disk)
-    if not any(problem.kind in ("torn", "foreign") for problem in bad):
+    if not any(problem.kind in UNREADABLE for problem in bad):
         bad += [*_orphans(disk), *_incomplete(disk), *_logs(disk)]
         bad += _stale(disk, runner_version) if runner_version else ()
     return tuple(sorted(bad))

@@ -12,6 +12,8 @@ from tasks.domain.tables import TABLES
 
 TORN = ".torn"
 """Suffix of quarantined files. They are never deleted."""
+UNREADABLE = ("torn", "foreign")
+"""Kinds of problems that keep rows from being read."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
