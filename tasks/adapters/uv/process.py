@@ -29,6 +29,7 @@ _UNBUILT = re.compile(r"Failed to (?:download and )?build|was included because")
 _QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?`")
 FIRST_LINES = 12
 LINES_BEFORE = 4
+LAST_LINES = 12
 LINE_WIDTH = 300
 
 
@@ -91,8 +92,8 @@ class Tool:
 
 
 def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureError:
-    """The error for a tool that ended badly, with the first lines of its output, scrubbed."""
-    message = f"{what} failed: {first_lines(output)}"
+    """The error for a tool that ended badly, with what of its output says why, scrubbed."""
+    message = f"{what} failed: {telling_lines(output)}"
     if _NETWORK.search(output):
         return InfrastructureError(message, hint="the package registry did not answer; try again")
     if _MACHINE.search(output):
@@ -107,12 +108,16 @@ def unbuilt(output: str) -> frozenset[str]:
     return frozenset(name for line in lines for name in _QUOTED_NAME.findall(line))
 
 
-def first_lines(output: str) -> str:
-    """What the tool said around its first error, without addresses: they may hold credentials and name hosts."""
+def telling_lines(output: str) -> str:
+    """What the tool said around its first error, and its last words: a resolver names its cause at once, a build at its
+    end, after lines that only look like errors. Without addresses: they may hold credentials and name hosts."""
     lines = [line.rstrip()[:LINE_WIDTH] for line in scrub(output).splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if _COMPLAINT.search(line)), 0)
     start = max(0, first - LINES_BEFORE)
-    return "\n".join(lines[start : start + FIRST_LINES])
+    end, rest = start + FIRST_LINES, max(0, len(lines) - LAST_LINES)
+    if rest <= end:
+        return "\n".join(lines[start:])
+    return "\n".join([*lines[start:end], f"… {rest - end} lines …", *lines[rest:]])
 
 
 def scrub(text: str) -> str:

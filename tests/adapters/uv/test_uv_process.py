@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.uv.lock import cutoff, strip
-from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, failure, first_lines, scrub
+from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, failure, scrub, telling_lines
 from tasks.domain.errors import BuildFailed, InfrastructureError
 
 
@@ -29,9 +29,25 @@ def test_a_host_without_a_scheme_is_taken_out_as_well(option: str, separator: st
     assert scrub(f"{option}{separator}host.example x") == f"{option}{separator}<address> x"
 
 
-def test_the_first_lines_are_few_and_short() -> None:
-    lines = first_lines("\n\n".join(["x" * 1000] * 50)).splitlines()
-    assert (len(lines), len(lines[0])) == (12, 300)
+def test_what_is_kept_of_an_output_is_short() -> None:
+    lines = telling_lines("\n\n".join(["x" * 1000] * 50)).splitlines()
+    assert (len(lines), len(lines[0])) == (25, 300)
+    assert lines[12] == "… 26 lines …"
+
+
+def test_the_cause_at_the_end_of_a_build_is_kept() -> None:
+    compiled = [f"gcc -Wformat -Werror=format-security -c src/{number}.c" for number in range(200)]
+    output = "\n".join(["error: Failed to build `x==1`", *compiled, "fatal: ft2build.h: No such file or directory"])
+    kept = telling_lines(output).splitlines()
+    assert kept[0] == "error: Failed to build `x==1`"
+    assert kept[-1] == "fatal: ft2build.h: No such file or directory"
+
+
+@pytest.mark.parametrize("length", [1, 12, 24, 25])
+def test_a_short_output_is_kept_whole(length: int) -> None:
+    lines = [f"line {number}" for number in range(length)]
+    kept = telling_lines("\n".join(lines)).splitlines()
+    assert kept == lines if length <= 24 else "… 1 lines …" in kept
 
 
 @pytest.mark.parametrize(
