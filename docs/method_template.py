@@ -9,13 +9,13 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_edits
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
 
 STEPS = 2
 
 
-def two_steps(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def two_steps(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """A plan first, then the tests."""
     conversation = Conversation(model, budget)
     context = fit(assignment.context, budget.context_tokens)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tasks.domain.names import InstanceId, InstanceKey, RepoPath
-from tasks.domain.outcome import Variant
+from tasks.domain.outcome import RunVariant
 from tasks.domain.table import table
 
 
@@ -16,7 +16,7 @@ class GuardEdit:
 
     instance_key: InstanceKey
     instance_id: InstanceId
-    variant: Variant
+    variant: RunVariant
     """`placebo` (applied to `before`) or `paraphrase` (applied to `after`)."""
     patch: str
     """Unified diff; empty where no file could be edited, and then the guard does not apply."""

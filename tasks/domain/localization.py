@@ -7,7 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.instance import TaskInstance
-from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
 from tasks.domain.table import table
 
@@ -56,7 +55,7 @@ class StepKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class IssueReport:
     """What a localization may see: an issue, and the commit that it was reported against."""
 
     instance_key: InstanceKey
@@ -65,19 +64,9 @@ class Report:
     statement: str
 
     @staticmethod
-    def of_task(task: MethodTask) -> Report:
-        """With the pointers to the fix redacted, as methods see it."""
-        return Report(
-            instance_key=task.instance_key,
-            repo=task.repo,
-            base_commit=task.base_commit,
-            statement=task.problem_statement,
-        )
-
-    @staticmethod
-    def of_instance(instance: TaskInstance) -> Report:
+    def of_instance(instance: TaskInstance) -> IssueReport:
         """With the issue as it was written: for BM25, which can follow no pointer."""
-        return Report(
+        return IssueReport(
             instance_key=instance.instance_key,
             repo=instance.repo,
             base_commit=instance.base_commit,

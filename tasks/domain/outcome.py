@@ -33,7 +33,7 @@ class CodeState(StrEnum):
     AFTER = "after"
 
 
-class Variant(StrEnum):
+class RunVariant(StrEnum):
     """In which form a code state runs. Verdicts come from `plain` alone.
 
     Guards of a would-be success, which have to behave as `plain` does:

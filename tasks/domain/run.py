@@ -27,10 +27,10 @@ from tasks.domain.outcome import (
     Phase,
     RunnerKind,
     RunStatus,
+    RunVariant,
     SandboxKind,
     SuiteKind,
     Tracer,
-    Variant,
 )
 from tasks.domain.table import table
 
@@ -83,7 +83,7 @@ class RunSpec:
     repeat: int
     sandbox: SandboxKind
     limits: Limits
-    variant: Variant = Variant.PLAIN
+    variant: RunVariant = RunVariant.PLAIN
     order: CaseOrder = CaseOrder.GIVEN
     network: bool = False
 
@@ -143,7 +143,7 @@ class Run:
     cases: int
     image: str = ""
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
-    variant: Variant = Variant.PLAIN
+    variant: RunVariant = RunVariant.PLAIN
     """`plain`, or the guard or the condition of a validation that this run is for."""
     runner_version: str = ""
     """`RunSpec.runner_version`; empty in runs of before this was written down. See `current`."""

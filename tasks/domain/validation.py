@@ -11,7 +11,7 @@ from tasks.domain.outcome import SuiteKind
 from tasks.domain.table import table
 
 
-class Reason(StrEnum):
+class InvalidReason(StrEnum):
     """Why an instance is not valid. The empty value means that it is."""
 
     NONE = ""
@@ -90,7 +90,7 @@ class Validation:
     env_id: EnvId | None
     """Null where there is no environment."""
     valid: bool
-    reason: Reason
+    reason: InvalidReason
     detail: str
     fail_to_pass: int
     pass_to_pass: int

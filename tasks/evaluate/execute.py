@@ -58,7 +58,7 @@ class Recorded:
 
 
 @dataclass(slots=True)
-class _Progress:
+class _RunProgress:
     """What is known of a run while it is made."""
 
     started_at: datetime
@@ -70,7 +70,7 @@ class _Progress:
 
 def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
     """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome."""
-    progress = _Progress(started_at=datetime.now(UTC))
+    progress = _RunProgress(started_at=datetime.now(UTC))
     try:
         with spare_folder(workshop.scratch) as folder:
             unapplied = _perform(spec, workshop, folder, progress)
@@ -83,7 +83,7 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
     return _recorded(spec, workshop, progress, *_status(progress))
 
 
-def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _Progress) -> str:
+def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> str:
     """Prepare and run; why a patch does not apply, or an empty string."""
     begun = time.monotonic()
     built = workshop.environment(spec)
@@ -168,7 +168,7 @@ def _job(spec: RunSpec, sandbox: Sandbox, built: BuiltEnvironment, *, checkout: 
     )
 
 
-def _status(progress: _Progress) -> tuple[RunStatus, str]:
+def _status(progress: _RunProgress) -> tuple[RunStatus, str]:
     """How the run ended, and why if it did not complete."""
     finished, report = progress.finished, progress.report
     assert finished is not None
@@ -184,7 +184,7 @@ def _status(progress: _Progress) -> tuple[RunStatus, str]:
     return RunStatus.CRASHED, f"exit code {finished.exit_code} without the runner's last record. {report.complaint}"
 
 
-def _recorded(spec: RunSpec, workshop: Workshop, progress: _Progress, status: RunStatus, detail: str) -> Recorded:
+def _recorded(spec: RunSpec, workshop: Workshop, progress: _RunProgress, status: RunStatus, detail: str) -> Recorded:
     report, finished = progress.report, progress.finished
     if report and status is not RunStatus.INFRASTRUCTURE:
         under_way = Outcome.TIMEOUT if status is RunStatus.TIMEOUT else Outcome.ERROR

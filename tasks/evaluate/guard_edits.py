@@ -23,7 +23,7 @@ from tasks.adapters.patch.render import Change, render
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
-from tasks.domain.outcome import Variant
+from tasks.domain.outcome import RunVariant
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
 
@@ -103,11 +103,11 @@ def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
     return text if same_meaning(text, tree) else rendered
 
 
-_EDITS: dict[Variant, Edit] = {Variant.PLACEBO: placebo, Variant.PARAPHRASE: paraphrase}
+_EDITS: dict[RunVariant, Edit] = {RunVariant.PLACEBO: placebo, RunVariant.PARAPHRASE: paraphrase}
 
 
 def _edited(
-    instance: TaskInstance, variant: Variant, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]]
+    instance: TaskInstance, variant: RunVariant, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]]
 ) -> GuardEdit:
     """One edit of all files of the fix."""
     texts: dict[str, Change] = {}
@@ -117,7 +117,7 @@ def _edited(
             skipped.append(f"{change.path}: it is not Python")
             continue
         text = _EDITS[variant](change, blocks.get(change.path, ()))
-        start = change.before if variant is Variant.PLACEBO else change.after
+        start = change.before if variant is RunVariant.PLACEBO else change.after
         if isinstance(text, Unedited):
             skipped.append(f"{change.path}: {text.reason}")
         elif text == start:
@@ -127,7 +127,7 @@ def _edited(
     return _row(instance, variant, texts, tuple(skipped))
 
 
-def _row(instance: TaskInstance, variant: Variant, texts: dict[str, Change], skipped: tuple[str, ...]) -> GuardEdit:
+def _row(instance: TaskInstance, variant: RunVariant, texts: dict[str, Change], skipped: tuple[str, ...]) -> GuardEdit:
     return GuardEdit(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,

@@ -20,7 +20,7 @@ from tasks.domain.environment import Environment
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import LineNo, RepoPath, sorted_lines
-from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, Tracer, Variant
+from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, RunSpec, Watch
 
@@ -64,7 +64,9 @@ def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple
     """
     plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
     repeats = tuple(
-        replace(spec, variant=Variant.REPEAT, order=CaseOrder.REVERSED, env=other_seed(spec.env, bench.environment.env))
+        replace(
+            spec, variant=RunVariant.REPEAT, order=CaseOrder.REVERSED, env=other_seed(spec.env, bench.environment.env)
+        )
         for spec in plain.values()
     )
     return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
@@ -73,12 +75,12 @@ def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple
 def fix_spec(bench: Bench, suite: Suite, fix: ProposedFix) -> RunSpec:
     """The suite on the base commit with a proposed fix in the golden patch's place."""
     plain = run_spec(bench, suite, CodeState.BEFORE, suite.files, Tracer.NONE)
-    return replace(plain, variant=Variant.PROPOSED, patches=(fix.patch, *plain.patches))
+    return replace(plain, variant=RunVariant.PROPOSED, patches=(fix.patch, *plain.patches))
 
 
 def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec:
     """A placebo on `before`, a paraphrase on `after`: the edit comes right before the suite."""
-    spec = plain[CodeState.BEFORE if edit.variant is Variant.PLACEBO else CodeState.AFTER]
+    spec = plain[CodeState.BEFORE if edit.variant is RunVariant.PLACEBO else CodeState.AFTER]
     *golden, suite = spec.patches
     return replace(spec, variant=edit.variant, patches=(*golden, edit.patch, suite))
 

@@ -31,7 +31,7 @@ from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import Policy, RunStatus, SandboxKind, Tracer, Variant
+from tasks.domain.outcome import Policy, RunStatus, RunVariant, SandboxKind, Tracer
 from tasks.domain.places import Places
 from tasks.domain.run import Limits, Run, RunSpec
 from tasks.domain.undone import Left, OfInstance
@@ -325,7 +325,7 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
 def _installed(places: Places, environment: Environment, spec: RunSpec) -> BuiltEnvironment:
     """What a run needs. Only golden patches are compiled: a fix that somebody proposed could leave anything behind in
     the compiler's cache, where the next build would find it."""
-    if spec.variant is Variant.PROPOSED and needs_extensions(environment) and build_patches(spec.code_patches):
+    if spec.variant is RunVariant.PROPOSED and needs_extensions(environment) and build_patches(spec.code_patches):
         raise BuildFailed("the proposed fix changes compiled sources, and nothing but golden patches is built")
     return installed(places.cache, environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches)
 

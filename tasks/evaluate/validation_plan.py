@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tasks.adapters.runner.launch import other_seed
 from tasks.domain.candidate import Suite
-from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, Tracer, Variant
+from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, Tracer
 from tasks.domain.run import RunSpec
 from tasks.evaluate.plan import STATES, Bench, run_spec
 
@@ -61,7 +61,7 @@ def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
     One pass with a network would be no proof: a flaky test passes now and then wherever it runs.
     """
     spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
-    online = replace(spec, variant=Variant.ONLINE, network=True)
+    online = replace(spec, variant=RunVariant.ONLINE, network=True)
     return online, replace(online, repeat=1), _again(spec, 1), _again(spec, 2)
 
 
@@ -74,17 +74,17 @@ def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:
 
 def _varied(plain: RunSpec, bench: Bench, repeats: Repeats, runs: int) -> Iterable[RunSpec]:
     """`runs` runs, the conditions in order of what they find, then reruns."""
-    conditions = [replace(plain, variant=Variant.REORDERED, order=CaseOrder.SHUFFLED)]
+    conditions = [replace(plain, variant=RunVariant.REORDERED, order=CaseOrder.SHUFFLED)]
     conditions.append(_again(plain, 1))
-    conditions.append(replace(plain, variant=Variant.RESEEDED, env=other_seed(plain.env, bench.environment.env)))
+    conditions.append(replace(plain, variant=RunVariant.RESEEDED, env=other_seed(plain.env, bench.environment.env)))
     if plain.code_state is CodeState.AFTER and repeats.faketime and bench.sandbox is not SandboxKind.DOCKER:
-        conditions.append(replace(plain, variant=Variant.LATER, env=(*plain.env, *_a_year_on(repeats.faketime))))
+        conditions.append(replace(plain, variant=RunVariant.LATER, env=(*plain.env, *_a_year_on(repeats.faketime))))
     more = [_again(plain, number) for number in range(2, 2 + runs)]
     return (*conditions, *more)[:runs]
 
 
 def _again(plain: RunSpec, number: int) -> RunSpec:
-    return replace(plain, variant=Variant.RERUN, repeat=number)
+    return replace(plain, variant=RunVariant.RERUN, repeat=number)
 
 
 def _a_year_on(faketime: str) -> tuple[str, ...]:

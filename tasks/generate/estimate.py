@@ -16,7 +16,7 @@ from tasks.adapters.llm.base import Message, Reply, ToolSpec
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.workbench.base import CommandResult, Hit, Tested, Workbench
-from tasks.methods.method import Assignment, Budget, Method
+from tasks.methods.method import Assignment, Method, MethodBudget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class NotEstimable(Exception):
     """The method does something that cannot be done beforehand."""
 
 
-def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> WorkEstimate:
+def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> WorkEstimate:
     """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
     calls = method.calls(budget)
     sizes = () if method.external else _prompts(method, assignment, bench, budget)
@@ -53,7 +53,7 @@ def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: B
     return WorkEstimate(calls=calls, tokens_in=tokens, tokens_out=calls * budget.reply_tokens)
 
 
-def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: Budget) -> tuple[int, ...]:
+def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> tuple[int, ...]:
     """Tokens of each prompt; none where the method does more than ask."""
     model = Silent()
     try:

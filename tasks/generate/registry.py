@@ -13,15 +13,15 @@ from tasks.generate.methods.libro import libro
 from tasks.generate.methods.pass_at_5 import SAMPLES, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
 from tasks.generate.methods.zero_shot_plus import zero_shot_plus
-from tasks.methods.method import Budget, Method
+from tasks.methods.method import Method, MethodBudget
 from tasks.methods.registry import Registry
 
 
-def _one(_: Budget) -> int:
+def _one(_: MethodBudget) -> int:
     return 1
 
 
-def _agent_calls(agent: Agent, budget: Budget) -> int:
+def _agent_calls(agent: Agent, budget: MethodBudget) -> int:
     return min(agent.calls, budget.calls)
 
 

@@ -16,18 +16,18 @@ from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CandidateId, content_key
 from tasks.generate.prompts import PROMPTS
-from tasks.methods.method import Assignment, Budget, Method, Proposal
+from tasks.methods.method import Assignment, Method, MethodBudget, Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class MethodUnit:
     """One method with one model on one instance."""
 
     instance: TaskInstance
     assignment: Assignment
     method: Method
     model: str
-    budget: Budget
+    budget: MethodBudget
 
     @property
     def config_key(self) -> str:
@@ -59,7 +59,7 @@ class Unit:
         return tuple(self.generation_id(sample) for sample in range(self.method.samples))
 
 
-def candidate_of(unit: Unit, proposal: Proposal, made_at: datetime) -> Candidate:
+def candidate_of(unit: MethodUnit, proposal: Proposal, made_at: datetime) -> Candidate:
     """The candidate of a proposal: `oracle` where the method was told anything golden."""
     instance = unit.instance
     return Candidate(
@@ -79,7 +79,7 @@ def candidate_of(unit: Unit, proposal: Proposal, made_at: datetime) -> Candidate
 
 
 def generation_of(
-    unit: Unit, proposal: Proposal, started: datetime, finished: datetime, trajectory: str | None
+    unit: MethodUnit, proposal: Proposal, started: datetime, finished: datetime, trajectory: str | None
 ) -> Generation:
     """The row of a proposal; `trajectory` names the file that says how it came about."""
     status = GenerationStatus.PROPOSED if proposal.patch else GenerationStatus.NOTHING
@@ -87,7 +87,7 @@ def generation_of(
     return replace(row, trajectory=trajectory)
 
 
-def failure_of(unit: Unit, error: SwtError, started: datetime, finished: datetime) -> Generation:
+def failure_of(unit: MethodUnit, error: SwtError, started: datetime, finished: datetime) -> Generation:
     """The row of a method that was stopped by provider, budget or machine: no candidate comes of it."""
     first_line = (str(error).splitlines() or [""])[0]
     proposal = Proposal(sample=0, patch="", path=("stopped",), reasons=(f"{error.slug}: {first_line}",))
@@ -105,12 +105,12 @@ def version_of(method: Method) -> str:
     return content_key("method", method.name, method.samples, texts, *filter(None, [method.version]))
 
 
-def _candidate_id(unit: Unit, proposal: Proposal) -> CandidateId:
+def _candidate_id(unit: MethodUnit, proposal: Proposal) -> CandidateId:
     return Candidate.id_of(unit.instance.instance_key, unit.label, unit.model, proposal.sample, proposal.patch)
 
 
 def _row(
-    unit: Unit,
+    unit: MethodUnit,
     proposal: Proposal,
     status: GenerationStatus,
     candidate_id: CandidateId | None,

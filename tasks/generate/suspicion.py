@@ -14,7 +14,7 @@ from tasks.adapters.agents.hiding import packages_of
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.guards import TrajectoryAudit
-from tasks.generate.rows import Unit, candidate_of
+from tasks.generate.rows import MethodUnit, candidate_of
 from tasks.methods.method import Proposal
 from tasks.methods.trajectory_audit import audit_trajectory, secrets_of
 
@@ -34,7 +34,7 @@ class Made:
 
 
 def audit_made(
-    store: Store, unit: Unit, made: Sequence[Made], notes: str, paths: Sequence[str]
+    store: Store, unit: MethodUnit, made: Sequence[Made], notes: str, paths: Sequence[str]
 ) -> list[TrajectoryAudit]:
     """Findings in the trajectories of what was made. `notes` names the stage's own; `paths` are all files of the base
     commit, which say under what names the project is imported."""

@@ -38,10 +38,10 @@ from tasks.domain.run import Limits
 from tasks.domain.undone import Left, OfInstance
 from tasks.generate.estimate import PaperBench, Remaining, estimate
 from tasks.generate.registry import method_named
-from tasks.generate.rows import Unit, candidate_of, failure_of, finished_rows, generation_of
+from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
-from tasks.methods.method import Assignment, Budget, CodePatch, ContextFile
+from tasks.methods.method import Assignment, CodePatch, ContextFile, MethodBudget
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
 
@@ -53,7 +53,7 @@ GOLDEN = "golden"
 class GenerationSettings:
     """How methods work."""
 
-    budget: Budget = field(default_factory=Budget)
+    budget: MethodBudget = field(default_factory=MethodBudget)
     sandbox: SandboxKind | None = None
     trusted: bool = False
     """Whether the code under test may run where nothing isolates it."""
@@ -129,12 +129,12 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
     return _ask(store, unit, hands, partial(models, work))
 
 
-def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[_Hands, Unit]:
+def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[_Hands, MethodUnit]:
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
     hands = _Hands(places, settings, instance, environment)
-    return hands, Unit(
+    return hands, MethodUnit(
         instance=instance,
         assignment=_assignment(store, work, hands),
         method=method_named(work.method),
@@ -156,7 +156,7 @@ def estimate_work(
     store, known = Store(places.store), method_named(work.method)
     assignment = _assignment(store, work, hands)
     units = [
-        Unit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
+        MethodUnit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
         for model in models
     ]
     return Remaining(
@@ -165,19 +165,19 @@ def estimate_work(
     )
 
 
-def _finished(store: Store, unit: Unit) -> tuple[Generation, ...]:
+def _finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
     """The rows of a unit that need not be made again: all samples, or none."""
     known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
     return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()
 
 
-def _ask(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor) -> Generated:
+def _ask(store: Store, unit: MethodUnit, hands: _Hands, model_for: ModelFor) -> Generated:
     """Runs the method and stores what comes of it."""
     with spare_folder(hands.places.scratch) as folder:
         return _noted(store, unit, hands, model_for, Notes(folder))
 
 
-def _noted(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> Generated:
+def _noted(store: Store, unit: MethodUnit, hands: _Hands, model_for: ModelFor, notes: Notes) -> Generated:
     """The rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
     try:
@@ -196,7 +196,7 @@ def _noted(store: Store, unit: Unit, hands: _Hands, model_for: ModelFor, notes: 
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
 
 
-def _made(unit: Unit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
+def _made(unit: MethodUnit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
     """What the method hands in, each with its time and how much it had seen."""
     with LocalWorkbench(replace(hands.supplies(), told=notes.ran)) as bench:
         model = RecordedModel(model_for(unit.instance.instance_key), notes)

@@ -14,7 +14,7 @@ from tasks.adapters.llm.base import Model, system
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.retrieval.budget import fitting, token_count
 from tasks.adapters.retrieval.search import ScoredFile
-from tasks.domain.localization import LocalizationStatus, Report, Turn
+from tasks.domain.localization import IssueReport, LocalizationStatus, Turn
 from tasks.domain.names import RepoPath
 from tasks.localize.finding import LocalizationResult, RankedFile, ending_of
 from tasks.localize.prompts import prompt
@@ -31,7 +31,7 @@ NOTHING = Ranked(paths=())
 
 
 def investigate(
-    report: Report,
+    report: IssueReport,
     repository: Codebase,
     model: Model,
     settings: AgentSettings,
@@ -55,7 +55,7 @@ def investigate(
 
 @dataclass(slots=True)
 class _Investigation:
-    report: Report
+    report: IssueReport
     repository: Codebase
     settings: AgentSettings
     trail: Trail

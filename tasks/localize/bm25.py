@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tasks.adapters.retrieval.search import CommitIndex
-from tasks.domain.localization import LocalizationStatus, Report, StepKind, Turn
+from tasks.domain.localization import IssueReport, LocalizationStatus, StepKind, Turn
 from tasks.localize.finding import LocalizationResult, RankedFile, TrailStep
 from tasks.localize.settings import Bm25Settings
 
 
-def retrieve(report: Report, index: CommitIndex, settings: Bm25Settings) -> LocalizationResult:
+def retrieve(report: IssueReport, index: CommitIndex, settings: Bm25Settings) -> LocalizationResult:
     """The best `settings.k` files for the issue as it is written."""
     hits = index.rank(report.statement, settings.k)
     return LocalizationResult(

@@ -9,7 +9,7 @@ from datetime import datetime
 from tasks.adapters.retrieval.budget import ENCODING
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.adapters.store.provenance import provenance
-from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
+from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import RepoPath, content_key, jsonable
 from tasks.localize.finding import LocalizationResult
 from tasks.localize.prompts import PROMPTS
@@ -22,7 +22,7 @@ BM25, AGENT = "bm25", "agent"
 class Plan:
     """One localization to make: everything that decides it, and how its rows are labelled."""
 
-    report: Report
+    report: IssueReport
     method: str
     variant: Variant
     with_tests: bool
@@ -37,7 +37,7 @@ class Plan:
         return content_key("localization", report.instance_key, report.base_commit, report.statement, *labels)
 
 
-def bm25_plan(report: Report, settings: Bm25Settings) -> Plan:
+def bm25_plan(report: IssueReport, settings: Bm25Settings) -> Plan:
     return Plan(
         report=report,
         method=BM25,
@@ -50,7 +50,7 @@ def bm25_plan(report: Report, settings: Bm25Settings) -> Plan:
     )
 
 
-def agent_plan(report: Report, settings: AgentSettings, model: str) -> Plan:
+def agent_plan(report: IssueReport, settings: AgentSettings, model: str) -> Plan:
     return Plan(
         report=report,
         method=AGENT,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.retrieval.variants import Variant
 from tasks.domain.errors import UsageError
-from tasks.methods.method import Budget
+from tasks.methods.method import MethodBudget
 
 CHOICES = (10, 20, 30)
 """Numbers of results that the agent can ask BM25 for."""
@@ -53,8 +53,8 @@ class AgentSettings:
     reply_tokens: int = 2_000
 
     @property
-    def budget(self) -> Budget:
-        return Budget(calls=self.calls, reply_tokens=self.reply_tokens, seconds=self.wall_s)
+    def budget(self) -> MethodBudget:
+        return MethodBudget(calls=self.calls, reply_tokens=self.reply_tokens, seconds=self.wall_s)
 
     def __post_init__(self) -> None:
         if self.top_n < 1:

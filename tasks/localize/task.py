@@ -21,7 +21,7 @@ from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
-from tasks.domain.localization import LocalizationRun, LocalizationStatus, Report
+from tasks.domain.localization import IssueReport, LocalizationRun, LocalizationStatus
 from tasks.domain.names import InstanceId, InstanceKey, content_key
 from tasks.domain.places import Places
 from tasks.domain.undone import Left, OfInstance
@@ -90,7 +90,7 @@ def rank_batch(places: Places, unit: Bm25Batch) -> Localized:
     """Rank the files for each issue, as it was written. The result's lists are in the order of the unit's."""
     rows = _instances(places, unit.snapshot, unit.instance_ids)
     names = {row.instance_key: row.instance_id for row in rows}
-    done = localize_with_bm25(places, unit.settings, tuple(map(Report.of_instance, rows)))
+    done = localize_with_bm25(places, unit.settings, tuple(map(IssueReport.of_instance, rows)))
     return replace(done, left=tuple(replace(one, subject=names[InstanceKey(one.subject)]) for one in done.left))
 
 
@@ -100,7 +100,7 @@ def search_with_agent(
     """Let the agent locate the bug of one issue. It reads the issue as methods do, without pointers to the fix."""
     (instance,) = _instances(places, unit.snapshot, (unit.instance_id,))
     pointers = find_pointers(instance, CommitHistory(Mirrors(places.mirrors), instance.repo, instance.base_commit))
-    report = replace(Report.of_instance(instance), statement=redacted(instance.problem_statement, pointers))
+    report = replace(IssueReport.of_instance(instance), statement=redacted(instance.problem_statement, pointers))
     done = localize_with_agent(places, unit.settings, (report,), unit.model, partial(models, unit))
     timeouts = [Left.by(unit.subject, ProviderFailed("no reply in time", kind="timeout"))] if done.timeouts else []
     return replace(done, left=(*(replace(one, subject=unit.subject) for one in done.left), *timeouts))
@@ -113,7 +113,7 @@ def _instances(places: Places, snapshot: str, names: tuple[InstanceId, ...]) -> 
     return [found[name] for name in names]
 
 
-def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[Report, ...]) -> Localized:
+def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[IssueReport, ...]) -> Localized:
     """Rank the files of each report's commit."""
     searcher = _searcher(places)
 
@@ -129,7 +129,7 @@ def localize_with_bm25(places: Places, settings: Bm25Settings, reports: tuple[Re
 
 
 def localize_with_agent(
-    places: Places, settings: AgentSettings, reports: tuple[Report, ...], model: str, model_for: ModelFor
+    places: Places, settings: AgentSettings, reports: tuple[IssueReport, ...], model: str, model_for: ModelFor
 ) -> Localized:
     """Let the agent locate the bug of each report. Errors of the provider other than a timeout pass through."""
     searcher = _searcher(places)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tasks.adapters.llm.base import Finish, Message, Model, Reply, Role, ToolSpec, user
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.adapters.retrieval.budget import token_count
-from tasks.methods.method import Budget, Proposal
+from tasks.methods.method import MethodBudget, Proposal
 
 SHORTER = 2
 """How often a context that is too long for the model is halved."""
@@ -43,7 +43,7 @@ class Conversation:
     """All that a method and its model say to each other, in one thread of messages or several, under one budget."""
 
     model: Model
-    budget: Budget
+    budget: MethodBudget
     path: list[str] = field(default_factory=list)
     """Branches taken so far."""
     reasons: list[str] = field(default_factory=list)

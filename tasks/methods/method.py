@@ -1,7 +1,7 @@
-"""The contract between this stage and a method.
+"""The contract between a stage and a method.
 
-A method is a function: it gets an `Assignment`, a `Workbench`, a `Model` and a `Budget`, and yields a `Proposal` for
-each sample. It never sees an instance, so it cannot reach the golden side; docs/writing-a-method.md has an example.
+A method is a function: it gets an `Assignment`, a `Workbench`, a `Model` and a `MethodBudget`, and yields a `Proposal`
+for each sample. It never sees an instance, so it cannot reach the golden side; docs/writing-a-method.md has an example.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
+class MethodBudget:
     """Ceilings for one method on one instance."""
 
     calls: int = 20
@@ -103,7 +103,7 @@ class Proposal:
 
 class MethodFunction(Protocol):
     def __call__(
-        self, assignment: Assignment, bench: Workbench, model: Model, budget: Budget
+        self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
     ) -> Iterator[Proposal]: ...
 
 
@@ -116,7 +116,7 @@ class Method:
     summary: str
     samples: int = 1
     """Proposals that it yields."""
-    calls: Callable[[Budget], int] = field(default=lambda budget: budget.calls)
+    calls: Callable[[MethodBudget], int] = field(default=lambda budget: budget.calls)
     """Most replies that it asks for, for planning what a sweep costs."""
     retrieval: bool = True
     """Whether files that were retrieved for the issue go into its context. Agents look for themselves."""

@@ -29,16 +29,6 @@ class KnownHistory(Protocol):
         """Whether a commit in the history names the pull request."""
 
 
-class NoHistory:
-    """Nothing can be told, so every pointer goes."""
-
-    def holds(self, _sha: str) -> bool | None:
-        return None
-
-    def landed(self, _number: int) -> bool:
-        return False
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
     """Where a text points at the fix, as a half-open range of characters."""

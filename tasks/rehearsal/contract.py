@@ -27,11 +27,11 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.domain.errors import SwtError
 from tasks.domain.generation import Mode
 from tasks.generate.registry import method_named
-from tasks.methods.method import Budget, Method, Proposal
+from tasks.methods.method import Method, MethodBudget, Proposal
 from tasks.rehearsal.scripted_model import Asked, Scripted, Step
 from tasks.rehearsal.toys import TOYS, Toy
 
-BUDGET = Budget(calls=20, context_tokens=4_000, reply_tokens=1_000, seconds=120.0)
+BUDGET = MethodBudget(calls=20, context_tokens=4_000, reply_tokens=1_000, seconds=120.0)
 
 HELPFUL = """The behaviour is easy to show. {"reason": "as reported", "same_problem": true}
 

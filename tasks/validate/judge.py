@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RepoPath
-from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, Outcome, RunStatus, RunVariant, SuiteKind
 from tasks.domain.validation import CaseStability, Stability
 
-TODAY = (Variant.PLAIN, Variant.RERUN, Variant.REORDERED, Variant.RESEEDED, Variant.REPEAT)
+TODAY = (RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED, RunVariant.RESEEDED, RunVariant.REPEAT)
 """Conditions under which an honest case always does the same."""
 
 CONFIDENCE = 0.95
@@ -32,7 +32,7 @@ class Observed:
 
     suite_kind: SuiteKind
     code_state: CodeState
-    variant: Variant
+    variant: RunVariant
     status: RunStatus
     outcomes: Mapping[CaseId, Outcome]
 
@@ -48,12 +48,12 @@ class Sides:
     case: CaseId
     runs: tuple[Observed, ...]
 
-    def passes(self, state: CodeState, *variants: Variant) -> tuple[bool, ...]:
+    def passes(self, state: CodeState, *variants: RunVariant) -> tuple[bool, ...]:
         return tuple(
             run.passed(self.case) for run in self.runs if run.code_state is state and run.variant in (variants or TODAY)
         )
 
-    def same(self, *variants: Variant) -> bool:
+    def same(self, *variants: RunVariant) -> bool:
         """Whether the runs of each code state agree under these conditions."""
         return all(len(set(self.passes(state, *variants))) <= 1 for state in CodeState)
 
@@ -61,10 +61,10 @@ class Sides:
 Sign = tuple[Stability, Callable[[Sides], bool]]
 
 SIGNS: tuple[Sign, ...] = (
-    (Stability.FLAKY, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN)),
-    (Stability.ORDER, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.REORDERED)),
-    (Stability.SEED, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.RESEEDED)),
-    (Stability.ORDER, lambda sides: not sides.same(Variant.PLAIN, Variant.RERUN, Variant.REPEAT)),
+    (Stability.FLAKY, lambda sides: not sides.same(RunVariant.PLAIN, RunVariant.RERUN)),
+    (Stability.ORDER, lambda sides: not sides.same(RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED)),
+    (Stability.SEED, lambda sides: not sides.same(RunVariant.PLAIN, RunVariant.RERUN, RunVariant.RESEEDED)),
+    (Stability.ORDER, lambda sides: not sides.same(RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REPEAT)),
     (Stability.NEEDS_NETWORK, lambda sides: _only_with_network(sides)),
     (Stability.TIME_BOMB, lambda sides: _only_today(sides)),
 )
@@ -128,10 +128,10 @@ def _row(instance_key: InstanceKey, env_id: EnvId, case: SeenCase, runs: Sequenc
 
 
 def _only_with_network(sides: Sides) -> bool:
-    online = sides.passes(CodeState.AFTER, Variant.ONLINE)
+    online = sides.passes(CodeState.AFTER, RunVariant.ONLINE)
     return bool(online) and all(online) and not any(sides.passes(CodeState.AFTER))
 
 
 def _only_today(sides: Sides) -> bool:
-    later = sides.passes(CodeState.AFTER, Variant.LATER)
+    later = sides.passes(CodeState.AFTER, RunVariant.LATER)
     return bool(later) and not any(later) and all(sides.passes(CodeState.AFTER))

@@ -10,16 +10,16 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
-from tasks.domain.outcome import CodeState, RunStatus, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, RunStatus, RunVariant, SuiteKind
 from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
 
-EDITED = (Variant.PLACEBO, Variant.PARAPHRASE)
+EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
 """Runs on other code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ValidationRuns:
     """Everything that validation looks at for one instance in one environment."""
 
     observed: Mapping[SuiteKind, Sequence[Observed]]
@@ -41,7 +41,7 @@ def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping
     return {suite.instance_key: suite for suite in sorted(suites, key=_size)}
 
 
-def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> Seen:
+def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> ValidationRuns:
     """Read the runs and their outcomes."""
     known = current(store.read(Run, instance_key=instance.instance_key))
     runs = [run for run in known if run.env_id == env_id and _counts(run, suite)]
@@ -51,7 +51,7 @@ def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> S
     for row in rows:
         by_run[row.run_key].append(row)
     kinds = (SuiteKind.GOLDEN, SuiteKind.NONE)
-    return Seen(
+    return ValidationRuns(
         observed={
             kind: [_observed(run, by_run[run.run_key]) for run in fine if run.suite_kind is kind] for kind in kinds
         },

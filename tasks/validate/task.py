@@ -21,12 +21,12 @@ from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
-from tasks.domain.validation import CaseStability, Reason, Stability, Validation
+from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
 from tasks.validate.judge import case_rows
-from tasks.validate.observe import Seen, golden_suites_of, look
+from tasks.validate.observe import ValidationRuns, golden_suites_of, look
 from tasks.validate.verdict import Evidence, Judgement, finding, quarantined
 
-NOT_ITS_FAULT = (Reason.INFRASTRUCTURE, Reason.INSTALL_ERROR, Reason.RUNTIME_ERROR)
+NOT_ITS_FAULT = (InvalidReason.INFRASTRUCTURE, InvalidReason.INSTALL_ERROR, InvalidReason.RUNTIME_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +160,7 @@ def _judge(
     return _validation(instance, asked, finding(evidence), golden, seen), rows
 
 
-def _rows(instance: TaskInstance, env_id: EnvId, seen: Seen, kind: SuiteKind) -> tuple[CaseStability, ...]:
+def _rows(instance: TaskInstance, env_id: EnvId, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseStability, ...]:
     """Stability of the cases of one suite; none where a code state has no run."""
     if not seen.has_both(kind):
         return ()
@@ -170,18 +170,22 @@ def _rows(instance: TaskInstance, env_id: EnvId, seen: Seen, kind: SuiteKind) ->
 def _unseen(instance: TaskInstance, asked: ToJudge, *, has_suite: bool) -> Validation:
     """An instance that was not run."""
     if asked.trouble:
-        said = Judgement(Reason.INFRASTRUCTURE, asked.trouble)
+        said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:
-        said = Judgement(Reason.LEAK, asked.leak)
+        said = Judgement(InvalidReason.LEAK, asked.leak)
     elif not has_suite:
-        said = Judgement(Reason.GOLDEN_FAILS, "the golden tests do not apply, or hold no test file")
+        said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply, or hold no test file")
     else:
-        said = Judgement(Reason.INSTALL_ERROR, "see environment_attempt")
+        said = Judgement(InvalidReason.INSTALL_ERROR, "see environment_attempt")
     return _validation(instance, asked, said, (), None)
 
 
 def _validation(
-    instance: TaskInstance, asked: ToJudge, said: Judgement, golden: tuple[CaseStability, ...], seen: Seen | None
+    instance: TaskInstance,
+    asked: ToJudge,
+    said: Judgement,
+    golden: tuple[CaseStability, ...],
+    seen: ValidationRuns | None,
 ) -> Validation:
     kinds = [row.stability for row in golden]
     return Validation(

@@ -6,29 +6,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind
-from tasks.domain.validation import CaseStability, Reason, Stability
+from tasks.domain.validation import CaseStability, InvalidReason, Stability
 from tasks.validate.judge import TODAY, Observed
 
 STABLE = (Stability.FAIL_TO_PASS, Stability.PASS_TO_PASS, Stability.FAIL_TO_FAIL, Stability.PASS_TO_FAIL)
 
 OF_STATUS = {
-    RunStatus.UNAPPLIED: Reason.GOLDEN_FAILS,
-    RunStatus.TIMEOUT: Reason.TIMEOUT,
-    RunStatus.CRASHED: Reason.RUNTIME_ERROR,
-    RunStatus.LIMIT: Reason.RUNTIME_ERROR,
+    RunStatus.UNAPPLIED: InvalidReason.GOLDEN_FAILS,
+    RunStatus.TIMEOUT: InvalidReason.TIMEOUT,
+    RunStatus.CRASHED: InvalidReason.RUNTIME_ERROR,
+    RunStatus.LIMIT: InvalidReason.RUNTIME_ERROR,
 }
 """What an end of the golden tests' process on the fixed code says of the instance."""
 
 OF_CASE = {
-    Stability.NEEDS_NETWORK: Reason.NEEDS_NETWORK,
-    Stability.TIME_BOMB: Reason.TIME_BOMB,
-    Stability.FLAKY: Reason.FLAKY,
-    Stability.ORDER: Reason.FLAKY,
-    Stability.SEED: Reason.FLAKY,
+    Stability.NEEDS_NETWORK: InvalidReason.NEEDS_NETWORK,
+    Stability.TIME_BOMB: InvalidReason.TIME_BOMB,
+    Stability.FLAKY: InvalidReason.FLAKY,
+    Stability.ORDER: InvalidReason.FLAKY,
+    Stability.SEED: InvalidReason.FLAKY,
 }
 """What a case that is not stable says of an instance that has no stable F2P."""
 
-OF_GRADER = {"fails-after": Reason.GOLDEN_FAILS, "not-passed-after": Reason.GOLDEN_FAILS}
+OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "not-passed-after": InvalidReason.GOLDEN_FAILS}
 """Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
 
 
@@ -36,12 +36,12 @@ OF_GRADER = {"fails-after": Reason.GOLDEN_FAILS, "not-passed-after": Reason.GOLD
 class Judgement:
     """The instance's status in words."""
 
-    reason: Reason
+    reason: InvalidReason
     detail: str = ""
 
     @property
     def valid(self) -> bool:
-        return self.reason is Reason.NONE
+        return self.reason is InvalidReason.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,15 +61,17 @@ def finding(evidence: Evidence) -> Judgement:
     """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
     cases, no F2P, golden tests that fail on the fixed code."""
     if evidence.infrastructure:
-        return Judgement(Reason.INFRASTRUCTURE, evidence.infrastructure[0])
+        return Judgement(InvalidReason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
         return ended
     kinds = [case.stability for case in evidence.cases]
     if Stability.FAIL_TO_PASS not in kinds:
         return _without_f2p(evidence.cases)
     if evidence.golden_reason:
-        return Judgement(OF_GRADER.get(evidence.golden_reason, Reason.NO_F2P), f"paper: {evidence.golden_reason}")
-    return Judgement(Reason.NONE)
+        return Judgement(
+            OF_GRADER.get(evidence.golden_reason, InvalidReason.NO_F2P), f"paper: {evidence.golden_reason}"
+        )
+    return Judgement(InvalidReason.NONE)
 
 
 def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
@@ -84,7 +86,7 @@ def _ended(runs: Iterable[Observed]) -> Judgement | None:
         if run.status in OF_STATUS:
             return Judgement(OF_STATUS[run.status], f"golden tests on the fixed code: {run.status}")
     if today and not any(_says_something(run) for run in fixed):
-        return Judgement(Reason.RUNTIME_ERROR, "golden tests on the fixed code: nothing but errors")
+        return Judgement(InvalidReason.RUNTIME_ERROR, "golden tests on the fixed code: nothing but errors")
     return None
 
 
@@ -99,4 +101,4 @@ def _without_f2p(cases: Sequence[CaseStability]) -> Judgement:
         named = [case.case_id for case in cases if case.stability is kind]
         if named:
             return Judgement(reason, f"{kind}: {', '.join(named[:3])}")
-    return Judgement(Reason.NO_F2P)
+    return Judgement(InvalidReason.NO_F2P)

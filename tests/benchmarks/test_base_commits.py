@@ -15,7 +15,7 @@ from benchmarks.environment_inference import Judged, Measured, Spent, commits, n
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.collect import Repository
 from tasks.domain.names import CaseId, EnvId, RepoName
-from tasks.domain.validation import Reason
+from tasks.domain.validation import InvalidReason
 
 REPO = RepoName("owner/name")
 TOY = Repository(repo=REPO, licence="MIT", default_branch="main", test_globs=(), source_globs=())
@@ -81,7 +81,9 @@ def test_rows_with_a_list_come_first_and_no_version_is_kept(
     assert not any("version" in row for row in chosen)
 
 
-def judged(*, env_id: str = "e", reason: Reason = Reason.NONE, listed: int | None = 2, wall_s: float = 1) -> Judged:
+def judged(
+    *, env_id: str = "e", reason: InvalidReason = InvalidReason.NONE, listed: int | None = 2, wall_s: float = 1
+) -> Judged:
     measured = Measured(
         instance="owner__name-1",
         repo=REPO,
@@ -123,7 +125,7 @@ def test_the_table_counts_what_was_built_and_what_is_valid() -> None:
         judged(wall_s=30),
         judged(listed=None, wall_s=20),
         judged(listed=3, wall_s=20),
-        judged(env_id="", reason=Reason.INSTALL_ERROR, listed=None, wall_s=500),
+        judged(env_id="", reason=InvalidReason.INSTALL_ERROR, listed=None, wall_s=500),
     ]
     assert table(some).splitlines()[-1] == (
         "| all | 5 | 2020–2020 | 4 | 3 | 2 of 3 | extras 4 | 20 (30) | 1 (1) | 20 (30) | 1 (1) "

@@ -15,7 +15,7 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.outcome import Variant
+from tasks.domain.outcome import RunVariant
 from tasks.evaluate.dead_code import never_runs
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.quoting import same_meaning
@@ -50,7 +50,7 @@ AFTER = BEFORE.replace(
 )
 
 
-def edits_of(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[Variant, GuardEdit]:
+def edits_of(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[RunVariant, GuardEdit]:
     """The edits of a fix from some files to others."""
     changes = [Change(path=path, before=before.get(path), after=after.get(path)) for path in {**before, **after}]
     instance = task_instance(patch=render(changes))
@@ -61,11 +61,11 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def edited(before: str, after: str) -> dict[Variant, str]:
+def edited(before: str, after: str) -> dict[RunVariant, str]:
     """What the two edits make of one file."""
     made = {}
     for variant, edit in edits_of({"m.py": before}, {"m.py": after}).items():
-        start = before if variant is Variant.PLACEBO else after
+        start = before if variant is RunVariant.PLACEBO else after
         read = read_patch(edit.patch)
         if not isinstance(read, Patch):
             assert edit.skipped
@@ -79,7 +79,7 @@ def edited(before: str, after: str) -> dict[Variant, str]:
 
 
 def test_a_placebo_holds_the_text_of_the_fix_and_means_what_was_before() -> None:
-    text = edited(BEFORE, AFTER)[Variant.PLACEBO]
+    text = edited(BEFORE, AFTER)[RunVariant.PLACEBO]
     assert "        return 0\n\n    def double(self):\n" in text
     assert same_meaning(text, ast.parse(BEFORE))
     space: dict[str, object] = {"__name__": "m"}
@@ -91,7 +91,7 @@ def test_a_placebo_holds_the_text_of_the_fix_and_means_what_was_before() -> None
 
 
 def test_a_paraphrase_holds_the_text_before_and_means_the_fix() -> None:
-    text = edited(BEFORE, AFTER)[Variant.PARAPHRASE]
+    text = edited(BEFORE, AFTER)[RunVariant.PARAPHRASE]
     assert "        return None\n" in text
     assert "# kept" not in text
     assert same_meaning(text, ast.parse(AFTER))
@@ -103,7 +103,7 @@ def test_a_paraphrase_holds_the_text_before_and_means_the_fix() -> None:
 def test_other_bytecode_comes_from_a_placebo() -> None:
     before, after = "def f(x):\n    return x\n", "def f(x):\n    return x + 0\n"
     codes = []
-    for text in (before, edited(before, after)[Variant.PLACEBO]):
+    for text in (before, edited(before, after)[RunVariant.PLACEBO]):
         space: dict[str, object] = {}
         exec(text, space)
         codes.append(space["f"].__code__.co_code)
@@ -128,12 +128,12 @@ def test_both_edits_have_the_syntax_trees_of_both_versions() -> None:
     made = edited(OLD, NEW)
     for text in made.values():
         assert keywords(text) == {"old", "new", "more"}
-    assert ("new", "more") in constants(made[Variant.PLACEBO])
-    assert ("old",) in constants(made[Variant.PARAPHRASE])
+    assert ("new", "more") in constants(made[RunVariant.PLACEBO])
+    assert ("old",) in constants(made[RunVariant.PARAPHRASE])
 
 
 def test_a_new_method_is_in_the_syntax_tree_of_a_placebo_and_not_in_the_class() -> None:
-    text = edited(BEFORE, AFTER)[Variant.PLACEBO]
+    text = edited(BEFORE, AFTER)[RunVariant.PLACEBO]
     assert "double" in [node.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
 
 
@@ -157,7 +157,7 @@ LEFT_OUT = {
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_a_statement_that_has_an_effect_unrun_is_left_out(name: str) -> None:
     before, after = LEFT_OUT[name]
-    text = edited(before, after).get(Variant.PLACEBO, before)
+    text = edited(before, after).get(RunVariant.PLACEBO, before)
     assert not [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If) and never_runs(node)]
 
 
@@ -185,14 +185,14 @@ PLACES = {
 def test_wherever_the_fix_is_the_meaning_stays(name: str) -> None:
     before, after = PLACES[name]
     made = edited(before, after)
-    assert made[Variant.PLACEBO] != before
-    assert same_meaning(made[Variant.PLACEBO], ast.parse(before))
-    assert same_meaning(made[Variant.PARAPHRASE], ast.parse(after))
+    assert made[RunVariant.PLACEBO] != before
+    assert same_meaning(made[RunVariant.PLACEBO], ast.parse(before))
+    assert same_meaning(made[RunVariant.PARAPHRASE], ast.parse(after))
 
 
 def test_a_declared_encoding_stays() -> None:
     before, after = PLACES["with a declared encoding"]
-    assert edited(before, after)[Variant.PARAPHRASE].startswith("# coding: utf-8\n")
+    assert edited(before, after)[RunVariant.PARAPHRASE].startswith("# coding: utf-8\n")
 
 
 NOT_EDITED = {
@@ -212,9 +212,9 @@ def test_what_cannot_be_edited_is_named(name: str) -> None:
 
 def test_added_files_have_a_paraphrase_and_no_placebo() -> None:
     made = edits_of({"a.py": "x = 1\n"}, {"a.py": "x = 2\n", "b.py": "y = (1)\n"})
-    assert made[Variant.PLACEBO].edited == ("a.py",)
-    assert made[Variant.PLACEBO].skipped == ("b.py: the fix adds or deletes it",)
-    assert made[Variant.PARAPHRASE].edited == ("a.py", "b.py")
+    assert made[RunVariant.PLACEBO].edited == ("a.py",)
+    assert made[RunVariant.PLACEBO].skipped == ("b.py: the fix adds or deletes it",)
+    assert made[RunVariant.PARAPHRASE].edited == ("a.py", "b.py")
 
 
 LINES = [
@@ -240,7 +240,7 @@ programs = st.lists(st.sampled_from(LINES), max_size=14).map(lambda lines: "".jo
 @given(programs, programs)
 def test_any_two_files(before: str, after: str) -> None:
     for variant, text in edited(before, after).items():
-        start = before if variant is Variant.PLACEBO else after
+        start = before if variant is RunVariant.PLACEBO else after
         assert same_meaning(text, ast.parse(start))
         assert behaviour(text) == behaviour(start)
 

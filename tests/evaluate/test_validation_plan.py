@@ -10,7 +10,7 @@ import pytest
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
 from tasks.domain.names import RepoPath, SuiteId
-from tasks.domain.outcome import CaseOrder, CodeState, SandboxKind, SuiteKind, Tracer, Variant
+from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Limits, RunSpec, files_key
 from tasks.evaluate.plan import Bench, guard_specs
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
@@ -56,12 +56,12 @@ def golden(specs: tuple[RunSpec, ...], state: CodeState) -> list[RunSpec]:
 def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats(faketime=LIBRARY))
 
-    assert [spec.variant for spec in golden(specs, CodeState.BEFORE)] == [Variant.REORDERED, Variant.RERUN]
+    assert [spec.variant for spec in golden(specs, CodeState.BEFORE)] == [RunVariant.REORDERED, RunVariant.RERUN]
     assert [spec.variant for spec in golden(specs, CodeState.AFTER)] == [
-        Variant.REORDERED,
-        Variant.RERUN,
-        Variant.RESEEDED,
-        Variant.LATER,
+        RunVariant.REORDERED,
+        RunVariant.RERUN,
+        RunVariant.RESEEDED,
+        RunVariant.LATER,
     ]
     assert Counter(spec.suite_kind for spec in specs) == {SuiteKind.GOLDEN: 6, SuiteKind.NONE: 6}
     assert {spec.tracer for spec in specs} == {Tracer.NONE}
@@ -70,7 +70,7 @@ def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, s
 
 def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench: Bench, suite: Suite) -> None:
     first, second = (validation_specs(bench, suite, Repeats()) for _ in range(2))
-    drawn = [spec for spec in first if spec.variant is Variant.REORDERED]
+    drawn = [spec for spec in first if spec.variant is RunVariant.REORDERED]
 
     assert {spec.order for spec in drawn} == {CaseOrder.SHUFFLED}
     assert [spec.order_seed for spec in first] == [spec.order_seed for spec in second]
@@ -87,7 +87,7 @@ def test_guards_keep_the_reversed_order(bench: Bench, suite: Suite) -> None:
 def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats())
 
-    assert [spec.variant for spec in golden(specs, CodeState.AFTER)][-1] is Variant.RERUN
+    assert [spec.variant for spec in golden(specs, CodeState.AFTER)][-1] is RunVariant.RERUN
     assert len({spec.run_key for spec in specs}) == len(specs) == 12
 
 
@@ -103,8 +103,8 @@ def test_doubts_are_settled_with_a_network_and_without(bench: Bench, suite: Suit
     specs = doubt_specs(bench, suite)
     assert len({spec.run_key for spec in specs}) == 4
     assert [(spec.variant, spec.network) for spec in specs] == [
-        (Variant.ONLINE, True),
-        (Variant.ONLINE, True),
-        (Variant.RERUN, False),
-        (Variant.RERUN, False),
+        (RunVariant.ONLINE, True),
+        (RunVariant.ONLINE, True),
+        (RunVariant.RERUN, False),
+        (RunVariant.RERUN, False),
     ]

@@ -8,7 +8,7 @@ from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import EvaluationRequest, evaluate_here
 from flows.settings import Settings
 from tasks.adapters.store.database import query
-from tasks.domain.outcome import Variant
+from tasks.domain.outcome import RunVariant
 
 INSTANCE = "rolling-swt-bench__larder-3"
 CANDIDATES = ("golden", *(str(DEMO / f"predictions.demo-{name}.jsonl") for name in ("careful", "cheater")))
@@ -41,10 +41,10 @@ def test_a_look_at_the_source_is_solved_and_does_not_hold(settings: Settings) ->
         "demo-cheater": (True, False),
     }
     counts = runs(settings)
-    successes = counts[f"{Variant.PLACEBO}/none"]
-    assert counts[f"{Variant.REPEAT}/none"] == 2 * successes
-    assert counts[f"{Variant.PARAPHRASE}/none"] == successes
-    assert f"{Variant.PLAIN}/none" not in counts
+    successes = counts[f"{RunVariant.PLACEBO}/none"]
+    assert counts[f"{RunVariant.REPEAT}/none"] == 2 * successes
+    assert counts[f"{RunVariant.PARAPHRASE}/none"] == successes
+    assert f"{RunVariant.PLAIN}/none" not in counts
 
 
 def test_without_guards_nothing_is_said_about_them(settings: Settings) -> None:
@@ -53,4 +53,4 @@ def test_without_guards_nothing_is_said_about_them(settings: Settings) -> None:
         "demo-careful": (True, None),
         "demo-cheater": (True, None),
     }
-    assert set(runs(settings)) == {f"{Variant.PLAIN}/none"}
+    assert set(runs(settings)) == {f"{RunVariant.PLAIN}/none"}

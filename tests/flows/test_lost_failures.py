@@ -10,7 +10,7 @@ from flows.settings import Settings
 from flows.validation import STORY, ValidationRequest, ValidationSummary, validate
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.validation import Reason
+from tasks.domain.validation import InvalidReason
 
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 
@@ -23,7 +23,7 @@ def validated(settings: Settings, board: FaultyThreads) -> ValidationSummary:
 def test_where_every_repeat_fails_nothing_is_valid(settings: Settings) -> None:
     full = validated(settings, FaultyThreads(disk_full("validation", "settling", "doubts")))
     assert (full.valid, full.exit_code) == ((), 1)
-    assert {row.reason for row in full.validations} == {Reason.INFRASTRUCTURE}
+    assert {row.reason for row in full.validations} == {InvalidReason.INFRASTRUCTURE}
     assert all("disk full" in row.detail for row in full.validations)
     asked = "SELECT subject, round, error, detail, attempts, may_pass FROM {} ORDER BY subject"
     rows = query(settings.database, asked.format("undone")).to_pylist()

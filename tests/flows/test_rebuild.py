@@ -16,7 +16,7 @@ from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verif
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import CaseId, RunKey
-from tasks.domain.outcome import CodeState, Outcome, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, Outcome, RunVariant, SuiteKind
 from tasks.domain.run import CaseOutcome, Run
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.world import World, open_repository
@@ -51,7 +51,8 @@ def rebuild(settings: Settings, hub: Hub, name: str) -> RebuildSummary:
 def fail_once(store: Store, case: str) -> None:
     """A run of the golden tests on the fixed code, of another month, in which one case failed."""
     seen = next(
-        run for run in store.read(Run, suite_kind=SuiteKind.GOLDEN, code_state=CodeState.AFTER, variant=Variant.RERUN)
+        run
+        for run in store.read(Run, suite_kind=SuiteKind.GOLDEN, code_state=CodeState.AFTER, variant=RunVariant.RERUN)
     )
     run = replace(seen, run_key=RunKey("a-run-of-another-month"))
     rows = store.read(CaseOutcome, run_key=seen.run_key)

@@ -16,9 +16,9 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
-from tasks.domain.outcome import CodeState, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, RunVariant, SuiteKind
 from tasks.domain.run import Run
-from tasks.domain.validation import Reason
+from tasks.domain.validation import InvalidReason
 from tasks.snapshot.task import Order, draft_snapshot
 
 LEAKING, SOUND = (f"rolling-swt-bench__larder-{number}" for number in (3, 7))
@@ -62,12 +62,14 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND), trusted=True), own_trees)
 
     rows = {row.instance_id: row for row in summary.validations}
-    assert (rows[LEAKING].reason, rows[SOUND].reason) == (Reason.LEAK, Reason.NONE)
+    assert (rows[LEAKING].reason, rows[SOUND].reason) == (InvalidReason.LEAK, InvalidReason.NONE)
     assert rows[LEAKING].detail.startswith("1 leaks, first files/fix at notes_of_a_colleague.py")
     assert "leak" in summary.text
     draft = draft_snapshot(own_trees.places, Order(snapshot="published", pool=SNAPSHOT))
     assert [row.instance_id for row in draft.rows] == [SOUND]
-    assert {run.variant for run in store.read(Run, instance_id=LEAKING)}.isdisjoint({Variant.RERUN, Variant.REORDERED})
-    drawn = store.read(Run, instance_id=SOUND, suite_kind=SuiteKind.GOLDEN, variant=Variant.REORDERED)
+    assert {run.variant for run in store.read(Run, instance_id=LEAKING)}.isdisjoint(
+        {RunVariant.RERUN, RunVariant.REORDERED}
+    )
+    drawn = store.read(Run, instance_id=SOUND, suite_kind=SuiteKind.GOLDEN, variant=RunVariant.REORDERED)
     assert {run.code_state for run in drawn} == set(CodeState)
     assert all(run.order_seed == int(run.run_key[:8], 16) for run in drawn)

@@ -9,12 +9,12 @@ from tasks.adapters.llm.base import Message, Reply
 from tasks.adapters.retrieval.budget import token_count
 from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
-from tasks.methods.method import Budget, Method
+from tasks.methods.method import Method, MethodBudget
 from tasks.rehearsal.scripted_model import Asked, Scripted
 from tasks.rehearsal.toys import TOYS
 
 TOY = TOYS[0]
-BUDGET = Budget(calls=20, reply_tokens=1_000)
+BUDGET = MethodBudget(calls=20, reply_tokens=1_000)
 BENCH = PaperBench(tuple(TOY.files), lambda path: TOY.files[path].encode() if path in TOY.files else None)
 
 

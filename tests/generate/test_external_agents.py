@@ -28,7 +28,7 @@ from tasks.domain.llm import AgentRun, LlmCall, Work
 from tasks.generate.methods.external import External, errand_for
 from tasks.generate.registry import methods
 from tasks.generate.task import Generated, MethodWork, generate
-from tasks.methods.method import Budget, CodePatch
+from tasks.methods.method import CodePatch, MethodBudget
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.toys import TOYS
@@ -70,14 +70,14 @@ def test_what_it_did_is_its_work_and_what_it_left_of_its_own_is_not(bench: Local
 
 def test_one_that_changes_nothing(bench: LocalWorkbench, tmp_path: Path) -> None:
     with office(tmp_path, ["stop"]) as made:
-        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), Budget(seconds=60.0))
+        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
     assert (proposal.patch, proposal.calls, proposal.path) == ("", 1, ("ran", "nothing-changed"))
 
 
 def test_one_that_crashes_hands_in_what_it_has(bench: LocalWorkbench, tmp_path: Path) -> None:
     kill = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
     with office(tmp_path, [WRITE, kill]) as made:
-        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), Budget(seconds=60.0))
+        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
     assert "+def test_issue():" in proposal.patch
     assert (proposal.path, proposal.rung) == (("ran", "exit-137"), "exact")
     assert proposal.reasons[1].startswith("ended: exit-137")
@@ -135,7 +135,7 @@ def test_a_script_is_handed_in_as_a_test(bench: LocalWorkbench, tmp_path: Path) 
     write = "open('reproduction_script.py', 'w').write('assert False, 1')"
     assignment = replace(TOYS[0].assignment, mode=Mode.REPRODUCTION_SCRIPT)
     with office(tmp_path, [write, "stop"]) as made:
-        (proposal,) = External(agent=WALKER)(assignment, bench, made.model(), Budget(seconds=60.0))
+        (proposal,) = External(agent=WALKER)(assignment, bench, made.model(), MethodBudget(seconds=60.0))
         asked = made.provider.books[0].spoken.messages[0].text
     assert "def test_reproduction_script" in proposal.patch
     assert "to `reproduction_script.py` at the root" in asked
@@ -144,11 +144,11 @@ def test_a_script_is_handed_in_as_a_test(bench: LocalWorkbench, tmp_path: Path) 
 def test_the_errand_says_no_more_than_a_method_may_know() -> None:
     """Context is shown only where the experiment is about it, and a right patch looks like a wrong one."""
     plain = TOYS[0].assignment
-    assert plain.context[0].text not in errand_for(WALKER, plain, Budget())
-    shown = errand_for(WALKER, replace(plain, modified_files=True), Budget())
+    assert plain.context[0].text not in errand_for(WALKER, plain, MethodBudget())
+    shown = errand_for(WALKER, replace(plain, modified_files=True), MethodBudget())
     assert "return len(text.split" in shown
     told = [
-        errand_for(WALKER, replace(plain, code_patch=CodePatch(text="+fix", correct=correct)), Budget())
+        errand_for(WALKER, replace(plain, code_patch=CodePatch(text="+fix", correct=correct)), MethodBudget())
         for correct in (True, False)
     ]
     assert told[0] == told[1]
@@ -204,7 +204,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 def run(desk: Desk, made: Office) -> Generated:
     work = Work(method="walker", snapshot=SNAPSHOT, instance_id=desk.instance.instance_id)
-    settings = replace(SETTINGS, budget=Budget(calls=5, seconds=60.0))
+    settings = replace(SETTINGS, budget=MethodBudget(calls=5, seconds=60.0))
 
     def models(_work: MethodWork, key: str) -> object:
         return made.model(replace(work, instance_key=key))

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from domain_rows import NoHistory
 
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.generation import Mode
@@ -39,14 +40,6 @@ class TrappedTask(MethodTask):
         if name in (*GOLDEN, *NAMING):
             raise Trap(name)
         raise AttributeError(name)
-
-
-class NoHistory:
-    def holds(self, sha: str) -> bool | None:
-        return None
-
-    def landed(self, number: int) -> bool:
-        return False
 
 
 def instance() -> TaskInstance:

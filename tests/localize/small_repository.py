@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.retrieval.search import ScoredFile
-from tasks.domain.localization import Report
+from tasks.domain.localization import IssueReport
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
 
-REPORT = Report(
+REPORT = IssueReport(
     instance_key=InstanceKey("key"),
     repo=RepoName("owner/name"),
     base_commit=Sha("1" * 40),

@@ -10,11 +10,10 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.retrieval.budget import files_within
 from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
-from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
+from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings, Bm25Settings
@@ -32,16 +31,16 @@ def places(demo_mirror: Path, tmp_path: Path) -> Places:
 
 
 @pytest.fixture
-def reports(places: Places) -> tuple[Report, ...]:
+def reports(places: Places) -> tuple[IssueReport, ...]:
     commit = Sha(Mirrors(places.mirrors).commit(DEMO, "HEAD"))
     statements = ("Units are converted wrongly\nconvert() of unit", "The shelf is lost\nshelf")
     return tuple(
-        Report(instance_key=InstanceKey(f"key{at}"), repo=DEMO, base_commit=commit, statement=text)
+        IssueReport(instance_key=InstanceKey(f"key{at}"), repo=DEMO, base_commit=commit, statement=text)
         for at, text in enumerate(statements)
     )
 
 
-def test_bm25_ranks_each_report_once(places: Places, reports: tuple[Report, ...]) -> None:
+def test_bm25_ranks_each_report_once(places: Places, reports: tuple[IssueReport, ...]) -> None:
     settings = Bm25Settings()
     first = localize_with_bm25(places, settings, reports)
     again = localize_with_bm25(places, settings, reports)
@@ -58,15 +57,9 @@ def test_bm25_ranks_each_report_once(places: Places, reports: tuple[Report, ...]
     assert not [row for row in ranking if "test" in row.path]
 
 
-def test_a_context_is_filled_from_the_rows(places: Places, reports: tuple[Report, ...]) -> None:
-    localize_with_bm25(places, Bm25Settings(), reports[:1])
-    ranking = sorted(Store(places.store).read(Localization), key=lambda row: row.rank)
-    two = sum(row.tokens for row in ranking[:2])
-    assert files_within(reversed(ranking), two) == tuple(row.path for row in ranking[:2])
-    assert files_within(ranking, ranking[0].tokens - 1) == ()
-
-
-def test_other_variants_depths_and_words_are_other_localizations(places: Places, reports: tuple[Report, ...]) -> None:
+def test_other_variants_depths_and_words_are_other_localizations(
+    places: Places, reports: tuple[IssueReport, ...]
+) -> None:
     for settings in (
         Bm25Settings(),
         Bm25Settings(variant=Variant.LUCENE),
@@ -85,7 +78,9 @@ def test_k_is_from_10_to_30(k: int) -> None:
         Bm25Settings(k=k)
 
 
-def test_a_missing_mirror_is_told_and_the_others_are_localized(places: Places, reports: tuple[Report, ...]) -> None:
+def test_a_missing_mirror_is_told_and_the_others_are_localized(
+    places: Places, reports: tuple[IssueReport, ...]
+) -> None:
     lost = replace(reports[0], repo=RepoName("nobody/nothing"))
     done = localize_with_bm25(places, Bm25Settings(), (lost, reports[1]))
     assert done.made == 1
@@ -93,19 +88,19 @@ def test_a_missing_mirror_is_told_and_the_others_are_localized(places: Places, r
     assert "nobody/nothing" in left.detail
 
 
-def by_agent(places: Places, reports: tuple[Report, ...], *replies: Step) -> Localized:
+def by_agent(places: Places, reports: tuple[IssueReport, ...], *replies: Step) -> Localized:
     model = Scripted(replies)
     done = localize_with_agent(places, AgentSettings(top_n=1), reports, "scripted", lambda _: model)
     assert model.finished()
     return done
 
 
-def any_file(places: Places, report: Report) -> str:
+def any_file(places: Places, report: IssueReport) -> str:
     listing = Mirrors(places.mirrors).list_paths(report.repo, report.base_commit)
     return next(path for path in listing if path.endswith(".py") and "test" not in path)
 
 
-def test_the_agent_looks_into_the_commit(places: Places, reports: tuple[Report, ...]) -> None:
+def test_the_agent_looks_into_the_commit(places: Places, reports: tuple[IssueReport, ...]) -> None:
     path = any_file(places, reports[0])
     way = (EXTRACT, EXTRACTED, SEARCH, call("view_readme"), view(path), ranked(path), ranked(path, scores=[8]))
     assert by_agent(places, reports[:1], *way).made == 1
@@ -119,7 +114,7 @@ def test_the_agent_looks_into_the_commit(places: Places, reports: tuple[Report, 
     assert [step.tool for step in steps] == ["extract_relevant", "bm25", "view_readme", "view_file", "", ""]
 
 
-def test_a_timeout_is_made_again(places: Places, reports: tuple[Report, ...]) -> None:
+def test_a_timeout_is_made_again(places: Places, reports: tuple[IssueReport, ...]) -> None:
     path = any_file(places, reports[0])
     assert by_agent(places, reports[:1], ProviderFailed("late", kind="timeout")).timeouts == 1
     assert by_agent(places, reports[:1], ranked(path), ranked(path, scores=[8])).made == 1
@@ -127,7 +122,7 @@ def test_a_timeout_is_made_again(places: Places, reports: tuple[Report, ...]) ->
     assert run.status == "ranked"
 
 
-def test_a_failing_provider_keeps_what_was_made(places: Places, reports: tuple[Report, ...]) -> None:
+def test_a_failing_provider_keeps_what_was_made(places: Places, reports: tuple[IssueReport, ...]) -> None:
     path = any_file(places, reports[0])
     done = by_agent(places, reports, ranked(path), ranked(path, scores=[8]), ProviderFailed("busy", kind="server"))
     assert [(one.subject, one.may_pass) for one in done.left] == [(reports[1].instance_key, True)]

@@ -15,7 +15,7 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
 from tasks.adapters.store.warehouse import Store
 from tasks.coverage.changed_lines import changed_lines
-from tasks.domain.localization import Localization, LocalizationRun, LocalizationStep, Report
+from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings
@@ -78,7 +78,7 @@ def test_ten_ways_through_ten_real_instances(tmp_path: Path) -> None:
     for row, (name, (script, expected)) in zip(real_rows(), WAYS.items(), strict=True):
         key = InstanceKey(row["instance_id"])
         golden = next(line.path for line in changed_lines(key, row["patch"]))
-        report = Report(
+        report = IssueReport(
             instance_key=key,
             repo=RepoName(row["repo"]),
             base_commit=Sha(row["base_commit"]),

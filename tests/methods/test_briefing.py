@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from fnmatch import fnmatch
 
 import pytest
-from domain_rows import environment_row
+from domain_rows import NoHistory, environment_row
 
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.instance import TaskInstance
@@ -15,7 +15,6 @@ from tasks.domain.method_task import MethodTask
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.domain.outcome import RunnerKind
 from tasks.methods.briefing import TEST_GLOBS, brief, pick_example
-from tasks.methods.redaction import NoHistory
 
 GOLDEN_FIELDS = frozenset(
     {

@@ -8,13 +8,13 @@ import pytest
 
 from tasks.adapters.llm.base import Finish, Reply, system
 from tasks.methods.conversation import LEFT_OUT, Conversation, OutOfBudget, Thread, Unusable
-from tasks.methods.method import Budget
+from tasks.methods.method import MethodBudget
 from tasks.rehearsal.scripted_model import Scripted, Step
 
 
-def conversation(*replies: Step, budget: Budget | None = None) -> tuple[Conversation, Scripted]:
+def conversation(*replies: Step, budget: MethodBudget | None = None) -> tuple[Conversation, Scripted]:
     model = Scripted(replies)
-    return Conversation(model, budget or Budget()), model
+    return Conversation(model, budget or MethodBudget()), model
 
 
 def number(text: str) -> int:
@@ -47,7 +47,7 @@ def test_the_last_reply_is_raised() -> None:
 
 
 def test_the_budget_holds_for_all_threads_together() -> None:
-    talk, _ = conversation("a", "b", "c", budget=Budget(calls=2))
+    talk, _ = conversation("a", "b", "c", budget=MethodBudget(calls=2))
     Thread(talk).ask("first")
     Thread(talk).ask("second")
     with pytest.raises(OutOfBudget) as raised:
@@ -57,7 +57,7 @@ def test_the_budget_holds_for_all_threads_together() -> None:
 
 def test_time_is_a_budget() -> None:
     ticks = count(step=10)
-    talk = Conversation(Scripted(["a", "b"]), Budget(seconds=15), clock=lambda: float(next(ticks)))
+    talk = Conversation(Scripted(["a", "b"]), MethodBudget(seconds=15), clock=lambda: float(next(ticks)))
     Thread(talk).ask("first")
     with pytest.raises(OutOfBudget) as raised:
         Thread(talk).ask("second")

@@ -10,7 +10,7 @@ from tasks.adapters.llm.base import Model, user
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.registry import methods
-from tasks.methods.method import Assignment, Budget, Method, Proposal
+from tasks.methods.method import Assignment, Method, MethodBudget, Proposal
 from tasks.rehearsal.contract import check, main
 from tasks.rehearsal.toys import TOYS
 
@@ -20,18 +20,18 @@ def test_the_contract_is_kept(name: str) -> None:
     assert check(methods()[name]) == ()
 
 
-def greedy(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def greedy(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     for _ in range(budget.calls + 1):
         model.complete([user("more")])
     yield Proposal(sample=0, patch="")
 
 
-def boastful(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def boastful(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     model.complete([user("please")])
     yield Proposal(sample=1, patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", rung="exact")
 
 
-def stubborn(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def stubborn(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     try:
         model.complete([user("please")])
     except ModelError:

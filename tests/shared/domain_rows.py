@@ -11,7 +11,7 @@ from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CandidateId, CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath, Sha
 from tasks.domain.outcome import RunnerKind, SuiteKind
-from tasks.domain.validation import CaseStability, Reason, Stability, Validation
+from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
 
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 REPO = RepoName("owner/name")
@@ -102,14 +102,14 @@ def stability_row(**columns: Any) -> CaseStability:
     return replace(_STABILITY, **columns)
 
 
-def validation_row(instance: TaskInstance, reason: Reason = Reason.NONE, **columns: Any) -> Validation:
+def validation_row(instance: TaskInstance, reason: InvalidReason = InvalidReason.NONE, **columns: Any) -> Validation:
     """Of an instance that is valid where there is no reason against it."""
     row = Validation(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,
         snapshot=instance.snapshot,
         env_id=EnvId("e"),
-        valid=reason is Reason.NONE,
+        valid=reason is InvalidReason.NONE,
         reason=reason,
         detail="",
         fail_to_pass=1,
@@ -120,3 +120,13 @@ def validation_row(instance: TaskInstance, reason: Reason = Reason.NONE, **colum
         validated_at=SOME_DAY,
     )
     return replace(row, **columns)
+
+
+class NoHistory:
+    """A history that tells nothing, so every pointer to a fix goes."""
+
+    def holds(self, _sha: str) -> bool | None:
+        return None
+
+    def landed(self, _number: int) -> bool:
+        return False

@@ -10,7 +10,7 @@ from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoName
 from tasks.domain.outcome import SuiteKind
-from tasks.domain.validation import CaseStability, Reason, Stability, Validation
+from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
 
 REPO = RepoName("a/b")
 ENV = EnvId("env")
@@ -30,7 +30,7 @@ def instance(number: int, *, patch: str = "p", statement: str = "it breaks", sna
     )
 
 
-def validation(row: TaskInstance, reason: Reason = Reason.NONE, *, at: datetime = MARCH) -> Validation:
+def validation(row: TaskInstance, reason: InvalidReason = InvalidReason.NONE, *, at: datetime = MARCH) -> Validation:
     return validation_row(row, reason, snapshot="pool", env_id=ENV, validated_at=at)
 
 

@@ -7,13 +7,13 @@ from snapshot_rows import MARCH, case, instance, validation
 
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.published import ChangeKind
-from tasks.domain.validation import Reason, Stability
+from tasks.domain.validation import InvalidReason, Stability
 from tasks.snapshot.compose import changes, golden_cases, latest, published
 
 
 def test_only_valid_instances_are_published_with_the_lists_that_validation_found() -> None:
     good, bad, unseen = instance(1), instance(2), instance(3)
-    judged = latest([validation(good), validation(bad, Reason.FLAKY)])
+    judged = latest([validation(good), validation(bad, InvalidReason.FLAKY)])
     rows = [
         case(good.instance_key, "test_new", Stability.FAIL_TO_PASS),
         case(good.instance_key, "test_old", Stability.PASS_TO_PASS),
@@ -30,8 +30,8 @@ def test_only_valid_instances_are_published_with_the_lists_that_validation_found
 def test_the_last_word_counts_but_a_failure_of_ours_is_none() -> None:
     row = instance(1)
     first = validation(row)
-    later = validation(row, Reason.FLAKY, at=MARCH + timedelta(days=31))
-    ours = validation(row, Reason.INFRASTRUCTURE, at=MARCH + timedelta(days=62))
+    later = validation(row, InvalidReason.FLAKY, at=MARCH + timedelta(days=31))
+    ours = validation(row, InvalidReason.INFRASTRUCTURE, at=MARCH + timedelta(days=62))
 
     assert latest([later, first])[row.instance_key] is later
     assert latest([ours, first])[row.instance_key] is first
@@ -41,7 +41,7 @@ def test_the_last_word_counts_but_a_failure_of_ours_is_none() -> None:
 def test_the_difference_names_what_was_added_retired_and_repaired_and_why() -> None:
     kept, gone, lost, mended, new = (instance(number) for number in range(1, 6))
     other = instance(4, patch="another")
-    judged = latest([validation(kept), validation(gone, Reason.FLAKY), validation(other), validation(new)])
+    judged = latest([validation(kept), validation(gone, InvalidReason.FLAKY), validation(other), validation(new)])
 
     found = changes([kept, gone, lost, mended], [kept, other, new], judged, snapshot="2026-04", previous="2026-03")
 

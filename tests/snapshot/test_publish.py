@@ -14,7 +14,7 @@ from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
 from tasks.domain.published import SnapshotChange
-from tasks.domain.validation import Reason, Stability
+from tasks.domain.validation import InvalidReason, Stability
 from tasks.snapshot.manifest import Gate
 from tasks.snapshot.task import Order, Published, draft_snapshot, publish_snapshot, verify_snapshot
 
@@ -28,7 +28,7 @@ def places(tmp_path: Path) -> Places:
     rows = [instance(1), instance(2)]
     store.write(rows)
     store.write([environment()])
-    store.write([validation(rows[0]), validation(rows[1], Reason.NO_F2P)])
+    store.write([validation(rows[0]), validation(rows[1], InvalidReason.NO_F2P)])
     store.write([case(rows[0].instance_key, "test_new", Stability.FAIL_TO_PASS)])
     return made
 
@@ -82,7 +82,7 @@ def test_nothing_is_published_where_a_control_fails(places: Places, gate: Gate) 
 def test_the_next_snapshot_says_what_was_retired(places: Places) -> None:
     publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
     row = instance(1)
-    later = replace(validation(row, Reason.FLAKY), validated_at=validation(row).validated_at.replace(month=4))
+    later = replace(validation(row, InvalidReason.FLAKY), validated_at=validation(row).validated_at.replace(month=4))
     Store(places.store).write([later])
     order = Order(snapshot="2026-04", pool="pool", previous="2026-03")
 

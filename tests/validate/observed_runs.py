@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.domain.names import CaseId
-from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind, Variant
+from tasks.domain.outcome import CodeState, Outcome, RunStatus, RunVariant, SuiteKind
 from tasks.validate.judge import Observed
 
 LETTERS = {"P": Outcome.PASSED, "F": Outcome.FAILED, "E": Outcome.ERROR, "S": Outcome.SKIPPED}
@@ -15,7 +15,7 @@ def run(line: str, status: RunStatus = RunStatus.COMPLETED) -> Observed:
     return Observed(
         suite_kind=SuiteKind.GOLDEN,
         code_state=CodeState(state),
-        variant=Variant(variant),
+        variant=RunVariant(variant),
         status=status,
         outcomes=outcomes,
     )

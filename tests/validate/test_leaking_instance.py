@@ -19,7 +19,7 @@ from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
-from tasks.domain.validation import Reason, Validation
+from tasks.domain.validation import InvalidReason, Validation
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.validate.task import LeakLook, ToJudge, audit_instance, judge_instances
@@ -96,7 +96,7 @@ def test_the_fix_in_the_checkout_is_the_reason(desk: Desk, tmp_path: Path) -> No
     row = desk.judge(said)
 
     assert said == "1 leaks, first files/fix at notes.py: a file as the fix leaves it"
-    assert (row.valid, row.reason, row.detail) == (False, Reason.LEAK, said)
+    assert (row.valid, row.reason, row.detail) == (False, InvalidReason.LEAK, said)
     assert desk.store.read(Validation) == (row,)
     assert [row.blocked for row in sorted(desk.store.read(LeakAudit), key=lambda row: row.audited_at)] == [False, True]
 
@@ -109,5 +109,5 @@ def test_a_later_release_in_the_environment_is_the_reason(desk: Desk) -> None:
     said = desk.audit()
 
     assert said.startswith(f"1 leaks, first environment/project-copy at {desk.site / 'larder'}")
-    assert desk.judge(said).reason is Reason.LEAK
+    assert desk.judge(said).reason is InvalidReason.LEAK
     assert {row.rule for row in desk.store.read(Leak)} == {"project-copy"}

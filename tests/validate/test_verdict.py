@@ -5,7 +5,7 @@ from observed_runs import run, runs
 
 from tasks.domain.names import CaseId, EnvId, InstanceKey
 from tasks.domain.outcome import RunStatus
-from tasks.domain.validation import Reason
+from tasks.domain.validation import InvalidReason
 from tasks.validate.judge import Observed, SeenCase, case_rows
 from tasks.validate.verdict import Evidence, finding, quarantined
 
@@ -18,37 +18,45 @@ def evidence(seen: list[Observed], golden_reason: str = "", infrastructure: tupl
 
 
 CASES = {
-    "valid": ("before plain F P\nafter plain P P", "", Reason.NONE),
-    "valid beside a flaky case": ("before plain F P\nafter plain P P\nafter rerun P F", "", Reason.NONE),
-    "nothing turns": ("before plain P\nafter plain P", "passes-before", Reason.NO_F2P),
-    "its only F2P is flaky": ("before plain F\nafter plain P\nafter rerun F", "", Reason.FLAKY),
-    "its only F2P depends on the order": ("before plain F\nafter plain P\nafter reordered F", "", Reason.FLAKY),
-    "another golden case fails after": ("before plain F F\nafter plain P F", "fails-after", Reason.GOLDEN_FAILS),
-    "another golden case is skipped": ("before plain F S\nafter plain P S", "not-passed-after", Reason.GOLDEN_FAILS),
-    "only with a network": ("before plain F\nafter plain F\nafter online P", "fails-after", Reason.NEEDS_NETWORK),
-    "nothing can be imported": ("before plain E\nafter plain E", "no-fail-to-pass", Reason.RUNTIME_ERROR),
-    "only today": ("before plain F\nafter plain P\nafter later F", "", Reason.TIME_BOMB),
+    "valid": ("before plain F P\nafter plain P P", "", InvalidReason.NONE),
+    "valid beside a flaky case": ("before plain F P\nafter plain P P\nafter rerun P F", "", InvalidReason.NONE),
+    "nothing turns": ("before plain P\nafter plain P", "passes-before", InvalidReason.NO_F2P),
+    "its only F2P is flaky": ("before plain F\nafter plain P\nafter rerun F", "", InvalidReason.FLAKY),
+    "its only F2P depends on the order": ("before plain F\nafter plain P\nafter reordered F", "", InvalidReason.FLAKY),
+    "another golden case fails after": ("before plain F F\nafter plain P F", "fails-after", InvalidReason.GOLDEN_FAILS),
+    "another golden case is skipped": (
+        "before plain F S\nafter plain P S",
+        "not-passed-after",
+        InvalidReason.GOLDEN_FAILS,
+    ),
+    "only with a network": (
+        "before plain F\nafter plain F\nafter online P",
+        "fails-after",
+        InvalidReason.NEEDS_NETWORK,
+    ),
+    "nothing can be imported": ("before plain E\nafter plain E", "no-fail-to-pass", InvalidReason.RUNTIME_ERROR),
+    "only today": ("before plain F\nafter plain P\nafter later F", "", InvalidReason.TIME_BOMB),
 }
 
 
 @pytest.mark.parametrize(("text", "golden", "reason"), CASES.values(), ids=CASES)
-def test_the_reason(text: str, golden: str, reason: Reason) -> None:
+def test_the_reason(text: str, golden: str, reason: InvalidReason) -> None:
     found = finding(evidence(runs(text), golden))
 
     assert found.reason is reason
-    assert found.valid is (reason is Reason.NONE)
+    assert found.valid is (reason is InvalidReason.NONE)
 
 
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (RunStatus.TIMEOUT, Reason.TIMEOUT),
-        (RunStatus.CRASHED, Reason.RUNTIME_ERROR),
-        (RunStatus.LIMIT, Reason.RUNTIME_ERROR),
-        (RunStatus.UNAPPLIED, Reason.GOLDEN_FAILS),
+        (RunStatus.TIMEOUT, InvalidReason.TIMEOUT),
+        (RunStatus.CRASHED, InvalidReason.RUNTIME_ERROR),
+        (RunStatus.LIMIT, InvalidReason.RUNTIME_ERROR),
+        (RunStatus.UNAPPLIED, InvalidReason.GOLDEN_FAILS),
     ],
 )
-def test_a_golden_run_that_ends_early_on_the_fixed_code(status: RunStatus, reason: Reason) -> None:
+def test_a_golden_run_that_ends_early_on_the_fixed_code(status: RunStatus, reason: InvalidReason) -> None:
     seen = [run("before plain F"), run("after plain P"), run("after rerun -", status)]
 
     assert finding(evidence(seen)).reason is reason
@@ -63,7 +71,7 @@ def test_an_early_end_before_the_fix_may_be_what_the_issue_is_about() -> None:
 def test_a_failure_of_ours_speaks_before_anything_else() -> None:
     found = finding(evidence(runs("before plain P\nafter plain P"), "passes-before", ("no space left",)))
 
-    assert (found.reason, found.detail) == (Reason.INFRASTRUCTURE, "no space left")
+    assert (found.reason, found.detail) == (InvalidReason.INFRASTRUCTURE, "no space left")
 
 
 def test_only_unstable_cases_are_quarantined() -> None:

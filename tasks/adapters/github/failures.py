@@ -44,7 +44,7 @@ class Torn(Setback):
     """A body that is no whole JSON, a broken connection, another 5xx."""
 
 
-class Partial(Setback):
+class PartialReply(Setback):
     """`data` beside `errors`, or neither: not to be stored."""
 
 

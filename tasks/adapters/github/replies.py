@@ -13,7 +13,7 @@ from typing import Any
 
 from tasks.adapters.github.failures import (
     GitHubGone,
-    Partial,
+    PartialReply,
     PrimaryLimit,
     SecondaryLimit,
     StaleCursor,
@@ -53,7 +53,7 @@ def read(status: int, headers: Mapping[str, str], body: bytes) -> GraphQLReply:
         _raise_errors(errors, headers)
     data = payload.get("data")
     if not isinstance(data, dict):
-        raise Partial("a reply without data")
+        raise PartialReply("a reply without data")
     limit = data.pop("rateLimit", None) or {}
     return GraphQLReply(
         data=data, cost=limit.get("cost"), remaining=limit.get("remaining", _number(headers, "remaining"))
@@ -107,7 +107,7 @@ def _raise_errors(errors: list[Mapping[str, Any]], headers: Mapping[str, str]) -
         raise StaleCursor(said)
     if types <= set(_GONE_TYPES):
         raise GitHubGone(f"{', '.join(sorted(types))}: {said}", hint="the repository may have moved, or the number")
-    raise Partial(said)
+    raise PartialReply(said)
 
 
 def _number(headers: Mapping[str, str], name: str) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from tasks.adapters.patch.layers import FIXED_MTIME, lifted
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
 from tasks.adapters.patch.paths import refuse_kinds, refuse_paths
-from tasks.adapters.patch.place import Edit, Misfit, Placed, place
+from tasks.adapters.patch.place import LineEdit, Misfit, Placed, place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import Change, render
 
@@ -116,7 +116,7 @@ class _Files:
 
     def apply(self, batch: Sequence[FilePatch]) -> list[Rung] | Refused:
         """Applies patches of distinct files in memory."""
-        edits: list[Edit] = []
+        edits: list[LineEdit] = []
         for file in batch:
             text = self._load(file.old_path or file.path)
             if refused := self._refuse(file, text):
@@ -148,12 +148,12 @@ class _Files:
             )
         return None
 
-    def _edit(self, file: FilePatch, text: str | None) -> Edit:
+    def _edit(self, file: FilePatch, text: str | None) -> LineEdit:
         """What git is asked. Mended beforehand: counts, line endings, an edit of a file that is not there."""
         created = text is None and file.status is not Status.ADDED
         mended = created or not all(hunk.counted for hunk in file.hunks)
         hunks = self._with_endings(file, split_lines(text or ""))
-        return Edit(text=text or "", hunks=hunks, strict=Rung.RECOUNT if mended else Rung.EXACT)
+        return LineEdit(text=text or "", hunks=hunks, strict=Rung.RECOUNT if mended else Rung.EXACT)
 
     def _with_endings(self, file: FilePatch, lines: list[str]) -> tuple[Hunk, ...]:
         """The hunks with the line endings of the file, where the two differ throughout."""

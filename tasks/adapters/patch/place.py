@@ -24,7 +24,7 @@ _FAILED_AT = re.compile(rb"^error: patch failed: \d+:(\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class LineEdit:
     """The hunks of one file, and its text before them; empty for a file that is not there."""
 
     text: str
@@ -49,7 +49,7 @@ class Misfit:
     """Of the file, where its hunk should have been; 0 where git does not say."""
 
 
-def place(edits: Sequence[Edit]) -> list[Placed] | Misfit:
+def place(edits: Sequence[LineEdit]) -> list[Placed] | Misfit:
     """Every text after its hunks, or the first edit that fits nowhere. One git process if all fit as they are."""
     texts = _made_whole(edits) or _git(edits, ())
     if isinstance(texts, list):
@@ -63,14 +63,14 @@ def place(edits: Sequence[Edit]) -> list[Placed] | Misfit:
     return placed
 
 
-def _made_whole(edits: Sequence[Edit]) -> list[str] | None:
+def _made_whole(edits: Sequence[LineEdit]) -> list[str] | None:
     """New files have no place to look for, and most candidates are nothing else: no process for them."""
     if any(edit.text or len(edit.hunks) > 1 or any(hunk.old for hunk in edit.hunks) for edit in edits):
         return None
     return ["".join(line for hunk in edit.hunks for line in hunk.new) for edit in edits]
 
 
-def _climb(edit: Edit) -> Placed | int:
+def _climb(edit: LineEdit) -> Placed | int:
     """The first rung on which git takes the edit; else the line that it refuses on the last one."""
     texts = _git([edit], ())
     if isinstance(texts, list):
@@ -84,7 +84,7 @@ def _climb(edit: Edit) -> Placed | int:
     return texts
 
 
-def _terminated(edit: Edit) -> Edit:
+def _terminated(edit: LineEdit) -> LineEdit:
     """The edit with a newline below every line: without one, git's relaxed options join lines that they should not."""
     hunks = tuple(replace(hunk, lines=tuple(map(_ended, hunk.lines))) for hunk in edit.hunks)
     return replace(edit, text=_ended(edit.text) if edit.text else "", hunks=hunks)
@@ -100,7 +100,7 @@ def _unterminated(after: str, before: str) -> str:
     return after.removesuffix("\n") if last and split_lines(after)[-1:] == [last + "\n"] else after
 
 
-def _relaxed(edit: Edit) -> tuple[tuple[Rung, tuple[str, ...]], ...]:
+def _relaxed(edit: LineEdit) -> tuple[tuple[Rung, tuple[str, ...]], ...]:
     """git's options for the upper rungs. Without context a hunk has to remove something, or it would fit anywhere."""
     anchored = all(any(line[0] == "-" and line[1:].strip() for line in hunk.lines) for hunk in edit.hunks)
     context = "-C0" if anchored else "-C1"
@@ -110,7 +110,7 @@ def _relaxed(edit: Edit) -> tuple[tuple[Rung, tuple[str, ...]], ...]:
     )
 
 
-def _git(edits: Sequence[Edit], options: Sequence[str]) -> list[str] | int:
+def _git(edits: Sequence[LineEdit], options: Sequence[str]) -> list[str] | int:
     """What `git apply` makes of the texts; the line of the first hunk that it refuses, 0 where it does not say."""
     with tempfile.TemporaryDirectory(prefix="swt-apply-") as name:
         folder = Path(name)
@@ -140,7 +140,7 @@ def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProc
         raise InfrastructureError("git is not installed", hint="run `swt doctor`") from error
 
 
-def _diff(at: int, edit: Edit) -> str:
+def _diff(at: int, edit: LineEdit) -> str:
     """A diff that edits the file called `at`. Every file is there, so nothing is ever made or deleted."""
     hunks = "".join(map(_counted, edit.hunks))
     return f"diff --git a/{at} b/{at}\n--- a/{at}\n+++ b/{at}\n{hunks}" if hunks else ""

@@ -10,9 +10,6 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
-from tasks.domain.localization import Localization
-from tasks.domain.names import RepoPath
-
 ENCODING = "cl100k_base"
 """The tokenizer of the papers. Counts that are kept, and what was decided by them, are kept under its name."""
 
@@ -48,9 +45,3 @@ def fitting(sizes: Iterable[int], budget: int, *, pass_over: bool = False) -> tu
         elif not pass_over:
             break
     return tuple(taken)
-
-
-def files_within(ranking: Iterable[Localization], budget: int, *, pass_over: bool = False) -> tuple[RepoPath, ...]:
-    """The files of one localization that fit into a context, best first (`fitting`)."""
-    rows = sorted(ranking, key=lambda row: row.rank)
-    return tuple(rows[at].path for at in fitting((row.tokens for row in rows), budget, pass_over=pass_over))

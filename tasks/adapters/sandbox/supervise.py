@@ -15,7 +15,7 @@ from tasks.adapters.sandbox.base import Finished, Job
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.scratch import Scratch
 from tasks.adapters.sandbox.supervisor.log import CHUNK
-from tasks.adapters.sandbox.supervisor.order import LENGTH, Order, Verdict, decode_verdict, encode
+from tasks.adapters.sandbox.supervisor.order import LENGTH, ProcessOrder, Verdict, decode_verdict, encode
 from tasks.adapters.sandbox.supervisor.overlay import Layers
 from tasks.domain.errors import SandboxError
 
@@ -39,10 +39,10 @@ def order_for(
     syscalls: bytes = b"",
     nproc: int | None = None,
     layers: Layers | None = None,
-) -> Order:
+) -> ProcessOrder:
     """The job's limits and files, around the command that a sandbox made of it."""
     limits = job.limits
-    return Order(
+    return ProcessOrder(
         argv=argv,
         env=env,
         cwd=str(cwd),
@@ -116,7 +116,7 @@ class Server:
 SERVER = Server()
 
 
-def supervise(order: Order) -> Verdict:
+def supervise(order: ProcessOrder) -> Verdict:
     """Run to the end. `SandboxError` where the supervisor is lost; its job is ended if this call is interrupted."""
     message = encode(order)
     with SERVER.connect() as supervisor:

@@ -62,7 +62,7 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class CompactionBatch:
     """Files of one folder that become one pack."""
 
     folder: str
@@ -97,7 +97,7 @@ def collect(disk: Disk, *, grace_s: float) -> tuple[str, ...]:
     return tuple(sorted(removed))
 
 
-def _batches(disk: Disk, row_type: type[Any]) -> Iterator[Batch]:
+def _batches(disk: Disk, row_type: type[Any]) -> Iterator[CompactionBatch]:
     """Per folder: files that no pack holds yet, and packs that are not full."""
     folders: dict[str, list[Entry]] = defaultdict(list)
     for entry in data_files(disk, row_type):
@@ -105,7 +105,7 @@ def _batches(disk: Disk, row_type: type[Any]) -> Iterator[Batch]:
     for folder, entries in folders.items():
         files = _unheld(disk, entries)
         if len(files) > 1:
-            yield Batch(folder, files)
+            yield CompactionBatch(folder, files)
 
 
 def _unheld(disk: Disk, entries: Sequence[Entry]) -> tuple[Source, ...]:
@@ -136,7 +136,7 @@ def _new_pack() -> str:
     return f"{PACK}{time.time_ns():019d}-{secrets.token_hex(2)}"
 
 
-def _pack_rows(disk: Disk, row_type: type[Any], batch: Batch) -> int:
+def _pack_rows(disk: Disk, row_type: type[Any], batch: CompactionBatch) -> int:
     """Merge files of a table without facts; the number of files merged."""
     table = _latest_rows(disk, row_type, batch.files)
     pack = _new_pack()
@@ -144,7 +144,7 @@ def _pack_rows(disk: Disk, row_type: type[Any], batch: Batch) -> int:
     return len(batch.files)
 
 
-def _pack_runs(disk: Disk, batch: Batch) -> int:
+def _pack_runs(disk: Disk, batch: CompactionBatch) -> int:
     """Merge the runs of one repository: their facts first, then the rows that name the pack."""
     runs, pack = _latest_rows(disk, Run, batch.files), _new_pack()
     parts = set(runs[PART].to_pylist())

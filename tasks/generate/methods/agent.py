@@ -14,7 +14,7 @@ from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
 from tasks.methods.fences import fenced_blocks
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
 
 CALLS = 20
@@ -26,7 +26,7 @@ SCRIPT = "reproduction_script.py"
 _SHELLS = ("", "bash", "sh", "shell", "console")
 
 
-def agent(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def agent(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """One sample at temperature 0, of at most 20 replies. What is there when they run out is handed in."""
     conversation = Conversation(model, replace(budget, calls=min(CALLS, budget.calls)))
     try:

@@ -13,7 +13,7 @@ from tasks.generate.code_search import CodeSearch
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import Answer, from_replacements
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
 from tasks.methods.tools import Toolbox
 
@@ -24,7 +24,7 @@ FOUND_CHARACTERS = 60_000
 """Of what was found, for the second stage; the oldest goes first."""
 
 
-def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
     conversation = Conversation(model, budget)
     try:

@@ -14,7 +14,7 @@ from tasks.domain.generation import Mode
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.notes import behind_notes
 from tasks.methods.prompts import briefing, fit
 
@@ -29,7 +29,9 @@ class External:
 
     agent: Agent
 
-    def __call__(self, assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+    def __call__(
+        self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
+    ) -> Iterator[Proposal]:
         calls = min(self.agent.calls, budget.calls)
         allowance = Allowance(calls=calls, seconds=budget.seconds)
         back = send(self.agent, errand_for(self.agent, assignment, budget), bench, behind_notes(model), allowance)
@@ -39,7 +41,7 @@ class External:
         yield replace(_handed_in(assignment, bench, back, conversation), trajectory=back.account.trajectory)
 
 
-def errand_for(agent: Agent, assignment: Assignment, budget: Budget) -> str:
+def errand_for(agent: Agent, assignment: Assignment, budget: MethodBudget) -> str:
     """What the agent is told. It looks for itself: files are shown only where the experiment is about them."""
     shown = fit(assignment.context, budget.context_tokens) if assignment.modified_files else ()
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"

@@ -21,7 +21,7 @@ from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
 from tasks.methods.json_replies import first_object
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
@@ -45,7 +45,7 @@ class Sample:
     """Lines that it adds."""
 
 
-def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def libro(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """The chosen one of five samples at temperature 0.7, as sample 0."""
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []

@@ -12,13 +12,13 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
 
 
-def pass_at_5(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def pass_at_5(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """Five samples at temperature 0.7, each a proposal."""
     for sample in range(SAMPLES):
         yield sample_of(assignment, bench, Conversation(model, budget), sample=sample, temperature=TEMPERATURE)

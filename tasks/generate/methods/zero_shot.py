@@ -9,11 +9,11 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_diff
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
 
 
-def zero_shot(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def zero_shot(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
     conversation = Conversation(model, budget)
     reply = conversation.ask_fitting(

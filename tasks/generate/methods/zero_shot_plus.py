@@ -9,11 +9,11 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_edits
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, Budget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
 
 
-def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budget: Budget) -> Iterator[Proposal]:
+def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     """One sample at temperature 0."""
     yield sample_of(assignment, bench, Conversation(model, budget), sample=0, temperature=0.0)
 

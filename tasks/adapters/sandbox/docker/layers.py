@@ -31,7 +31,7 @@ from tasks.domain.names import content_key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layers:
+class ImageLayers:
     """Makes images, and finds those that are there. Safe between threads and processes."""
 
     settings: DockerSettings

@@ -11,8 +11,8 @@ from tasks.adapters.sandbox import scratch as folders
 from tasks.adapters.sandbox.base import Finished, Job
 from tasks.adapters.sandbox.docker.container import Container, held_open, orphans, remove
 from tasks.adapters.sandbox.docker.engine import DockerSettings, connected
-from tasks.adapters.sandbox.docker.layers import Layers
-from tasks.adapters.sandbox.docker.watch import WALL, Seen, Watch
+from tasks.adapters.sandbox.docker.layers import ImageLayers
+from tasks.adapters.sandbox.docker.watch import WALL, ContainerEnd, ContainerWatch
 from tasks.adapters.sandbox.guest import guest_path
 from tasks.adapters.sandbox.scratch import Scratch, scratch
 from tasks.adapters.sandbox.supervise import from_shell
@@ -47,7 +47,7 @@ class Docker:
 
     def run(self, job: Job) -> Finished:
         with connected(self.settings) as client, scratch(self.base) as made:
-            image = Layers(settings=self.settings, locks=self.base).image(client, job)
+            image = ImageLayers(settings=self.settings, locks=self.base).image(client, job)
             try:
                 with held_open(client, image, job, made, self.settings.cpus) as container:
                     return _followed(container, job, made, image)
@@ -83,7 +83,7 @@ class Docker:
 def _followed(container: Container, job: Job, made: Scratch, image: str) -> Finished:
     roots = tuple(str(root) for root in (job.checkout, job.outbox, made.home, made.tmp))
     with container.started(job) as (process, stream):
-        watch = Watch(job, stream, container.cgroup, roots)
+        watch = ContainerWatch(job, stream, container.cgroup, roots)
         seen = watch.run()
         if seen.limit:
             return _finished(None, seen.limit, seen, image)
@@ -99,7 +99,7 @@ def _code(container: Container, process: str) -> int:
     return int(code)
 
 
-def _finished(code: int | None, limit: str, seen: Seen, image: str) -> Finished:
+def _finished(code: int | None, limit: str, seen: ContainerEnd, image: str) -> Finished:
     over = limit == WALL
     return Finished(
         exit_code=code,

@@ -40,7 +40,7 @@ STARTER = 'echo && read -r _ && exec "$0" "$@" 2>&1 </dev/null'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ContainerEnd:
     """What was seen of a job until it ended or had to be ended."""
 
     limit: str
@@ -50,7 +50,7 @@ class Seen:
     log_truncated: bool
 
 
-class Watch:
+class ContainerWatch:
     """One job under way. `stream` is the socket of its output, which also tells it to begin."""
 
     def __init__(self, job: Job, stream: socket.socket, cgroup: Cgroup, disk_roots: tuple[str, ...]) -> None:
@@ -61,7 +61,7 @@ class Watch:
         self.log = CappedLog(str(job.log), job.limits.log_mb * MIB)
         self.disk = DiskMeter(disk_roots, job.limits.disk_mb * MIB)
 
-    def run(self) -> Seen:
+    def run(self) -> ContainerEnd:
         """Let it begin, and follow it until its output ends or a limit is passed."""
         try:
             self._await_starter()
@@ -71,7 +71,7 @@ class Watch:
             self.stream.sendall(b"\n")
             limit = self._until_over()
             wall_s = time.monotonic() - self.began
-            return Seen(
+            return ContainerEnd(
                 limit=limit or self._kernel_limit(),
                 wall_s=wall_s,
                 cpu_s=max(0.0, self.cgroup.cpu_s() - own_cpu_s),

@@ -12,7 +12,7 @@ PROGRAM_REFUSED = 126
 """The exit codes of a program that cannot be started, as shells and `env` have them."""
 
 
-class Order(NamedTuple):
+class ProcessOrder(NamedTuple):
     """One process to start and how far it may go. Paths are the host's."""
 
     argv: tuple[str, ...]
@@ -59,18 +59,18 @@ LENGTH = 8
 """Bytes that say how long the order is, before it."""
 
 
-def encode(message: Order | Verdict | str) -> bytes:
+def encode(message: ProcessOrder | Verdict | str) -> bytes:
     """One JSON value; undecodable names survive as surrogate escapes. A string says why there is no verdict."""
     return json.dumps(message if isinstance(message, str) else message._asdict()).encode("ascii")
 
 
-def decode_order(data: bytes) -> Order:
+def decode_order(data: bytes) -> ProcessOrder:
     """The inverse of `encode` for an order."""
     fields = json.loads(data)
     for name in ("argv", "hidden", "disk_roots"):
         fields[name] = tuple(fields[name])
     fields["layers"] = fields["layers"] and Layers(*fields["layers"])
-    return Order(**fields)
+    return ProcessOrder(**fields)
 
 
 def decode_verdict(data: bytes) -> Verdict | str:

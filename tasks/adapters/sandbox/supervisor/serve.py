@@ -15,7 +15,7 @@ from types import FrameType
 
 from tasks.adapters.sandbox.supervisor.order import LENGTH, decode_order, encode
 from tasks.adapters.sandbox.supervisor.start import adopt_orphans
-from tasks.adapters.sandbox.supervisor.watch import Watch
+from tasks.adapters.sandbox.supervisor.watch import ProcessWatch
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def _supervise(flow: socket.socket, parent: int) -> None:
         size = int.from_bytes(_read(flow, LENGTH), "big")
         order = decode_order(_read(flow, size))
         try:
-            verdict = Watch(order, flow.fileno(), parent).run()
+            verdict = ProcessWatch(order, flow.fileno(), parent).run()
         except Exception as problem:
             flow.sendall(encode(f"{type(problem).__name__}: {problem}"))
         else:

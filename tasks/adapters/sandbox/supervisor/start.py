@@ -12,7 +12,7 @@ import signal
 from contextlib import suppress
 from typing import NoReturn
 
-from tasks.adapters.sandbox.supervisor.order import PROGRAM_MISSING, PROGRAM_REFUSED, Order
+from tasks.adapters.sandbox.supervisor.order import PROGRAM_MISSING, PROGRAM_REFUSED, ProcessOrder
 from tasks.adapters.sandbox.supervisor.overlay import lay
 
 PR_SET_PDEATHSIG = 1
@@ -44,12 +44,12 @@ def die_with_parent(number: signal.Signals) -> None:
     _libc.prctl(PR_SET_PDEATHSIG, int(number))
 
 
-def start(order: Order, output: int, report: int) -> int:
+def start(order: ProcessOrder, output: int, report: int) -> int:
     """The process id of the job, in a session of its own, with `output` as standard output and error."""
     return os.fork() or _child(order, output, report)
 
 
-def _child(order: Order, output: int, report: int) -> NoReturn:
+def _child(order: ProcessOrder, output: int, report: int) -> NoReturn:
     try:
         os.setsid()
         if order.shielded:
@@ -78,7 +78,7 @@ def _shield() -> None:
     os._exit(code)
 
 
-def _become(order: Order, output: int, report: int) -> NoReturn:
+def _become(order: ProcessOrder, output: int, report: int) -> NoReturn:
     if order.layers:
         lay(order.layers)
     die_with_parent(signal.SIGKILL)
@@ -94,7 +94,7 @@ def _become(order: Order, output: int, report: int) -> NoReturn:
     os.execvpe(argv[0], argv, order.env)  # noqa: S606 - no shell wanted
 
 
-def _with_descriptors(order: Order, report: int) -> list[str]:
+def _with_descriptors(order: ProcessOrder, report: int) -> list[str]:
     if not order.hidden:
         return list(order.argv)
     os.set_inheritable(report, True)
@@ -112,7 +112,7 @@ def _holding(data: bytes) -> int:
     return memory
 
 
-def _set_limits(order: Order) -> None:
+def _set_limits(order: ProcessOrder) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, order.disk_bytes + DISK_SLACK)

@@ -18,7 +18,7 @@ from types import FrameType
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.disk import DiskMeter
 from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
-from tasks.adapters.sandbox.supervisor.order import Order, Verdict
+from tasks.adapters.sandbox.supervisor.order import ProcessOrder, Verdict
 from tasks.adapters.sandbox.supervisor.start import die_with_parent, start
 
 TICK_S = 0.05
@@ -38,10 +38,10 @@ STOPPED = "stopped"
 WALL = "wall"
 
 
-class Watch:
+class ProcessWatch:
     """One job under way."""
 
-    def __init__(self, order: Order, flow: int, parent: int) -> None:
+    def __init__(self, order: ProcessOrder, flow: int, parent: int) -> None:
         self.order = order
         self.flow = flow
         """The connection that brought the order: it ends when the flow dies or wants no verdict any more."""
