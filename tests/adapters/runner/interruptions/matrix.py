@@ -53,7 +53,7 @@ class Seen:
     outcomes: Mapping[str, str]
     """`1`, `2`, `3` for the cases, otherwise the case id → `outcome/phase`."""
     ended: frozenset[str]
-    """Cases that got to their end, by their own word."""
+    """Cases that got to their end, by their own word; the second has a body and a teardown that is made up for it."""
     exit_code: int
 
     def __str__(self) -> str:
@@ -137,7 +137,8 @@ def line(cell: Cell, seen: Seen) -> str:
 
 def claims(seen: Seen) -> set[str]:
     """Cases that are called passed and never got to their end."""
-    return {name for name in "123" if seen.outcomes.get(name, "").startswith("passed")} - seen.ended
+    whole = seen.ended if "body" in seen.ended else seen.ended - {"2"}
+    return {name for name in "123" if seen.outcomes.get(name, "").startswith("passed")} - whole
 
 
 def table(chosen: Sequence[Cell], python: str, libraries: Path, workers: int = 2) -> list[tuple[Cell, Seen]]:
