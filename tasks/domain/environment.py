@@ -93,6 +93,7 @@ class Cause(StrEnum):
     `build`           its packages cannot be found together, or do not build
     `missing-module`  something that is imported is not installed
     `missing-plugin`  pytest is asked for an option or a fixture of a plugin that is not installed
+    `variable`        tests look for a folder in an environment variable that nothing sets
     `python`          the standard library or the grammar of another Python is needed
     `incompatible`    something that is installed does not work together with the rest
     `not-compiled`    the project's own extension modules are not there
@@ -103,6 +104,7 @@ class Cause(StrEnum):
     BUILD = "build"
     MISSING_MODULE = "missing-module"
     MISSING_PLUGIN = "missing-plugin"
+    VARIABLE = "variable"
     PYTHON = "python"
     INCOMPATIBLE = "incompatible"
     NOT_COMPILED = "not-compiled"

@@ -85,17 +85,16 @@ KNOWN_OPTIONS = {
 """Option of pytest → distribution of the plugin."""
 
 
+KNOWN = frozenset(map(normal, (*KNOWN_MODULES.values(), *KNOWN_FIXTURES.values(), *KNOWN_OPTIONS.values())))
+"""Normal names of all these distributions."""
+
+
 def distribution_of(module: str) -> str:
     """`yaml.nodes` → `PyYAML`; a module that is not known is called as its distribution is."""
     parts = module.split(".")
     names = (".".join(parts[:length]) for length in range(len(parts), 0, -1))
     known = next((KNOWN_MODULES[name] for name in names if name in KNOWN_MODULES), None)
     return known or normal(parts[0])
-
-
-def is_known(module: str) -> bool:
-    """Whether the table tells it, rather than the module's own name."""
-    return normal(module.partition(".")[0]) != normal(distribution_of(module))
 
 
 def plugin_of(name: str) -> str | None:

@@ -15,6 +15,7 @@ _NO_MODULE = re.compile(
     r"""No module named ['"]?([A-Za-z_][\w.]*)|Error importing plugin ['"]([\w.]+)['"]: No module"""
 )
 _NEEDS_PACKAGE = re.compile(r"(?:requires|Please install|pip install|You need to install)[ :`']+([A-Za-z][\w.-]+)")
+_NO_VARIABLE = re.compile(r"KeyError: '([A-Z][A-Z0-9_]*(?:DIR|PATH|FOLDER))'")
 _OPTIONS = re.compile(r"unrecognized arguments: (.+)")
 _OPTION = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 _NOT_COMPILED = re.compile(
@@ -88,6 +89,8 @@ def read_trouble(text: str, own: Collection[str]) -> Trouble:
         return Trouble(Cause.MISSING_PLUGIN, options, detail)
     if _NOT_COMPILED.search(text):
         return Trouble(Cause.NOT_COMPILED, (), detail)
+    if variables := tuple(dict.fromkeys(_NO_VARIABLE.findall(text))):
+        return Trouble(Cause.VARIABLE, variables, detail)
     return Trouble(Cause.INCOMPATIBLE if _raised_outside(text) else Cause.PROJECT, (), detail)
 
 

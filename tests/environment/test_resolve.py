@@ -9,7 +9,7 @@ import pytest
 from domain_rows import task_instance
 
 from tasks.adapters.uv.host import host_environment
-from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
+from tasks.adapters.uv.plan import Building, BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.environment import Cause
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
@@ -170,7 +170,8 @@ def test_what_the_project_itself_needs_is_never_left_out() -> None:
     def build(plan: EnvironmentPlan) -> BuiltEnvironment:
         raise PackageFailed("Failed to build `click==8.0`", frozenset({"click"}))
 
-    assert [one.rung for one in go_up(build).attempts] == ["extras", "bare"]
+    rungs = ["extras", "extras, click as a wheel", "bare", "bare, click as a wheel"]
+    assert [one.rung for one in go_up(build).attempts] == rungs
 
 
 @pytest.mark.parametrize(
@@ -267,3 +268,62 @@ def test_an_unknown_option_asks_for_its_plugin() -> None:
     checks = Checks(Trouble(Cause.MISSING_PLUGIN, ("--cov", "--cov-report"), "x"))
     go_up(checks.build, checks)
     assert checks.plans[1].requirements[-1] == "pytest-cov"
+
+
+def unbuilt(text: str, *packages: str) -> BuildFailed:
+    return PackageFailed(text, frozenset(packages)) if packages else BuildFailed(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "rung", "building"),
+    [
+        (
+            unbuilt("Failed to build `old==1`\nerror in old setup command: use_2to3 is invalid.", "old"),
+            "built with setuptools<58",
+            Building(constraints=("setuptools<58",)),
+        ),
+        (
+            unbuilt("Failed to build `h5py==2`\nModuleNotFoundError: No module named 'numpy'", "h5py"),
+            "numpy for builds",
+            Building(requires=(("h5py", "numpy"),)),
+        ),
+        (
+            unbuilt("Failed to build `Lxml==2`\nerror: command 'gcc' failed", "Lxml"),
+            "lxml as a wheel",
+            Building(wheels_only=("lxml",)),
+        ),
+    ],
+)
+def test_what_does_not_build_is_built_in_another_way(error: BuildFailed, rung: str, building: Building) -> None:
+    tried: list[EnvironmentPlan] = []
+
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        tried.append(plan)
+        if len(tried) == 1:
+            raise error
+        return built()
+
+    climbed = go_up(build)
+    assert [one.rung for one in climbed.attempts] == ["extras", f"extras, {rung}"]
+    assert tried[1].building == building
+
+
+def test_metadata_that_does_not_build_is_left_out() -> None:
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        if plan.editable:
+            raise BuildFailed("uv build failed: ImportError: No module named 'numpy'")
+        return built()
+
+    assert [one.rung for one in go_up(build).attempts] == ["extras", "extras, without metadata"]
+
+
+def test_a_name_that_is_only_guessed_is_not_built() -> None:
+    checks = Checks(Trouble(Cause.MISSING_MODULE, ("mock", "yaml", "strange.part"), "x"))
+    go_up(checks.build, checks, plans()[1:])
+    assert checks.plans[1].building.wheels_only == ("strange",)
+
+
+def test_a_folder_that_a_script_would_have_named_is_given() -> None:
+    checks = Checks(Trouble(Cause.VARIABLE, ("THING_TEST_TEMPDIR",), "x"))
+    go_up(checks.build, checks)
+    assert checks.plans[1].env == ("THING_TEST_TEMPDIR=/tmp/thing_test_tempdir",)

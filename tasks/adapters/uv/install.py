@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tasks.adapters.uv.lock import cutoff
+from tasks.adapters.uv.lock import building_options, cutoff
 from tasks.adapters.uv.metadata import PTH, pointing_wheel, pth
 from tasks.adapters.uv.plan import EnvironmentPlan
 from tasks.adapters.uv.process import Tool
@@ -33,6 +33,7 @@ def _sync(uv: Tool, plan: EnvironmentPlan, lock: str, python: Path) -> None:
         path.write_text(lock, encoding="utf-8")
         uv.run(
             *("pip", "sync", "--quiet", "--python", str(python), "--require-hashes"),
+            *building_options(plan.building, Path(folder)),
             *(*cutoff(plan.exclude_newer), str(path)),
             hint="a locked package does not build here: drop it in the recipe, or install what it needs",
         )

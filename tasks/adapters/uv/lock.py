@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from dataclasses import dataclass
+import tempfile
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.adapters.uv.plan import EnvironmentPlan
+from tasks.adapters.uv.plan import Building, EnvironmentPlan
 from tasks.adapters.uv.process import Tool
 from tasks.domain.names import content_key
 
@@ -16,12 +18,13 @@ SEEN_FROM = {
     "setuptools": datetime(2019, 2, 6, tzinfo=UTC),
     "wheel": datetime(2019, 2, 6, tzinfo=UTC),
     "pytest": datetime(2017, 3, 15, tzinfo=UTC),
+    "py": datetime(2017, 3, 15, tzinfo=UTC),
     "atomicwrites": datetime(2022, 7, 9, tzinfo=UTC),
 }
 """Distributions that an earlier cutoff sees as of this day all the same. Before setuptools 40.8 nothing built a plain
 setup.py in isolation, and the wheel before it stumbles over a missing licence; pytest 3.0.7 is the first that supports
-3.6, the oldest Python that we do, and an earlier one our runner cannot drive; the releases of atomicwrites were all
-deleted and uploaded again that summer."""
+3.6, the oldest Python that we do, an earlier one our runner cannot drive, and it wants a `py` of its time; the releases
+of atomicwrites were all deleted and uploaded again that summer."""
 
 _LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
 
@@ -46,19 +49,33 @@ class Locker:
         return path.read_text(encoding="utf-8")
 
     def _resolve(self, plan: EnvironmentPlan) -> str:
-        constraints = self.folder / f"{lock_key(plan)}.constraints"
-        write_whole(constraints, "\n".join(plan.constraints) + "\n")
-        try:
+        with tempfile.TemporaryDirectory(prefix="swt-bounds-") as folder:
+            constraints = Path(folder) / "constraints.txt"
+            constraints.write_text("\n".join(plan.constraints) + "\n", encoding="utf-8")
             return self.uv.run(
                 *("pip", "compile", "-", "--python", str(plan.interpreter.path), "--constraint", str(constraints)),
+                *building_options(plan.building, Path(folder)),
                 *("--generate-hashes", "--no-header", "--no-annotate", "--no-sources", "--quiet"),
                 *("--python-version", plan.interpreter.version, *cutoff(plan.exclude_newer)),
                 *(("--no-emit-package", plan.project) if plan.project else ()),
                 stdin="\n".join(plan.requirements) + "\n",
                 hint="the requirements contradict each other, or the cutoff is too early: write a recipe",
             )
-        finally:
-            constraints.unlink(missing_ok=True)
+
+
+def building_options(building: Building, folder: Path) -> tuple[str, ...]:
+    """uv's options for it; `folder` holds the files that they name."""
+    bounds, config = folder / "build-constraints.txt", folder / "uv.toml"
+    options = [word for name in building.wheels_only for word in ("--only-binary", name)]
+    if building.constraints:
+        bounds.write_text("\n".join(building.constraints) + "\n", encoding="utf-8")
+        options += ["--build-constraints", str(bounds)]
+    if building.requires:
+        needs = {name: [line for other, line in building.requires if other == name] for name, _ in building.requires}
+        lines = (f"{json.dumps(name)} = {json.dumps(lines)}" for name, lines in needs.items())
+        config.write_text("\n".join(["[pip.extra-build-dependencies]", *lines, ""]), encoding="utf-8")
+        options += ["--config-file", str(config)]
+    return tuple(options)
 
 
 def lock_key(plan: EnvironmentPlan) -> str:
@@ -66,7 +83,8 @@ def lock_key(plan: EnvironmentPlan) -> str:
     moment = plan.exclude_newer.astimezone(UTC).isoformat()
     exempt = cutoff(plan.exclude_newer)[2:]
     asked = (plan.project, plan.requirements, plan.constraints, plan.interpreter.version, moment)
-    return content_key("lock", *asked, *exempt)
+    built = (asdict(plan.building),) if plan.building != Building() else ()
+    return content_key("lock", *asked, *exempt, *built)
 
 
 def cutoff(moment: datetime) -> tuple[str, ...]:

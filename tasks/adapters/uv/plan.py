@@ -85,6 +85,18 @@ class ExtensionSteps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Building:
+    """How packages are built that have no wheel here: nothing to say where their own wishes do."""
+
+    constraints: tuple[str, ...] = ()
+    """PEP 508: bounds on what builds install for themselves, `setuptools<58`."""
+    requires: tuple[tuple[str, str], ...] = ()
+    """(distribution, what its build needs and does not ask for)."""
+    wheels_only: tuple[str, ...] = ()
+    """Distributions that are not built: a version with a wheel is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentPlan:
     """Everything that decides an environment, before its requirements are locked."""
 
@@ -112,6 +124,7 @@ class EnvironmentPlan:
     """The files that the metadata is made from, where `editable`."""
     build_env: tuple[str, ...] = ()
     """`NAME=value` pairs for building the metadata."""
+    building: Building = Building()
     generated: tuple[TextFile, ...] = ()
     """Files that a build would leave in the checkout and that its code imports."""
     source_roots: tuple[str, ...]
@@ -136,6 +149,7 @@ class EnvironmentPlan:
         parts = asdict(self)
         kept = ("repo", "editable", "project_files", "build_env", "generated", "source_roots", "test_args", "env")
         facts = {name: jsonable(parts[name]) for name in kept}
+        facts |= {"building": jsonable(parts["building"])} if self.building != Building() else {}
         return EnvId(content_key("environment", self.interpreter.version, lock, self.steps, str(self.runner), facts))
 
 

@@ -4,8 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from uv_plans import plan
 
-from tasks.adapters.uv.lock import cutoff, strip
+from tasks.adapters.uv.lock import building_options, cutoff, lock_key, strip
+from tasks.adapters.uv.plan import Building
 from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, failure, scrub, telling_lines
 from tasks.domain.errors import BuildFailed, InfrastructureError
 
@@ -108,3 +110,20 @@ def test_some_distributions_are_seen_later_than_the_cutoff() -> None:
 def test_a_lock_loses_what_says_where_it_came_from(option: str) -> None:
     text = f"# made by x\n{option} https://a/b\na==1 \\\n    --hash=sha256:00\n    # via b\n\nb==2\n"
     assert strip(text) == "a==1 \\\n    --hash=sha256:00\nb==2\n"
+
+
+def test_how_packages_are_built_is_told_in_options_and_files(tmp_path: Path) -> None:
+    building = Building(
+        constraints=("setuptools<58",), requires=(("h5py", "numpy"), ("h5py", "cython")), wheels_only=("lxml",)
+    )
+    options = building_options(building, tmp_path)
+    assert options[:3] == ("--only-binary", "lxml", "--build-constraints")
+    assert (tmp_path / "build-constraints.txt").read_text() == "setuptools<58\n"
+    assert (tmp_path / "uv.toml").read_text() == '[pip.extra-build-dependencies]\n"h5py" = ["numpy", "cython"]\n'
+    assert building_options(Building(), tmp_path) == ()
+
+
+def test_how_packages_are_built_decides_lock_and_environment() -> None:
+    plain, bound = plan(), plan(building=Building(constraints=("setuptools<58",)))
+    assert lock_key(plain) != lock_key(bound)
+    assert plain.env_id("") != bound.env_id("")
