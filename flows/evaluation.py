@@ -80,9 +80,9 @@ class EvaluationSummary:
     facts: str
     """One line on what was done."""
     rows: Sequence[Mapping[str, Any]]
-    """The rows of `table2` for the snapshot."""
+    """The rows of `table2`, over the instances asked for."""
     text: str
-    """The rows as a table, and the facts."""
+    """The rows as a table, what they divide by, and the facts."""
     remarks: tuple[str, ...]
     """One line each: rows of the candidates' files that could not be taken, files of the store that were torn."""
     undone: tuple[Undone, ...]
@@ -122,13 +122,13 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     ready = prepare(run, settings, request.check_settings(settings), request.snapshot, wanted)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
-    found = standing(places, settings.sql, request.snapshot)
+    found = standing(places, settings.sql, request.snapshot, request.instances)
     if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
-        found = standing(places, settings.sql, request.snapshot)
+        found = standing(places, settings.sql, request.snapshot, request.instances)
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
-        found = standing(places, settings.sql, request.snapshot)
+        found = standing(places, settings.sql, request.snapshot, request.instances)
     ensure_views(settings.store, settings.database, settings.sql)
-    return _summary(run, taken, torn, suites, found.table)
+    return _summary(run, taken, torn, suites, found.table, _denominator(request, len(instances)))
 
 
 def prepare(
@@ -174,8 +174,15 @@ class _Suites:
         self.total = sum(self.run.round(label, self.function, units).results, self.total)
 
 
+def _denominator(request: EvaluationRequest, instances: int) -> str:
+    """What the table divides by, in words."""
+    if not request.instances:
+        return f"n counts all {instances} instances of {request.snapshot}"
+    return f"n counts the {instances} instances asked for; `swt query table2` counts all of {request.snapshot}"
+
+
 def _summary(
-    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, table: pa.Table
+    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, table: pa.Table, denominator: str
 ) -> EvaluationSummary:
     remarks = (*map(str, torn), *taken.problems)
     for line in remarks:
@@ -188,7 +195,7 @@ def _summary(
     return EvaluationSummary(
         facts=facts,
         rows=table.to_pylist(),
-        text=f"{text_table(table)}\n{facts}",
+        text=f"{text_table(table)}\n{denominator}\n{facts}",
         remarks=remarks,
         undone=undone,
         ran=suites.total,

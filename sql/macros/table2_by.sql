@@ -1,5 +1,7 @@
 -- Table 2 of the paper for any grader and policy: `FROM table2_by('swt_bench', 'as-submitted')`.
 --
+-- `table2_among` divides by the instances of a list instead of all of a snapshot, and leaves out methods without a
+-- candidate for any of them: `FROM table2_among('paper', 'tests-only', ['pallets__flask-4045'])`.
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
@@ -7,7 +9,7 @@
 -- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- needs: method_instance, wilson, guarded_share
-CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
+CREATE OR REPLACE MACRO table2_among(for_grader, for_policy, asked) AS TABLE
 SELECT
     snapshot, method, model, any_value(provenance) AS provenance,
     count(*) FILTER (measured) AS n,
@@ -23,5 +25,10 @@ SELECT
     count(*) FILTER (solved) AS solved,
     count(*) FILTER (solved AND guarded IS NULL) AS unguarded
 FROM method_instance(for_grader, for_policy)
+WHERE asked IS NULL OR list_contains(asked, instance_id)
 GROUP BY snapshot, method, model
+HAVING asked IS NULL OR count(candidate_id) > 0
 ORDER BY snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;
+
+CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
+SELECT * FROM table2_among(for_grader, for_policy, NULL::VARCHAR[]);

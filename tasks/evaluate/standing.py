@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,17 +23,21 @@ class Standing:
     to_confirm: frozenset[SuiteId]
     """Would-be successes that untraced repeats do not speak for, and a sample of the other suites."""
     table: pa.Table
-    """The rows of `table2`."""
+    """The rows of `table2`, over the instances asked for."""
 
 
-def standing(places: Places, sql: Path, snapshot: str) -> Standing:
-    """Ask the store as it is now; `sql` is the folder of questions."""
+def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str]) -> Standing:
+    """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any."""
     asked = literal(snapshot)
+    among = ", ".join(map(literal, instances))
     suites, table = answers(
         places.store,
         sql,
-        ("suite_to_repeat", "table2"),
-        (f"FROM suite_to_repeat WHERE snapshot = {asked}", f"FROM table2 WHERE snapshot = {asked}"),
+        ("suite_to_repeat", "table2_by"),
+        (
+            f"FROM suite_to_repeat WHERE snapshot = {asked}",
+            f"FROM table2_among('paper', 'tests-only', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
+        ),
     )
     rows = suites.to_pylist()
     return Standing(

@@ -109,6 +109,14 @@ def test_rows_that_were_not_asked_for_are_counted_and_unknown_ones_named(setting
     )
 
 
+def test_the_table_divides_by_the_instances_asked_for(settings: Settings) -> None:
+    everything = "n counts all 10 instances of demo"
+    assert judge(settings, "nop", instances=()).text.splitlines()[-2] == everything
+    few = judge(settings, "golden", instances=FEW)
+    assert [(row["method"], row["n"], row["S"]) for row in few.rows] == [("golden", 3, 100.0), ("nop", 3, 0.0)]
+    assert few.text.splitlines()[-2] == "n counts the 3 instances asked for; `swt query table2` counts all of demo"
+
+
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
     judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY, instances=FEW, coverage=False)
     judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED, instances=FEW, coverage=False)

@@ -59,6 +59,19 @@ def test_controls_count_under_the_policy_that_they_have(store: SqlStore) -> None
     ]
 
 
+def test_table2_among_divides_by_the_instances_asked_for(store: SqlStore) -> None:
+    for name in "abcd":
+        store.instance(name)
+    store.judged("a", "m", SOLVED)
+    store.judged("b", "m", FAILED)
+    store.judged("d", "other", SOLVED)
+    asked = "SELECT method, n, solved, S FROM table2_among('paper', 'tests-only', {}) ORDER BY ALL"
+    assert store.rows(asked.format("['a', 'c']")) == [("m", 2, 1, 50.0)]
+    whole = [("m", 4, 1, 25.0), ("other", 4, 1, 25.0)]
+    assert store.rows(asked.format("NULL")) == whole
+    assert store.rows("SELECT method, n, solved, S FROM table2 ORDER BY ALL") == whole
+
+
 def test_table3(store: SqlStore) -> None:
     for name in "abcd":
         store.instance(name, added=[] if name == "c" else [5, 6])
