@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.names import CandidateId, InstanceId, InstanceKey, RepoPath, SuiteId, content_key
+from tasks.domain.names import (
+    CandidateId,
+    InstanceId,
+    InstanceKey,
+    MethodName,
+    ModelName,
+    RepoPath,
+    SnapshotName,
+    SuiteId,
+    content_key,
+)
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.table import table
 
@@ -16,12 +26,12 @@ class Candidate:
     """One proposed test patch, exactly as the method gave it."""
 
     candidate_id: CandidateId
-    snapshot: str
+    snapshot: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
-    method: str
+    method: MethodName
     """`golden`, `nop`, or the name in the predictions file (`model_name_or_path`)."""
-    model: str | None
+    model: ModelName | None
     """The model behind the method, where the source tells it apart from the method."""
     sample: int
     """0-based index among the samples of one method for one instance."""

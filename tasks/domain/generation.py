@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tasks.domain.names import CandidateId, InstanceId, InstanceKey, content_key
+from tasks.domain.names import CandidateId, InstanceId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.table import table
 
 
@@ -51,9 +51,9 @@ class Generation:
     """One sample of one method for one instance."""
 
     generation_id: str
-    method: str
-    model: str
-    snapshot: str
+    method: MethodName
+    model: ModelName
+    snapshot: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
     config_key: str

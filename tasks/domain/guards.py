@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.names import CandidateId, EnvId, InstanceId, InstanceKey, LineNo, RepoPath, Sha, SuiteId
+from tasks.domain.names import CandidateId, EnvId, InstanceId, InstanceKey, LineNo, RepoPath, Sha, SnapshotName, SuiteId
 from tasks.domain.table import table
 
 
@@ -14,7 +14,7 @@ from tasks.domain.table import table
 class Redaction:
     """One place of an issue's text that points at the fix, or may."""
 
-    snapshot: str
+    snapshot: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
     rule: str

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.names import InstanceId, InstanceKey, LineNo, RepoName, RepoPath, Sha, content_key
+from tasks.domain.names import InstanceId, InstanceKey, LineNo, RepoName, RepoPath, Sha, SnapshotName, content_key
 from tasks.domain.outcome import CodeState
 from tasks.domain.table import table
 
@@ -33,7 +33,7 @@ class TaskInstance:
     """The source's own list, in its own naming; null where the source has none (not the same as empty)."""
     PASS_TO_PASS: tuple[str, ...] | None
     environment_setup_commit: Sha | None
-    snapshot: str
+    snapshot: SnapshotName
     """Name of the snapshot that this row belongs to."""
     instance_key: InstanceKey
     """Equal for two rows exactly if they judge the same thing; runs are shared by it."""
@@ -53,7 +53,7 @@ class TaskInstance:
 class Snapshot:
     """A named, immutable set of instances."""
 
-    snapshot: str
+    snapshot: SnapshotName
     instances: int
     """Number of rows of `task_instance` with this name."""
     content: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tasks.domain.names import InstanceId, InstanceKey, content_key
+from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.table import table
 
 
@@ -67,10 +67,10 @@ class LlmCall:
     attempt: int
     """1-based; 0 for a replay."""
     status: CallStatus
-    method: str
-    model: str
+    method: MethodName
+    model: ModelName
     """Name in data/models.toml."""
-    snapshot: str
+    snapshot: SnapshotName
     instance_id: InstanceId
     """Empty for a call that serves no instance."""
     instance_key: InstanceKey
@@ -118,9 +118,9 @@ class AgentRun:
     run_token: str
     """Public id of the token, as in `llm_call`."""
     work_id: str
-    method: str
-    model: str
-    snapshot: str
+    method: MethodName
+    model: ModelName
+    snapshot: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
     work_sample: int

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha
+from tasks.domain.names import InstanceKey, MethodName, ModelName, RepoName, RepoPath, Sha
 from tasks.domain.table import table
 
 
@@ -83,13 +83,13 @@ class LocalizationRun:
     """Content key of the commit, the statement, the method, its settings, the model and the sample."""
     instance_key: InstanceKey
     repo: RepoName
-    method: str
+    method: MethodName
     """`bm25` or `agent`."""
     variant: str
     """Retriever behind it, `lucene` or `code`: never mixed in one table."""
     with_tests: bool
     """Whether test files can be ranked."""
-    model: str
+    model: ModelName
     """Empty for a method without one."""
     sample: int
     top_n: int
@@ -125,10 +125,10 @@ class Localization:
 
     localization_id: str
     instance_key: InstanceKey
-    method: str
+    method: MethodName
     variant: str
     with_tests: bool
-    model: str
+    model: ModelName
     sample: int
     top_n: int
     rank: int
@@ -149,7 +149,7 @@ class LocalizationStep:
 
     localization_id: str
     instance_key: InstanceKey
-    method: str
+    method: MethodName
     position: int
     """0-based."""
     turn: Turn

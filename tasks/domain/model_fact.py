@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from tasks.domain.names import ModelName
 from tasks.domain.table import table
 
 
@@ -13,7 +14,7 @@ from tasks.domain.table import table
 class ModelFact:
     """One model of data/models.toml, as it was when the row was written."""
 
-    model: str
+    model: ModelName
     """Its name there: what candidates and calls are labelled with."""
     provider: str
     cutoff: datetime | None

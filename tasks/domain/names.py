@@ -23,6 +23,12 @@ InstanceKey = NewType("InstanceKey", str)
 LineNo = NewType("LineNo", int)
 """1-based line of a file, in the numbering of the code state it is stored with."""
 
+MethodName = NewType("MethodName", str)
+"""As methods are asked for and counted by: `zero_shot`, `libro+test-file`, or what a predictions file says."""
+
+ModelName = NewType("ModelName", str)
+"""A model in `data/models.toml`, or what a predictions file says; empty where no model took part."""
+
 RepoName = NewType("RepoName", str)
 """`owner/name`."""
 
@@ -32,6 +38,9 @@ RepoPath = NewType("RepoPath", str)
 RunKey = NewType("RunKey", str)
 Sha = NewType("Sha", str)
 """40 hexadecimal digits of a git commit."""
+
+SnapshotName = NewType("SnapshotName", str)
+"""A month such as `2026-11`, a draft of one, or the name that an import was given."""
 
 SuiteId = NewType("SuiteId", str)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.names import FixId, InstanceId, InstanceKey, RunKey, SuiteId, content_key
+from tasks.domain.names import FixId, InstanceId, InstanceKey, MethodName, RunKey, SuiteId, content_key
 from tasks.domain.table import table
 
 
@@ -17,7 +17,7 @@ class ProposedFix:
     fix_id: FixId
     instance_key: InstanceKey
     instance_id: InstanceId
-    method: str
+    method: MethodName
     """Who proposed it, the last time that it was handed in."""
     source: str
     """`file:line` of the repairs file."""

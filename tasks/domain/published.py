@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tasks.domain.names import InstanceId, InstanceKey
+from tasks.domain.names import InstanceId, InstanceKey, SnapshotName
 from tasks.domain.table import table
 
 
@@ -23,8 +23,8 @@ class ChangeKind(StrEnum):
 class SnapshotChange:
     """One instance that differs between a snapshot and the one before. What is not named is the same in both."""
 
-    snapshot: str
-    previous: str
+    snapshot: SnapshotName
+    previous: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
     """In `snapshot`; of a retired instance, in `previous`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoPath
+from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoPath, SnapshotName
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.table import table
 
@@ -86,7 +86,7 @@ class Validation:
 
     instance_key: InstanceKey
     instance_id: InstanceId
-    snapshot: str
+    snapshot: SnapshotName
     env_id: EnvId | None
     """Null where there is no environment."""
     valid: bool

@@ -6,9 +6,10 @@ from datetime import datetime
 
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import MethodName
 
-GOLDEN = "golden"
-NOP = "nop"
+GOLDEN = MethodName("golden")
+NOP = MethodName("nop")
 
 
 def golden_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
@@ -21,7 +22,7 @@ def nop_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
     return control(instance, NOP, "", created_at)
 
 
-def control(instance: TaskInstance, method: str, patch: str, created_at: datetime) -> Candidate:
+def control(instance: TaskInstance, method: MethodName, patch: str, created_at: datetime) -> Candidate:
     """What this project hands in itself."""
     return Candidate(
         candidate_id=Candidate.id_of(instance.instance_key, method, None, 0, patch),

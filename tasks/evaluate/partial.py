@@ -13,9 +13,10 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import MethodName
 from tasks.evaluate.controls import control
 
-PARTIAL = "partial"
+PARTIAL = MethodName("partial")
 
 
 def partial_fixes(instance: TaskInstance, read_base: ReadBase, *, created_at: datetime) -> tuple[Candidate, ...]:

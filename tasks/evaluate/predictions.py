@@ -11,7 +11,7 @@ from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, text_of
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId
+from tasks.domain.names import InstanceId, MethodName
 
 PATCH_NAMES = ("model_patch", "prediction", "patch")
 METHOD_NAMES = ("model_name_or_path", "method")
@@ -191,7 +191,7 @@ def _candidate(
         snapshot=instance.snapshot,
         instance_id=instance.instance_id,
         instance_key=key,
-        method=method,
+        method=MethodName(method),
         model=None,
         sample=sample,
         patch=patch,

@@ -12,7 +12,7 @@ from tasks.adapters.patch.read import to_text
 from tasks.adapters.store.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import instance_id
+from tasks.domain.names import SnapshotName, instance_id
 from tasks.filter.base import prove
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.paths import is_test
@@ -157,7 +157,7 @@ def _instance(
         FAIL_TO_PASS=None,
         PASS_TO_PASS=None,
         environment_setup_commit=None,
-        snapshot=snapshot,
+        snapshot=SnapshotName(snapshot),
         instance_key=TaskInstance.key_of(pull.repo, base_commit, patch, test_patch),
         source=SOURCE,
         problem_statement_mode=statement.mode.value,

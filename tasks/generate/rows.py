@@ -14,7 +14,7 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.errors import SwtError
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CandidateId, content_key
+from tasks.domain.names import CandidateId, MethodName, ModelName, content_key
 from tasks.generate.prompts import PROMPTS
 from tasks.methods.method import Assignment, Method, MethodBudget, Proposal
 
@@ -26,7 +26,7 @@ class MethodUnit:
     instance: TaskInstance
     assignment: Assignment
     method: Method
-    model: str
+    model: ModelName
     budget: MethodBudget
 
     @property
@@ -41,12 +41,12 @@ class MethodUnit:
         )
 
     @property
-    def label(self) -> str:
+    def label(self) -> MethodName:
         """The method that its candidates are counted under: one that was told more, or asked for something else, is
         another one, and never takes the place of the plain one."""
         mode = self.assignment.mode
         asked = () if mode is Mode.UNIT_TEST else (mode.value,)
-        return "+".join((self.method.name, *self.assignment.given, *asked))
+        return MethodName("+".join((self.method.name, *self.assignment.given, *asked)))
 
     def generation_id(self, sample: int) -> str:
         instance = self.instance
@@ -120,7 +120,7 @@ def _row(
     instance, asked = unit.instance, unit.assignment
     return Generation(
         generation_id=unit.generation_id(proposal.sample),
-        method=unit.method.name,
+        method=MethodName(unit.method.name),
         model=unit.model,
         snapshot=instance.snapshot,
         instance_id=instance.instance_id,

@@ -31,7 +31,7 @@ from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
 from tasks.domain.guards import LeakAudit
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceKey
+from tasks.domain.names import EnvId, InstanceKey, ModelName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
@@ -138,7 +138,7 @@ def _unit(store: Store, places: Places, settings: GenerationSettings, work: Meth
         instance=instance,
         assignment=_assignment(store, work, hands),
         method=method_named(work.method),
-        model=work.model,
+        model=ModelName(work.model),
         budget=settings.budget,
     )
 
@@ -156,7 +156,9 @@ def estimate_work(
     store, known = Store(places.store), method_named(work.method)
     assignment = _assignment(store, work, hands)
     units = [
-        MethodUnit(instance=instance, assignment=assignment, method=known, model=model, budget=settings.budget)
+        MethodUnit(
+            instance=instance, assignment=assignment, method=known, model=ModelName(model), budget=settings.budget
+        )
         for model in models
     ]
     return Remaining(

@@ -10,12 +10,12 @@ from tasks.adapters.retrieval.budget import ENCODING
 from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
 from tasks.adapters.store.provenance import provenance
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
-from tasks.domain.names import RepoPath, content_key, jsonable
+from tasks.domain.names import MethodName, ModelName, RepoPath, content_key, jsonable
 from tasks.localize.finding import LocalizationResult
 from tasks.localize.prompts import PROMPTS
 from tasks.localize.settings import AgentSettings, Bm25Settings
 
-BM25, AGENT = "bm25", "agent"
+BM25, AGENT = MethodName("bm25"), MethodName("agent")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class Plan:
     """One localization to make: everything that decides it, and how its rows are labelled."""
 
     report: IssueReport
-    method: str
+    method: MethodName
     variant: Variant
     with_tests: bool
-    model: str
+    model: ModelName
     sample: int
     top_n: int
     settings: str
@@ -43,7 +43,7 @@ def bm25_plan(report: IssueReport, settings: Bm25Settings) -> Plan:
         method=BM25,
         variant=settings.variant,
         with_tests=settings.with_tests,
-        model="",
+        model=ModelName(""),
         sample=0,
         top_n=settings.k,
         settings=content_key("settings", jsonable(asdict(settings)), _retriever(settings.variant)),
@@ -56,7 +56,7 @@ def agent_plan(report: IssueReport, settings: AgentSettings, model: str) -> Plan
         method=AGENT,
         variant=settings.variant,
         with_tests=settings.with_tests,
-        model=model,
+        model=ModelName(model),
         sample=settings.sample,
         top_n=settings.top_n,
         settings=content_key("settings", jsonable(asdict(settings)), _retriever(settings.variant), PROMPTS.texts()),

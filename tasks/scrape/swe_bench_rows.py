@@ -11,7 +11,7 @@ from typing import Any
 from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import InstanceId
+from tasks.domain.names import InstanceId, SnapshotName
 from tasks.scrape.fields import OPTIONAL, REQUIRED
 
 
@@ -56,7 +56,9 @@ def snapshot_of(instances: Iterable[TaskInstance], *, snapshot: str, source: str
     """The row that names a set of instances; its content key does not depend on their order."""
     rows = tuple(instances)
     content = Snapshot.content_of(rows)
-    return Snapshot(snapshot=snapshot, instances=len(rows), content=content, source=source, created_at=created_at)
+    return Snapshot(
+        snapshot=SnapshotName(snapshot), instances=len(rows), content=content, source=source, created_at=created_at
+    )
 
 
 def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None, list[LineProblem]]:
@@ -101,7 +103,7 @@ def _instance(values: Mapping[str, Any], snapshot: str, source: str) -> TaskInst
         FAIL_TO_PASS=values.get("FAIL_TO_PASS"),
         PASS_TO_PASS=values.get("PASS_TO_PASS"),
         environment_setup_commit=values.get("environment_setup_commit"),
-        snapshot=snapshot,
+        snapshot=SnapshotName(snapshot),
         instance_key=TaskInstance.key_of(repo, base_commit, values["patch"], values["test_patch"]),
         source=source,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceKey
+from tasks.domain.names import InstanceKey, SnapshotName
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.published import ChangeKind, SnapshotChange
 from tasks.domain.validation import CaseStability, Stability, Validation
@@ -41,7 +41,7 @@ def published(
     rows = [
         replace(
             instance,
-            snapshot=snapshot,
+            snapshot=SnapshotName(snapshot),
             FAIL_TO_PASS=_named(cases.get(instance.instance_key, ()), Stability.FAIL_TO_PASS),
             PASS_TO_PASS=_named(cases.get(instance.instance_key, ()), Stability.PASS_TO_PASS),
         )
@@ -63,8 +63,8 @@ def changes(
     old, new = ({row.instance_id: row for row in rows} for rows in (before, after))
     found = [
         SnapshotChange(
-            snapshot=snapshot,
-            previous=previous,
+            snapshot=SnapshotName(snapshot),
+            previous=SnapshotName(previous),
             instance_id=name,
             instance_key=(new.get(name) or old[name]).instance_key,
             change=change,

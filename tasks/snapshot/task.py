@@ -12,7 +12,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment
 from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import EnvId, InstanceKey
+from tasks.domain.names import EnvId, InstanceKey, SnapshotName
 from tasks.domain.places import Places
 from tasks.domain.published import InstanceFact, SnapshotChange
 from tasks.domain.validation import CaseStability, Validation
@@ -129,7 +129,7 @@ def _snapshot(store: Store, draft: Draft, gate: Gate) -> Snapshot:
     environments = {key: by_id[env_id] for key, env_id in held.items() if env_id is not None}
     manifest = manifest_of(order.snapshot, order.previous, rows, environments, gate, dict(order.counts))
     return Snapshot(
-        snapshot=order.snapshot,
+        snapshot=SnapshotName(order.snapshot),
         instances=len(rows),
         content=Snapshot.content_of(rows),
         source=order.pool,

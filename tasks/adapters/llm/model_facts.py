@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.model_fact import ModelFact
+from tasks.domain.names import ModelName
 
 
 def record_models(store: Store, models: Models) -> int:
@@ -20,7 +21,7 @@ def record_models(store: Store, models: Models) -> int:
 def fact_of(card: ModelCard) -> ModelFact:
     """The row of a card."""
     return ModelFact(
-        model=card.name,
+        model=ModelName(card.name),
         provider=card.provider.name,
         cutoff=_end_of(card.cutoff) if card.cutoff else None,
         context=card.context,

@@ -21,7 +21,7 @@ from tasks.adapters.llm.request import ModelRequest, options_json
 from tasks.adapters.llm.switchboard import Caller, Switchboard
 from tasks.domain.errors import SwtError
 from tasks.domain.llm import AgentRun
-from tasks.domain.names import InstanceId, InstanceKey
+from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName
 
 OWN_FAULT = (BudgetExhausted, ContextTooLong, ContentFiltered)
 """What ends a call because of what the agent did: no trouble of ours."""
@@ -146,9 +146,9 @@ class Gateway:
         return AgentRun(
             run_token=run.run_id,
             work_id=work.work_id(run.grant.model),
-            method=work.method,
-            model=run.grant.model,
-            snapshot=work.snapshot,
+            method=MethodName(work.method),
+            model=ModelName(run.grant.model),
+            snapshot=SnapshotName(work.snapshot),
             instance_id=InstanceId(work.instance_id),
             instance_key=InstanceKey(work.instance_key),
             work_sample=work.sample,
