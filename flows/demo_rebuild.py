@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from flows.rebuild import RebuildRequest, RebuildSummary, rebuild_here
 from flows.settings import Settings
 from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.repositories import read_repositories
 from tasks.scrape.task import TOKEN_VARIABLES
@@ -28,21 +25,14 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary
     scratch = settings.scratch / "demo-github"
     served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
     os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
-    with listening(Hub(World({repository.repo: served}))) as url:
+    with listening(Hub(World({repository.repo: served}))) as address:
+        url = f"{address}/graphql"
         request = RebuildRequest(
-            snapshot=SNAPSHOT, repositories_file=repositories, limit=NEWEST, github=url, git="", trusted=True
+            snapshot=SNAPSHOT,
+            repositories_file=repositories,
+            limit=NEWEST,
+            github=url,
+            git="",
+            trusted=True,
         )
         return rebuild_here(request, settings)
-
-
-@contextmanager
-def listening(hub: Hub) -> Iterator[str]:
-    """The address of a GitHub that answers as long as the context lasts."""
-    with server(hub) as listening:
-        thread = threading.Thread(target=listening.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.server_port}/graphql"
-        finally:
-            listening.shutdown()
-            thread.join()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event
 from typing import TypeVar
 
 from flows.settings import Settings
@@ -14,7 +15,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import dice_from
 from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 
 Item = TypeVar("Item")
@@ -54,10 +55,9 @@ def hub_for(settings: Settings, request: GitHubRequest, say: Callable[[str], obj
 
 def serve_github(settings: Settings, request: GitHubRequest, say: Callable[[str], object]) -> None:
     """Serve until interrupted."""
-    listening = server(hub_for(settings, request, say), request.port)
-    say(f"listening: set SWT_GITHUB_URL=http://127.0.0.1:{listening.server_port}/graphql and any SWT_GITHUB_TOKENS")
-    with listening, suppress(KeyboardInterrupt):
-        listening.serve_forever()
+    with listening(hub_for(settings, request, say), request.port) as url, suppress(KeyboardInterrupt):
+        say(f"listening: set SWT_GITHUB_URL={url}/graphql and any SWT_GITHUB_TOKENS")
+        Event().wait()
 
 
 def _matching(option: str, request: GitHubRequest, given: Sequence[Item]) -> list[Item]:

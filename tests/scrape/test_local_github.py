@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
-from tasks.rehearsal.local_github.serve import server, transport
+from tasks.rehearsal.local_github.serve import listening, transport
 from tasks.rehearsal.local_github.world import LocalRepository, open_repository
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
@@ -206,12 +205,8 @@ def test_faults_are_read_from_text() -> None:
 @pytest.fixture
 def url(hub: Hub) -> Iterator[str]:
     hub.clock, hub.hang_s = SystemClock(), 0.3
-    with server(hub) as listening:
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://127.0.0.1:{listening.server_port}"
-        listening.shutdown()
-        thread.join()
+    with listening(hub) as url:
+        yield url
 
 
 def test_a_sync_over_a_socket_with_faults(

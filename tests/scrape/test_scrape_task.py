@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from small_github import REPO, hub_of, world_of
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.scraping import RawPage, SyncState
-from tasks.rehearsal.local_github.serve import server
+from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import LocalRepository
 from tasks.scrape.task import MissingIssues, ScrapeRequest, scrape_issues, scrape_repository, tokens
 
@@ -27,14 +26,10 @@ def test_a_task_syncs_into_the_store(
 ) -> None:
     monkeypatch.setenv("SWT_GITHUB_TOKENS", "one,two")
     hub = hub_of(world_of(small_repository), SystemClock())
-    with server(hub) as listening:
-        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        url = f"http://127.0.0.1:{listening.server_port}/graphql"
+    with listening(hub) as address:
+        url = f"{address}/graphql"
         report = scrape_repository(str(tmp_path), ScrapeRequest(repo=REPO, url=url))
         missing = scrape_issues(str(tmp_path), MissingIssues(repo=REPO, url=url, numbers=(5, 99)))
-        listening.shutdown()
-        thread.join()
     assert report.failures == ()
     assert [failure.number for failure in missing.failures] == [99]
     store = Store(str(tmp_path))

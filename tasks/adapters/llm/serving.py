@@ -1,121 +1,149 @@
-"""A small HTTP server over TCP and Unix sockets: JSON in, JSON or server-sent events out."""
+"""HTTP servers of this process: starlette applications under uvicorn, in a thread, over TCP and Unix sockets.
+
+Nothing is printed: requests hold keys.
+"""
 
 from __future__ import annotations
 
 import json
 import socket
-import socketserver
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
+
+import uvicorn
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from tasks.domain.errors import BadInput
 
 LARGEST = 64 << 20
 """Bytes of a request: more than any model takes."""
+CONNECTIONS = 512
+"""At once on one server, and as many calls at work; further callers are told 503."""
+METHODS = ("GET", "HEAD", "POST")
+T = TypeVar("T")
 
 
-class Handler(BaseHTTPRequestHandler):
-    """What every server here needs of a handler. Nothing is printed: requests hold keys."""
+class Cut(Response):
+    """An answer that promises more than it brings: half of it (or none), and the connection is closed."""
 
-    protocol_version = "HTTP/1.1"
-    timeout = 3600
+    def __init__(self, content: bytes, *, media_type: str, brought: int | None = None) -> None:
+        super().__init__(content, media_type=media_type)
+        self.brought = len(content) // 2 if brought is None else brought
 
-    def setup(self) -> None:
-        super().setup()
-        if self.connection.family != socket.AF_UNIX:
-            self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-    def read_json(self) -> dict[str, Any]:
-        """The body; `BadInput` where it is not a JSON object."""
-        length = self.headers.get("Content-Length", "")
-        if not length.isdigit() or int(length) > LARGEST:
-            self.close_connection = True
-            raise BadInput("the request has no length, or is too long")
-        try:
-            body = json.loads(self.rfile.read(int(length)))
-        except ValueError:
-            raise BadInput("the request is not JSON") from None
-        if not isinstance(body, dict):
-            raise BadInput("the request is not a JSON object")
-        return body
-
-    def send_json(self, status: int, body: object, headers: Mapping[str, str] | None = None) -> None:
-        self.send_bytes(status, json.dumps(body).encode(), {"Content-Type": "application/json"} | dict(headers or {}))
-
-    def send_bytes(self, status: int, data: bytes, headers: Mapping[str, str]) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(data)
-
-    def send_events(self, events: Iterable[str]) -> None:
-        """Each event as a chunk, and the end of the stream."""
-        self.send_response(200)
-        for name, value in (("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache")):
-            self.send_header(name, value)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for event in events:
-            self.wfile.write(chunk(event.encode()))
-        self.wfile.write(chunk(b""))
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's names
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": bytes(self.body)[: self.brought], "more_body": True})
 
 
-def chunk(data: bytes) -> bytes:
-    """One chunk of a chunked body; the last one where there is no data."""
-    return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+def hung_up() -> Cut:
+    """No answer at all."""
+    return Cut(b"nothing", media_type="text/plain", brought=0)
 
 
-class _Quiet(socketserver.BaseServer):
-    """A caller that goes away is no error."""
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            super().handle_error(request, client_address)
+def application(answer: Callable[[Request], Awaitable[Response]]) -> Starlette:
+    """One function answers whatever is asked."""
+    return Starlette(routes=[Route("/{path:path}", answer, methods=list(METHODS))])
 
 
-class TcpServer(_Quiet, ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
-
-    def server_bind(self) -> None:
-        """Without the base class's look-up of the host's name, which can take seconds."""
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = "127.0.0.1", self.server_address[1]
+def said(status: int, body: object, headers: Mapping[str, str] | None = None) -> Response:
+    return JSONResponse(body, status, dict(headers or {}))
 
 
-class UnixServer(_Quiet, socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 64
+def events(parts: Iterable[str]) -> Response:
+    """Server-sent events."""
+
+    async def chunks() -> Any:
+        for part in list(parts):
+            yield part
+
+    return StreamingResponse(chunks(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+
+async def read_body(request: Request) -> bytes:
+    """The body; `BadInput` where it is too long, before it is read where it says so."""
+    length = request.headers.get("content-length", "0")
+    parts: list[bytes] = []
+    size = int(length) if length.isdigit() else LARGEST + 1
+    if size <= LARGEST:
+        size = 0
+        async for part in request.stream():
+            parts.append(part)
+            size += len(part)
+            if size > LARGEST:
+                break
+    if size > LARGEST:
+        raise BadInput("the request is too long")
+    return b"".join(parts)
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """The body; `BadInput` where it is not a JSON object."""
+    try:
+        body = json.loads(await read_body(request))
+    except ValueError:
+        raise BadInput("the request is not JSON") from None
+    if not isinstance(body, dict):
+        raise BadInput("the request is not a JSON object")
+    return body
+
+
+async def in_thread(work: Callable[[], T], limiter: CapacityLimiter) -> T:
+    """What waits for a model or a disk keeps nobody else waiting. A server that ends does not wait for it."""
+    return await run_sync(work, abandon_on_cancel=True, limiter=limiter)
+
+
+def listener(port: int) -> socket.socket:
+    """On the loopback; any free port for 0."""
+    return socket.create_server(("127.0.0.1", port), backlog=64)
+
+
+def unix_listener(path: Path) -> socket.socket:
+    """At `path`, which every user of the machine may then connect to: give it a folder that only some enter."""
+    path.unlink(missing_ok=True)
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    made.bind(str(path))
+    path.chmod(0o666)
+    return made
 
 
 @contextmanager
-def serving(server: socketserver.BaseServer) -> Iterator[None]:
-    """Answer in a thread until the block ends."""
-    with ExitStack() as stack:
-        stack.callback(server.server_close)
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
-        stack.callback(thread.join)
-        stack.callback(server.shutdown)
+def serving(app: Starlette, *listeners: socket.socket) -> Iterator[None]:
+    """Answer in a thread until the block ends. The first listener is one of TCP."""
+    server = uvicorn.Server(_config(app))
+    thread = Thread(target=server.run, kwargs={"sockets": list(listeners)}, daemon=True)
+    thread.start()
+    try:
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
         yield
+    finally:
+        server.should_exit = server.force_exit = True
+        thread.join()
+        for one in listeners:
+            one.close()
 
 
-def unix_server(path: Path, handler: type[Handler]) -> UnixServer:
-    """Listen at `path`, which every user of the machine may then connect to: give it a folder that only some enter."""
-    path.unlink(missing_ok=True)
-    server = UnixServer(str(path), handler)
-    path.chmod(0o666)
-    return server
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="h11",
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=600,
+    )

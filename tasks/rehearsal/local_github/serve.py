@@ -11,12 +11,27 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import httpx
+from anyio import CapacityLimiter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
 
+from tasks.adapters.llm.serving import (
+    CONNECTIONS,
+    Cut,
+    application,
+    hung_up,
+    in_thread,
+    listener,
+    read_body,
+    said,
+    serving,
+)
 from tasks.rehearsal.local_github.faults import dice_from
 from tasks.rehearsal.local_github.hub import Delivery, HttpAnswer, Hub
 
@@ -35,59 +50,47 @@ def transport(hub: Hub) -> httpx.MockTransport:
     return httpx.MockTransport(handle)
 
 
-def server(hub: Hub, port: int = 0) -> ThreadingHTTPServer:
-    """A server on 127.0.0.1, on any free port for 0; call `serve_forever` on it, and `shutdown` to end it."""
+@contextmanager
+def listening(hub: Hub, port: int = 0) -> Iterator[str]:
+    """Answers on 127.0.0.1, on any free port for 0, until the block ends; gives the address: `http://127.0.0.1:PORT`."""
+    tcp = listener(port)
+    with serving(hub_app(hub), tcp):
+        yield f"http://127.0.0.1:{tcp.getsockname()[1]}"
 
-    class Handler(_Handler):
-        the_hub = hub
 
-    return ThreadingHTTPServer(("127.0.0.1", port), Handler)
+def hub_app(hub: Hub) -> Starlette:
+    limiter = CapacityLimiter(CONNECTIONS)
+
+    async def answer(request: Request) -> Response:
+        if request.url.path == "/dev":
+            return _dev(hub, request.method, await read_body(request))
+        if request.method != "POST":
+            return Response(status_code=404)
+        headers, body = dict(request.headers), await read_body(request)
+        return await in_thread(lambda: _sent(hub, hub.handle(headers, body)), limiter)
+
+    return application(answer)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    the_hub: Hub
+def _dev(hub: Hub, method: str, body: bytes) -> Response:
+    """What the server was asked; or, told so, it shows something else."""
+    if method != "POST":
+        return said(200, {"requests": dict(hub.asked), "faults": dict(hub.faults)})
+    told = json.loads(body)
+    with hub.world.lock:
+        if "until" in told:
+            hub.world.until = datetime.fromisoformat(told["until"]) if told["until"] else None
+        hub.world.vanished.update(told.get("vanish", {}))
+        if "faults" in told:
+            hub.dice = dice_from(told["faults"])
+    return said(200, {"until": told.get("until")})
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if self.path == "/dev":
-            return self._told(body)
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        return self._send(self.the_hub.handle(headers, body))
 
-    def do_GET(self) -> None:
-        if self.path != "/dev":
-            return self._send(HttpAnswer(status=404))
-        return self._send_json({"requests": dict(self.the_hub.asked), "faults": dict(self.the_hub.faults)})
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: requests are counted."""
-
-    def _told(self, body: bytes) -> None:
-        """Change what the server shows."""
-        told = json.loads(body)
-        with self.the_hub.world.lock:
-            if "until" in told:
-                self.the_hub.world.until = datetime.fromisoformat(told["until"]) if told["until"] else None
-            self.the_hub.world.vanished.update(told.get("vanish", {}))
-            if "faults" in told:
-                self.the_hub.dice = dice_from(told["faults"])
-        return self._send_json({"until": told.get("until")})
-
-    def _send_json(self, payload: Any) -> None:
-        self._send(HttpAnswer(headers={"content-type": "application/json"}, body=json.dumps(payload).encode()))
-
-    def _send(self, answer: HttpAnswer) -> None:
-        """A cut answer promises more than it brings; one that never comes closes the connection in the end."""
-        if answer.delivery is not Delivery.WHOLE:
-            self.close_connection = True
-        if answer.delivery is Delivery.NEVER:
-            time.sleep(self.the_hub.hang_s)
-            return
-        self.send_response(answer.status)
-        for name, value in answer.headers.items():
-            self.send_header(name, value)
-        self.send_header("content-length", str(len(answer.body)))
-        self.end_headers()
-        half = len(answer.body) // 2
-        self.wfile.write(answer.body[:half] if answer.delivery is Delivery.CUT else answer.body)
+def _sent(hub: Hub, answer: HttpAnswer) -> Response:
+    """A cut answer promises more than it brings; one that never comes closes the connection in the end."""
+    if answer.delivery is Delivery.NEVER:
+        time.sleep(hub.hang_s)
+        return hung_up()
+    if answer.delivery is Delivery.CUT:
+        return Cut(answer.body, media_type="application/json")
+    return Response(answer.body, answer.status, dict(answer.headers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,10 +12,25 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
+from anyio import CapacityLimiter
+from starlette.requests import Request
+from starlette.responses import Response
+
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat, messages, responses
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer
-from tasks.adapters.llm.serving import Handler, TcpServer, chunk, serving
+from tasks.adapters.llm.serving import (
+    CONNECTIONS,
+    Cut,
+    application,
+    events,
+    hung_up,
+    in_thread,
+    listener,
+    read_json,
+    said,
+    serving,
+)
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.scripted_provider.script import Fault, Script, Step, priced
 
@@ -25,6 +39,7 @@ DIALECTS: Mapping[str, ModuleType] = {
     "/v1/responses": responses,
     "/v1/messages": messages,
 }
+EVENTS = "text/event-stream"
 ANSWERED = (Fault.NONE, Fault.WRONG_TYPE, Fault.NO_USAGE)
 """Steps after which the caller has a whole reply."""
 
@@ -68,92 +83,67 @@ class ScriptedProvider:
     key: str = ""
     books: list[Served] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock, repr=False)
+    _limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(CONNECTIONS), repr=False)
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[str]:
         """Listen on the loopback; gives the base URL of the chat dialect, `http://127.0.0.1:PORT/v1`."""
-        handler = type("ProviderHandler", (_ProviderHandler,), {"provider": self})
-        server = TcpServer(("127.0.0.1", port), handler)
-        with serving(server):
-            yield f"http://127.0.0.1:{server.server_port}/v1"
+        tcp = listener(port)
+        with serving(application(self._answer), tcp):
+            yield f"http://127.0.0.1:{tcp.getsockname()[1]}/v1"
+
+    async def _answer(self, request: Request) -> Response:
+        if request.method != "POST":
+            return said(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
+        dialect = DIALECTS.get(request.url.path)
+        if dialect is None:
+            return said(404, chat.error_body("not_found", f"no such path: {request.url.path}"))
+        try:
+            call = dialect.spoken(await read_json(request))
+        except (BadInput, NotUnderstood) as problem:
+            return said(400, dialect.error_body("invalid_request_error", str(problem)))
+        return await in_thread(lambda: self._play(request, dialect, call), self._limiter)
+
+    def _play(self, request: Request, dialect: ModuleType, call: Spoken) -> Response:
+        key = _key(request)
+        step = self.script(call) if self.key in ("", key) else Step(fault=Fault.AUTH)
+        reply = priced(step.reply, call)
+        headers = dict(request.headers)
+        self.note(Served(path=request.url.path, headers=headers, spoken=call, fault=step.fault, usage=reply.usage))
+        time.sleep(step.wait_s)
+        return _said(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step, key)
 
     def note(self, served: Served) -> None:
         with self._lock:
             self.books.append(served)
 
 
-class _ProviderHandler(Handler):
-    provider: ScriptedProvider
+def _key(request: Request) -> str:
+    return request.headers.get("authorization", "").removeprefix("Bearer ") or request.headers.get("x-api-key", "")
 
-    def do_GET(self) -> None:
-        self.send_json(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
 
-    def do_POST(self) -> None:
-        dialect = DIALECTS.get(self.path.partition("?")[0])
-        if dialect is None:
-            return self.send_json(404, chat.error_body("not_found", f"no such path: {self.path}"))
-        try:
-            call = dialect.spoken(self.read_json())
-        except (BadInput, NotUnderstood) as problem:
-            return self.send_json(400, dialect.error_body("invalid_request_error", str(problem)))
-        step = self.provider.script(call) if self._has_key() else Step(fault=Fault.AUTH)
-        reply = priced(step.reply, call)
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        served = Served(path=self.path, headers=headers, spoken=call, fault=step.fault, usage=reply.usage)
-        self.provider.note(served)
-        time.sleep(step.wait_s)
-        return self._say(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step)
+def _said(dialect: ModuleType, answer: SpokenAnswer, step: Step, key: str) -> Response:
+    if step.fault in REFUSALS or step.fault is Fault.AUTH:
+        return _refused(dialect, step, key)
+    if step.fault is Fault.HANG_UP:
+        return hung_up()
+    if step.fault is Fault.GARBAGE:
+        return Response(b'{"choices": [{"mess', media_type="application/json")
+    if step.fault is Fault.HTML:
+        return Response(b"<html>Bad gateway</html>", media_type="text/html")
+    if answer.spoken.stream:
+        parts = list(dialect.events(answer))
+        whole, half = "".join(parts).encode(), "".join(parts[: len(parts) // 2]).encode()
+        return Cut(whole, media_type=EVENTS, brought=len(half)) if step.fault is Fault.CUT else events(parts)
+    data = json.dumps(_body(dialect, answer, step)).encode()
+    kind = "text/html" if step.fault is Fault.WRONG_TYPE else "application/json"
+    return Cut(data, media_type=kind) if step.fault is Fault.CUT else Response(data, media_type=kind)
 
-    def _has_key(self) -> bool:
-        given = self.headers.get("Authorization", "").removeprefix("Bearer ") or self.headers.get("x-api-key", "")
-        return not self.provider.key or given == self.provider.key
 
-    def _say(self, dialect: ModuleType, answer: SpokenAnswer, step: Step) -> None:
-        if step.fault in REFUSALS or step.fault is Fault.AUTH:
-            self._refuse(dialect, step)
-        elif step.fault is Fault.HANG_UP:
-            self._hang_up()
-        elif step.fault is Fault.GARBAGE:
-            self.send_bytes(200, b'{"choices": [{"mess', {"Content-Type": "application/json"})
-        elif step.fault is Fault.HTML:
-            self.send_bytes(200, b"<html>Bad gateway</html>", {"Content-Type": "text/html"})
-        elif answer.spoken.stream:
-            self._stream(list(dialect.events(answer)), cut=step.fault is Fault.CUT)
-        else:
-            self._whole(_body(dialect, answer, step), step)
-
-    def _refuse(self, dialect: ModuleType, step: Step) -> None:
-        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        status, kind, text = REFUSALS.get(step.fault, (401, "invalid_api_key", f"Incorrect API key provided: {key}"))
-        headers = {} if step.retry_after_s is None else {"Retry-After": f"{step.retry_after_s:g}"}
-        self.send_json(status, dialect.error_body(kind, text), headers)
-
-    def _whole(self, body: Mapping[str, Any], step: Step) -> None:
-        data = json.dumps(body).encode()
-        kind = "text/html" if step.fault is Fault.WRONG_TYPE else "application/json"
-        if step.fault is not Fault.CUT:
-            return self.send_bytes(200, data, {"Content-Type": kind})
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data[: len(data) // 2])
-        return self._hang_up()
-
-    def _stream(self, events: list[str], *, cut: bool) -> None:
-        if not cut:
-            return self.send_events(events)
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for event in events[: len(events) // 2]:
-            self.wfile.write(chunk(event.encode()))
-        return self._hang_up()
-
-    def _hang_up(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
+def _refused(dialect: ModuleType, step: Step, key: str) -> Response:
+    status, kind, text = REFUSALS.get(step.fault, (401, "invalid_api_key", f"Incorrect API key provided: {key}"))
+    headers = {} if step.retry_after_s is None else {"Retry-After": f"{step.retry_after_s:g}"}
+    return said(status, dialect.error_body(kind, text), headers)
 
 
 def _body(dialect: ModuleType, answer: SpokenAnswer, step: Step) -> Mapping[str, Any]:

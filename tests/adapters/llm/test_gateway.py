@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -278,6 +279,19 @@ def test_what_cannot_be_passed_on_is_said(opened: Opened, path: str, body: dict[
     answer = httpx.post(made.where.url + path, json=body, headers={"x-api-key": made.issued.token})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (400, "false")
     assert said in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("token", "length", "status"), [("wrong", 50 << 20, 401), ("", 1 << 40, 401), ("right", 1 << 40, 400)]
+)
+def test_a_body_is_read_only_from_who_may_send_it(opened: Opened, token: str, length: int, status: int) -> None:
+    """The headers are answered while the body is still to come."""
+    made = opened(shell)
+    given = made.issued.token if token == "right" else token
+    head = f"POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: {given}\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", int(made.where.url.rpartition(":")[2])), timeout=60) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
 
 
 def test_the_key_stays_outside(opened: Opened, tmp_path: Path) -> None:

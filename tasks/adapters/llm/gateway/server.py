@@ -7,14 +7,20 @@ Errors are said in the caller's dialect, with `x-should-retry: false`: the gatew
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from anyio import CapacityLimiter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+
 from tasks.adapters.llm.dialects import chat, messages, responses
-from tasks.adapters.llm.dialects.spoken import NotUnderstood
+from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken
 from tasks.adapters.llm.errors import (
     BudgetExhausted,
     ContentFiltered,
@@ -24,7 +30,18 @@ from tasks.adapters.llm.errors import (
     ReplayMiss,
 )
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
-from tasks.adapters.llm.serving import Handler, TcpServer, serving, unix_server
+from tasks.adapters.llm.gateway.grant import GrantedRun
+from tasks.adapters.llm.serving import (
+    CONNECTIONS,
+    application,
+    events,
+    in_thread,
+    listener,
+    read_json,
+    said,
+    serving,
+    unix_listener,
+)
 from tasks.domain.errors import BadInput, SwtError
 
 PATHS: Mapping[str, ModuleType] = {
@@ -74,68 +91,74 @@ class Listening:
 @contextmanager
 def listening(gateway: Gateway, folder: Path, *, port: int = 0) -> Iterator[Listening]:
     """Answer until the block ends. `folder` is private and short-lived; its path has to be shorter than 90 bytes."""
-    handler = type("GatewayHandler", (_GatewayHandler,), {"gateway": gateway})
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o711)
-    with ExitStack() as stack:
-        tcp = TcpServer(("127.0.0.1", port), handler)
-        stack.enter_context(serving(tcp))
-        path = folder / SOCKET
-        stack.enter_context(serving(unix_server(path, handler)))
-        stack.callback(path.unlink, missing_ok=True)
-        yield Listening(url=f"http://127.0.0.1:{tcp.server_port}", socket=path)
+    tcp, path = listener(port), folder / SOCKET
+    with serving(gateway_app(gateway), tcp, unix_listener(path)):
+        yield Listening(url=f"http://127.0.0.1:{tcp.getsockname()[1]}", socket=path)
+    path.unlink(missing_ok=True)
 
 
-class _GatewayHandler(Handler):
-    gateway: Gateway
+def gateway_app(gateway: Gateway) -> Starlette:
+    """The three dialects, the list of models, and a sign of life for everything else that is read."""
+    limiter = CapacityLimiter(CONNECTIONS)
 
-    def do_HEAD(self) -> None:
-        self.send_json(200, {})
+    async def answer(request: Request) -> Response:
+        path = _plain(request.url.path)
+        if request.method == "POST":
+            return await _call(gateway, request, path, limiter)
+        if request.method == "GET" and path == "/models":
+            return _models(gateway, request)
+        return said(200, {"status": "ok"})
 
-    def do_GET(self) -> None:
-        if _plain(self.path) != "/models":
-            return self.send_json(200, {"status": "ok"})
-        try:
-            run = self.gateway.run_of(self._token())
-        except TokenRefused as error:
-            return self._say(chat, error)
-        names = [run.grant.model, *(name for name in run.grant.aliases if name != "*")]
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "swt"} for name in names]
-        return self.send_json(200, {"object": "list", "data": listed})
+    return application(answer)
 
-    def do_POST(self) -> None:
-        path = _plain(self.path)
-        dialect = messages if path == COUNTING else PATHS.get(path)
-        if dialect is None:
-            self.close_connection = True  # the body was not read
-            return self.send_json(404, chat.error_body("not_found_error", f"no such path: {path}"))
-        try:
-            body = self.read_json()
-            run = self.gateway.run_of(self._token())
-            spoken = dialect.spoken(body)
-            if path == COUNTING:
-                return self.send_json(200, {"input_tokens": messages.tokens_of(spoken)})
-            answer = self.gateway.call(run, dialect, spoken)
-        except SwtError as error:
-            return self._say(dialect, error)
-        except Exception as error:  # the agent gets an answer, and the run is told apart from a failed one
-            return self._say(dialect, SwtError(type(error).__name__))
-        if spoken.stream:
-            return self.send_events(dialect.events(answer))
-        return self.send_json(200, dialect.rendered(answer))
 
-    def _say(self, dialect: ModuleType, error: SwtError) -> None:
-        said = next((ERRORS[kind] for kind in type(error).__mro__ if kind in ERRORS), OURS)
-        self.send_json(said.status, dialect.error_body(said.kind, f"{said.text}{error}"), NO_RETRY)
+def _models(gateway: Gateway, request: Request) -> Response:
+    try:
+        run = gateway.run_of(_token(request))
+    except TokenRefused as error:
+        return _refused(chat, error)
+    names = [run.grant.model, *(name for name in run.grant.aliases if name != "*")]
+    listed = [{"id": name, "object": "model", "created": 0, "owned_by": "swt"} for name in names]
+    return said(200, {"object": "list", "data": listed})
 
-    def _token(self) -> str:
-        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ").strip()
-        return bearer or self.headers.get("x-api-key", "").strip()
+
+async def _call(gateway: Gateway, request: Request, path: str, limiter: CapacityLimiter) -> Response:
+    """The token comes first: without one, nothing of the body is read."""
+    dialect = messages if path == COUNTING else PATHS.get(path)
+    if dialect is None:
+        return said(404, chat.error_body("not_found_error", f"no such path: {path}"))
+    try:
+        run = gateway.run_of(_token(request))
+        spoken = dialect.spoken(await read_json(request))
+        if path == COUNTING:
+            return said(200, {"input_tokens": messages.tokens_of(spoken)})
+        return await in_thread(partial(_answered, gateway, run, dialect, spoken), limiter)
+    except SwtError as error:
+        return _refused(dialect, error)
+    except Exception as error:  # the agent gets an answer, and the run is told apart from a failed one
+        return _refused(dialect, SwtError(type(error).__name__))
+
+
+def _answered(gateway: Gateway, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> Response:
+    answer = gateway.call(run, dialect, spoken)
+    return events(dialect.events(answer)) if spoken.stream else said(200, dialect.rendered(answer))
+
+
+def _refused(dialect: ModuleType, error: SwtError) -> Response:
+    how = next((ERRORS[kind] for kind in type(error).__mro__ if kind in ERRORS), OURS)
+    return said(how.status, dialect.error_body(how.kind, f"{how.text}{error}"), NO_RETRY)
+
+
+def _token(request: Request) -> str:
+    bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
+    return bearer or request.headers.get("x-api-key", "").strip()
 
 
 def _plain(path: str) -> str:
-    """A path without its query and without `/v1`, which agents add or do not."""
-    plain = path.partition("?")[0].rstrip("/")
+    """A path without `/v1`, which agents add or do not."""
+    plain = path.rstrip("/")
     while plain.startswith("/v1/"):
         plain = plain.removeprefix("/v1")
     return plain
