@@ -13,13 +13,14 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.flipping_repository import RATES, STABLE, rate_of, settings_with_instance
 from benchmarks.measured import machine, text_table
+from flows.parameters import ValidationRequest
 from flows.settings import Settings
-from flows.validation import ValidationRequest, validate_here
+from flows.validation import validate_here
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
@@ -197,7 +198,7 @@ def measured_table(settings: Settings, instance: TaskInstance, stages: Iterable[
     rows = []
     for name, repeats in stages:
         if repeats:
-            validate_here(ValidationRequest(snapshot=SNAPSHOT, repeats=repeats, trusted=True), settings)
+            validate_here(ValidationRequest(snapshot=SNAPSHOT), replace(settings, trusted=True), repeats)
         rows += [[name, *_cells(found)] for found in found_by(settings, instance)]
     runs = Store(settings.store).read(Run)
     cost = f"{len(runs)} runs, {sum(run.cpu_s or 0 for run in runs):.0f} CPU s in all"

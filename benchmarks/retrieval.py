@@ -27,10 +27,11 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import fitting
 from tasks.adapters.retrieval.search import CommitIndex, ScoredFile, Searcher
-from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
+from tasks.adapters.retrieval.variants import RETRIEVERS
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
+from tasks.domain.localization import RetrieverKind
 from tasks.domain.names import InstanceKey
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -54,7 +55,7 @@ def main(
     searcher = Searcher(mirrors, cache / "retrieval")
     everything = {path.stem: _mirrored(mirrors, path) for path in rows}
     print(machine())
-    for variant in Variant if recall else ():
+    for variant in RetrieverKind if recall else ():
         lines = [_recall_row(name, searcher, variant, found) for name, found in everything.items()]
         print(f"\n{variant}: any golden file, %\n\n{text_table(RECALL_HEAD, lines)}")
     chosen = _largest(mirrors, [one for found in everything.values() for one in found], commits)
@@ -87,7 +88,7 @@ class Found:
     """As `budgets`, with files that do not fit passed over."""
 
 
-def _recall_row(name: str, searcher: Searcher, variant: Variant, instances: Sequence[TaskInstance]) -> list[str]:
+def _recall_row(name: str, searcher: Searcher, variant: RetrieverKind, instances: Sequence[TaskInstance]) -> list[str]:
     found = []
     for at, instance in enumerate(instances, start=1):
         print(f"\r{name} {variant} {at}/{len(instances)}", end="", file=sys.stderr)
@@ -163,7 +164,7 @@ def _time_row(mirrors: Mirrors, instance: TaskInstance) -> list[str]:
         searcher = Searcher(mirrors, Path(folder))
 
         def index() -> CommitIndex:
-            return searcher.index(instance.repo, instance.base_commit, Variant.LUCENE)
+            return searcher.index(instance.repo, instance.base_commit, RetrieverKind.LUCENE)
 
         first_s, _ = _timed(index)
         again_s, made = _timed(index)
@@ -186,14 +187,14 @@ def _rank_bm25(mirrors: Mirrors, instance: TaskInstance) -> tuple[float, float, 
     """Seconds for reading terms, for the index, and for one query, with the same analyzer."""
     terms_s, documents = _timed(lambda: _terms(mirrors, instance))
     index_s, index = _timed(lambda: BM25Okapi(documents, k1=0.9, b=0.4))
-    query = list(RETRIEVERS[Variant.LUCENE].analyze(instance.problem_statement))
+    query = list(RETRIEVERS[RetrieverKind.LUCENE].analyze(instance.problem_statement))
     query_s = median(_timed(lambda: index.get_scores(query))[0] for _ in range(TIMED))
     return terms_s, index_s, query_s
 
 
 def _terms(mirrors: Mirrors, instance: TaskInstance) -> list[list[str]]:
     """The terms of every file, in order."""
-    analyze = RETRIEVERS[Variant.LUCENE].analyze
+    analyze = RETRIEVERS[RetrieverKind.LUCENE].analyze
     blobs = mirrors.blobs(instance.repo, _sources(mirrors, instance))
     return [list(analyze(blob.decode("utf-8", "replace"))) for blob in blobs]
 

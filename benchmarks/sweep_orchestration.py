@@ -26,8 +26,9 @@ from pathlib import Path
 from benchmarks.prefect_server import Prefect, prefect_server
 from flows.demo import DEMO, build_demo_mirror
 from flows.importing import add_mirror
+from flows.parameters import SweepRequest
 from flows.settings import PROJECT, Settings, settings_from
-from flows.sweep import SweepRequest, chosen_instances
+from flows.sweep import chosen_instances
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
@@ -179,17 +180,17 @@ def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
         "SWT_DATABASE": str(settings.database),
         "SWT_SCRIPTED_BASE_URL": url,
         "SWT_WORKERS": "1",
+        "SWT_TRUSTED": "1",
     }
 
 
 def _shard(prefect: Prefect, methods: Sequence[str], number: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
     parameters = {
-        "model": "scripted",
+        "models": ["scripted"],
         "methods": list(methods),
         "snapshot": SNAPSHOT,
         "shard": number,
         "shards": SHARDS,
-        "trusted": True,
     }
     asked = ("deployment", "run", "sweep/new-model", "--watch", "--params", json.dumps(parameters))
     return prefect.process(f"shard{number}", *asked)

@@ -16,8 +16,9 @@ from typing import Any
 from benchmarks.corpus import Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import evaluate_here
 from flows.importing import import_rows
+from flows.parameters import EvaluationRequest
 from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import query
@@ -85,9 +86,9 @@ def _answers(settings: Settings, work: Path, entries: tuple[Entry, ...]) -> dict
         candidates=(str(file),),
         snapshot=SNAPSHOT,
         instances=tuple(sorted({entry.instance for entry in entries})),
-        trusted=True,
         coverage=False,
     )
+    settings = replace(settings, trusted=True)
     evaluate_here(replace(ours, policy=Policy.AS_SUBMITTED, guards=False), settings)
     evaluate_here(ours, settings)
     rows = query(settings.database, ANSWERS).to_pylist()

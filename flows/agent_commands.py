@@ -37,4 +37,6 @@ def agents_install(
     from flows.agents import install_agents
 
     done = install_agents(settings_from(os.environ), names or (), os.environ)
-    end(done.problems, done.text, done.exit_code)
+    for problem in done.problems:
+        typer.echo(problem, err=True)
+    end(done.text, done.exit_code)

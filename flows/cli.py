@@ -6,9 +6,8 @@ Heavy imports happen inside the commands, so that `swt --help` and `swt query` a
 
 from __future__ import annotations
 
-import os
+import logging
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -16,14 +15,12 @@ import typer
 
 from flows.agent_commands import agents_app
 from flows.dev_commands import dev_app
-from flows.localize_commands import localize
 from flows.model_commands import dev_model
-from flows.options import InstancesOption, SandboxOption, SnapshotOption, TrustedOption, WorkersOption, end
-from flows.settings import Settings, settings_from
+from flows.options import add_stories
+from flows.options import here as settings
 from flows.snapshot_commands import snapshot_app
-from flows.sweep_commands import add_sweep_commands
+from flows.stories import STORIES
 from tasks.domain.errors import SwtError, UsageError
-from tasks.domain.outcome import Policy
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
 repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
@@ -34,12 +31,12 @@ app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
 app.add_typer(agents_app, name="agents")
 dev_app.command("model")(dev_model)
-add_sweep_commands(app)
-app.command("localize")(localize)
+add_stories(app, {"snapshot": snapshot_app}, STORIES)
 
 
 def main() -> None:
     """Run the command line; an error of ours ends with a `hint:` and its exit code, not with a traceback."""
+    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
     try:
         app()
     except SwtError as error:
@@ -47,10 +44,6 @@ def main() -> None:
         if error.hint:
             typer.echo(f"hint: {error.hint}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 3)
-
-
-def settings() -> Settings:
-    return settings_from(os.environ)
 
 
 def _version(asked: bool) -> None:
@@ -95,7 +88,7 @@ def demo() -> None:
 @app.command(name="import")
 def import_file(
     file: Annotated[Path, typer.Argument(help="SWE-bench rows: JSONL, JSON or Parquet.")],
-    snapshot: SnapshotOption,
+    snapshot: Annotated[str, typer.Option(help="Name of the snapshot.")],
 ) -> None:
     """Import SWE-bench rows as a snapshot.
 
@@ -121,119 +114,9 @@ def repo_add(
 
 
 @app.command()
-def evaluate(
-    candidates: Annotated[list[str], typer.Argument(help="Predictions files, `golden`, `nop`, `stored:METHOD`.")],
-    snapshot: SnapshotOption,
-    instances: InstancesOption = None,
-    policy: Annotated[Policy, typer.Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY,
-    sandbox: SandboxOption = None,
-    workers: WorkersOption = None,
-    coverage: Annotated[bool, typer.Option(help="Watch the changed lines.")] = True,
-    confirm: Annotated[bool, typer.Option(help="Repeat without tracing what no guard run speaks for.")] = True,
-    guards: Annotated[bool, typer.Option(help="Make the guard runs of would-be successes.")] = True,
-    trusted: TrustedOption = False,
-) -> None:
-    """Judge candidates by running them before and after the golden patch.
-
-    Example: swt evaluate preds.jsonl golden nop --snapshot lite
-    """
-    from flows.evaluation import EvaluationRequest, evaluate_here
-
-    request = EvaluationRequest(
-        candidates=tuple(candidates),
-        snapshot=snapshot,
-        instances=tuple(instances or ()),
-        policy=policy,
-        coverage=coverage,
-        confirm=confirm,
-        guards=guards,
-        trusted=trusted,
-    )
-    summary = evaluate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end((), summary.text, summary.exit_code)
-
-
-@app.command()
-def validate(
-    snapshot: SnapshotOption,
-    instances: InstancesOption = None,
-    sandbox: SandboxOption = None,
-    workers: WorkersOption = None,
-    trusted: TrustedOption = False,
-) -> None:
-    """Run golden tests again under other conditions and say which instances are to be trusted, and why not the others.
-
-    Example: swt validate --snapshot lite --instances pallets__flask-4045
-    """
-    from flows.validation import ValidationRequest, validate_here
-
-    request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    summary = validate_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end((), summary.text, summary.exit_code)
-
-
-@app.command()
-def strength(
-    fixes: Annotated[
-        list[str], typer.Argument(help="Repairs files (as predictions files, with patches of the code), `partial`.")
-    ],
-    snapshot: SnapshotOption,
-    instances: InstancesOption = None,
-    sandbox: SandboxOption = None,
-    workers: WorkersOption = None,
-    trusted: TrustedOption = False,
-) -> None:
-    """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?
-
-    Example: swt strength failed-repairs.jsonl partial --snapshot lite
-
-    `partial` is the golden patch, each time without another of its changes.
-    """
-    from flows.strength import StrengthRequest, strength_here
-
-    request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    summary = strength_here(request, settings().overridden(sandbox=sandbox, workers=workers))
-    end((), summary.text, summary.exit_code)
-
-
-@app.command()
-def rebuild(
-    snapshot: Annotated[str, typer.Option("--snapshot", help="Name to publish under; default: the month.")] = "",
-    repos: Annotated[list[str] | None, typer.Option(help="OWNER/NAME; may be repeated; default: the list.")] = None,
-    repositories_file: Annotated[Path | None, typer.Option(help="Default: data/repositories.toml.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="Go no further back than this day, UTC.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="New instances to validate for each repository.")] = None,
-    git: Annotated[str | None, typer.Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = None,
-    sandbox: SandboxOption = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Units of work at once.")] = None,
-    trusted: TrustedOption = False,
-) -> None:
-    """Collect merged pull requests, validate those that can be instances, and publish a snapshot.
-
-    Example: swt rebuild --repos pallets/flask --since 2026-01-01 --limit 20
-    """
-    from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month, rebuild_here
-
-    chosen = settings().overridden(sandbox=sandbox, workers=workers)
-    request = RebuildRequest(
-        snapshot=snapshot or month(),
-        repositories=tuple(repos or ()),
-        repositories_file=repositories_file or REPOSITORIES,
-        since=since.replace(tzinfo=UTC) if since else None,
-        limit=limit,
-        github=chosen.github,
-        git=GIT if git is None else git,
-        trusted=trusted,
-    )
-    summary = rebuild_here(request, chosen)
-    end((), summary.text, summary.exit_code)
-
-
-@app.command()
 def query(
     question: Annotated[str | None, typer.Argument(help="A name from `swt query`, or SQL.")] = None,
     output: Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")] = "table",
-    everything: Annotated[bool, typer.Option("--all", help="List views, audits and macros as well.")] = False,
 ) -> None:
     """Ask the warehouse; without a question, list the named ones.
 
@@ -241,7 +124,7 @@ def query(
     """
     from flows.asking import ask
 
-    ask(settings(), question, output, sys.stdout.buffer, everything=everything)
+    ask(settings(), question, output, sys.stdout.buffer)
 
 
 @store_app.command("views")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from flows.asking import text_table
 from flows.demo_rebuild import rebuild_demo
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import evaluate_here
 from flows.importing import import_rows
+from flows.parameters import EvaluationRequest, StrengthRequest, SweepRequest
 from flows.rebuild import RebuildSummary
 from flows.settings import RESOURCES, Settings
-from flows.strength import StrengthRequest, strength_here
-from flows.sweep import SweepRequest, SweepSummary, sweep_here
+from flows.strength import strength_here
+from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.loaded import answers
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
@@ -40,18 +42,25 @@ QUESTIONS = (
 """Title, view and condition."""
 
 
+def own_store(settings: Settings) -> Settings:
+    """A warehouse of the demo's own, below the cache: nothing that it makes is among real work."""
+    folder = settings.cache / "demo"
+    return replace(settings, store=str(folder / "store"), database=folder / "swt.duckdb", trusted=True)
+
+
 def run_demo(settings: Settings) -> str:
     """Judge the demo's recorded candidates, hold them against wrong fixes, let recorded replies make more, rebuild.
 
     Problems go to standard error; the answers, what was done and where to look next are returned.
     """
+    settings = own_store(settings)
     mirror = build_demo_mirror(settings)
     print(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), file=sys.stderr)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
-    request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT, trusted=True)
+    request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT)
     summary = evaluate_here(request, settings)
     fixes = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
-    strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT, trusted=True), settings)
+    strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT), settings)
     swept = sweep_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
@@ -60,11 +69,9 @@ def run_demo(settings: Settings) -> str:
 
 def sweep_demo(settings: Settings) -> SweepSummary:
     """Four methods on four instances, with replies that were recorded beforehand in the place of a model."""
-    request = SweepRequest(
-        snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo", trusted=True
-    )
+    request = SweepRequest(snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo")
     with ScriptedProvider(read_script(DEMO / f"replies.{MODEL}.json")).serve() as url:
-        return sweep_here(request, settings, {"SWT_SCRIPTED_BASE_URL": url})
+        return sweep_here(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
 
 
 def _rebuilt(summary: RebuildSummary) -> Iterator[str]:
@@ -95,6 +102,7 @@ def _answers(settings: Settings) -> Iterator[str]:
 
 def _next_steps(settings: Settings) -> Iterator[str]:
     yield "Where to look next"
+    yield f"  export SWT_STORE={settings.store} SWT_DATABASE={settings.database}      the demo's own warehouse"
     yield "  swt query                     every question that has a name"
     yield "  swt query \"SELECT instance_id, method, grader, solved, reason FROM verdict WHERE snapshot = 'demo'\""
     yield f'  duckdb -readonly {settings.database} "FROM table2"'

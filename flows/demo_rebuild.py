@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
-from flows.rebuild import RebuildRequest, RebuildSummary, rebuild_here
+from flows.parameters import RebuildRequest
+from flows.rebuild import RebuildSummary, rebuild_here
 from flows.settings import Settings
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
@@ -28,11 +30,6 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary
     with listening(Hub(World({repository.repo: served}))) as address:
         url = f"{address}/graphql"
         request = RebuildRequest(
-            snapshot=SNAPSHOT,
-            repositories_file=repositories,
-            limit=NEWEST,
-            github=url,
-            git="",
-            trusted=True,
+            snapshot=SNAPSHOT, repositories_file=repositories, limit=NEWEST, git="", unchanged=True
         )
-        return rebuild_here(request, settings)
+        return rebuild_here(request, replace(settings, github=url))

@@ -1,166 +1,96 @@
-"""The flows that `prefect.yaml` deploys: each story with Prefect's tasks, its parameters as a deployment takes them.
+"""The flows that `prefect.yaml` deploys: each story with Prefect's tasks, its request as the parameters.
 
-The stories do without Prefect (`evaluate_here` and its like), so that commands do not pay for its import. What a
-worker is told in `SWT_*` variables decides where things are.
+The stories do without Prefect, so that commands do not pay for its import. What a worker is told in `SWT_*` variables
+decides where things are, in which sandbox code runs, and whether it may run where nothing isolates it.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable
-from datetime import date, datetime
-from pathlib import Path
+from typing import Annotated, Any
 
-from prefect import flow
+from prefect import Flow, flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
+from pydantic import Field
 
-from flows import evaluation, validation
-from flows import rebuild as rebuilding
-from flows import strength as strengths
-from flows import sweep as sweeping
-from flows.evaluation import EvaluationRequest
+from flows.options import teller
+from flows.parameters import Parameter, parameters, read_request
 from flows.prefect_board import PrefectTasks, final_state, listen, task_runner
-from flows.rebuild import GIT, REPOSITORIES, RebuildRequest, month
-from flows.run import StoryRun, Summary
-from flows.settings import Settings, settings_from
-from flows.strength import StrengthRequest
-from flows.sweep import SweepRequest, window_of
-from flows.validation import ValidationRequest
-from tasks.adapters.llm.budget import Budget
-from tasks.adapters.retrieval.variants import Variant
+from flows.run import StoryRun
+from flows.settings import settings_from
+from flows.stories import STORIES, Story
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.generation import Give
-from tasks.domain.outcome import Policy, SandboxKind
+
+TIMEOUT_S = 5 * 24 * 3600
+"""Of a whole flow run: a month's rebuild or a large sweep takes days at most, and a run that hangs must not hold a
+worker for ever."""
 
 
-def _tell(story: str, sandbox: SandboxKind | None, body: Callable[[Settings, StoryRun], Summary]) -> State[None]:
-    """A story in the flow run that is under way; its final state says what the exit code of the command would."""
-    listen()
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    run = StoryRun(story, str(flow_run.id), Store(settings.store), PrefectTasks(settings.workers))
-    summary = body(settings, run)
-    return final_state(summary.exit_code, summary.text)
+def flow_of(story: Story[Any]) -> Flow[..., Any]:
+    """The story as a flow, with its request as parameters."""
+
+    def told(**values: Any) -> State[None]:
+        listen()
+        settings = settings_from(os.environ)
+        request = read_request(story.request, values)
+        run = StoryRun(story.name, str(flow_run.id), Store(settings.store), PrefectTasks(settings.workers))
+        summary = teller(story)(request, settings, run)
+        return final_state(summary.exit_code, summary.text)
+
+    told.__signature__ = inspect.Signature([_shown(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
+    told.__name__ = told.__qualname__ = story.name
+    told.__doc__ = _doc(story)
+    return flow(
+        name=story.name,
+        flow_run_name=_title_of(story),
+        task_runner=task_runner(),
+        timeout_seconds=TIMEOUT_S,
+        persist_result=False,
+    )(told)
 
 
-@flow(name="evaluate", task_runner=task_runner(), persist_result=False)
-def evaluate(
-    candidates: list[str],
-    snapshot: str,
-    instances: list[str] | None = None,
-    policy: Policy = Policy.TESTS_ONLY,
-    sandbox: SandboxKind | None = None,
-    coverage: bool = True,
-    confirm: bool = True,
-    guards: bool = True,
-    trusted: bool = False,
-) -> State[None]:
-    """Judge candidates by running them before and after the golden patch."""
-    request = EvaluationRequest(
-        candidates=tuple(candidates),
-        snapshot=snapshot,
-        instances=tuple(instances or ()),
-        policy=policy,
-        coverage=coverage,
-        confirm=confirm,
-        guards=guards,
-        trusted=trusted,
+def _title_of(story: Story[Any]) -> Callable[[], str]:
+    """What a flow run does, from its parameters."""
+
+    def title() -> str:
+        return str(read_request(story.request, dict(flow_run.parameters)).title)
+
+    return title
+
+
+def _shown(parameter: Parameter) -> inspect.Parameter:
+    """One parameter, as Prefect reads it from a signature."""
+    kind: Any = parameter.kind
+    if parameter.many:
+        kind = list[kind]
+    if parameter.option.least is not None:
+        kind = Annotated[kind, Field(ge=parameter.option.least)]
+    if parameter.may_be_null:
+        kind = kind | None
+    default = [] if parameter.many and not parameter.required else parameter.default
+    empty = inspect.Parameter.empty
+    return inspect.Parameter(
+        parameter.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        annotation=kind,
+        default=empty if parameter.required else default,
     )
-    return _tell(evaluation.STORY, sandbox, lambda settings, run: evaluation.evaluate(request, settings, run))
 
 
-@flow(name="rebuild", task_runner=task_runner(), persist_result=False)
-def rebuild(
-    snapshot: str | None = None,
-    repositories: list[str] | None = None,
-    repositories_file: Path = REPOSITORIES,
-    since: datetime | None = None,
-    limit: int | None = None,
-    github: str | None = None,
-    git: str = GIT,
-    secret: str = "",
-    sandbox: SandboxKind | None = None,
-    trusted: bool = False,
-) -> State[None]:
-    """Collect, validate and publish a snapshot; without a name it is called after the month."""
-    settings = settings_from(os.environ).overridden(sandbox=sandbox)
-    request = RebuildRequest(
-        snapshot=snapshot or month(),
-        repositories=tuple(repositories or ()),
-        repositories_file=repositories_file,
-        since=since,
-        limit=limit,
-        github=github or settings.github,
-        git=git,
-        secret=secret,
-        trusted=trusted,
+def _doc(story: Story[Any]) -> str:
+    """What the story does, and its parameters as Prefect reads them."""
+    lines = [f"    {one.name}: {one.option.help}" for one in parameters(story.request)]
+    return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
+
+
+FLOWS = {story.name: flow_of(story) for story in STORIES}
+evaluate, validate, strength, rebuild, localize, generate, sweep, freeze, withdraw = (
+    FLOWS[name]
+    for name in (
+        *("evaluate", "validate", "strength", "rebuild", "localize", "generate", "sweep"),
+        *("freeze", "withdraw"),
     )
-    return _tell(rebuilding.STORY, sandbox, lambda settings, run: rebuilding.rebuild(request, settings, run))
-
-
-@flow(name="sweep", task_runner=task_runner(), persist_result=False)
-def sweep(
-    model: str,
-    methods: list[str],
-    snapshot: str,
-    models: list[str] | None = None,
-    instances: list[str] | None = None,
-    months: int | None = None,
-    until: date | None = None,
-    limit: int | None = None,
-    budget_calls: int | None = None,
-    budget_usd: float | None = None,
-    name: str = "",
-    context: Variant = Variant.CODE,
-    give: list[Give] | None = None,
-    incorrect: dict[str, str] | None = None,
-    shard: int = 1,
-    shards: int = 1,
-    evaluate: bool = True,
-    sandbox: SandboxKind | None = None,
-    trusted: bool = False,
-) -> State[None]:
-    """Sweep a model (and others) over methods × instances.
-
-    `months` with `until` is a window of the snapshot; `shard` of `shards` is one worker's share of it.
-    """
-    request = SweepRequest(
-        snapshot=snapshot,
-        methods=tuple(methods),
-        models=tuple(dict.fromkeys([model, *(models or ())])),
-        instances=tuple(instances or ()),
-        window=window_of(months, until),
-        limit=limit,
-        budget=Budget(calls=budget_calls, usd=budget_usd),
-        name=name,
-        context=context,
-        give=frozenset(give or ()),
-        incorrect=incorrect or {},
-        shard=shard,
-        shards=shards,
-        evaluate=evaluate,
-        trusted=trusted,
-    )
-    return _tell(sweeping.STORY, sandbox, lambda settings, run: sweeping.sweep(request, settings, run, os.environ))
-
-
-@flow(name="validate", task_runner=task_runner(), persist_result=False)
-def validate(
-    snapshot: str, instances: list[str] | None = None, sandbox: SandboxKind | None = None, trusted: bool = False
-) -> State[None]:
-    """Judge the golden tests of a snapshot."""
-    request = ValidationRequest(snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    return _tell(validation.STORY, sandbox, lambda settings, run: validation.validate(request, settings, run))
-
-
-@flow(name="strength", task_runner=task_runner(), persist_result=False)
-def strength(
-    fixes: list[str],
-    snapshot: str,
-    instances: list[str] | None = None,
-    sandbox: SandboxKind | None = None,
-    trusted: bool = False,
-) -> State[None]:
-    """Run solved candidates on proposed fixes."""
-    request = StrengthRequest(fixes=tuple(fixes), snapshot=snapshot, instances=tuple(instances or ()), trusted=trusted)
-    return _tell(strengths.STORY, sandbox, lambda settings, run: strengths.strength(request, settings, run))
+)

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.asking import text_table
+from flows.parameters import EvaluationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
@@ -22,7 +23,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import Policy, Tracer
+from tasks.domain.outcome import Tracer
 from tasks.domain.run import Run
 from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
@@ -40,37 +41,6 @@ from tasks.evaluate.task import (
 )
 
 STORY = "evaluate"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
-    """What to judge, and how."""
-
-    candidates: tuple[str, ...]
-    """Paths of predictions files, `golden`, `nop`, `stored:METHOD` and `stored:METHOD@MODEL` (what is in the store)."""
-    snapshot: str
-    instances: tuple[str, ...] = ()
-    """Instance ids; empty for the whole snapshot."""
-    policy: Policy = Policy.TESTS_ONLY
-    coverage: bool = True
-    """Watch the changed lines; without it there is no ΔC and no confirmation is needed."""
-    confirm: bool = True
-    """Repeat, without tracing, would-be successes that no guard run speaks for, and a sample of the others."""
-    guards: bool = True
-    """Run would-be successes again in another order, on a placebo and on a paraphrase; without, S_guarded is null."""
-    trusted: bool = False
-    """Whether the code may run in a sandbox that isolates nothing."""
-
-    def check_settings(self, settings: Settings) -> CheckSettings:
-        return CheckSettings(sandbox=settings.sandbox, trusted=self.trusted)
-
-    @property
-    def title(self) -> str:
-        return f"{STORY} {self.snapshot}"
-
-    def run_settings(self, settings: Settings) -> RunSettings:
-        tracer = Tracer.PROBE if self.coverage else Tracer.NONE
-        return RunSettings(sandbox=settings.sandbox, trusted=self.trusted, limits=settings.limits, tracer=tracer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +68,21 @@ class EvaluationSummary:
         return (*self.remarks, *map(line_of, self.undone))
 
 
+def check_settings(settings: Settings) -> CheckSettings:
+    """How environments are looked at."""
+    return CheckSettings(sandbox=settings.sandbox, trusted=settings.trusted)
+
+
+def run_settings(settings: Settings, *, coverage: bool = True) -> RunSettings:
+    """How suites are run."""
+    return RunSettings(
+        sandbox=settings.sandbox,
+        trusted=settings.trusted,
+        limits=settings.limits,
+        tracer=Tracer.PROBE if coverage else Tracer.NONE,
+    )
+
+
 def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
     """Evaluate in this process, on threads, with no server."""
     board = Threads(settings.workers)
@@ -111,7 +96,7 @@ def evaluate_inside(outer: StoryRun, request: EvaluationRequest, settings: Setti
 
 def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     """The story."""
-    places, how = settings.places, request.run_settings(settings)
+    places, how = settings.places, run_settings(settings, coverage=request.coverage)
     check_sandbox(places, how)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
@@ -119,7 +104,7 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
     run.leave("candidates", request.snapshot, taken.left)
     wanted = {name: suites for name, suites in taken.suites.items() if suites}
-    ready = prepare(run, settings, request.check_settings(settings), request.snapshot, wanted)
+    ready = prepare(run, settings, request.snapshot, wanted)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
     found = standing(places, settings.sql, request.snapshot, request.instances)
@@ -131,12 +116,10 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     return _summary(run, taken, torn, suites, found.table, _denominator(request, len(instances)))
 
 
-def prepare(
-    run: StoryRun, settings: Settings, check: CheckSettings, snapshot: str, names: Iterable[InstanceId]
-) -> dict[InstanceId, EnvId]:
+def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     """The environments of instances, of those that have one."""
     units = [OfInstance(snapshot=snapshot, instance_id=name) for name in names]
-    done = run.round("environments", bind(prepare_environment, settings.places, check), units)
+    done = run.round("environments", bind(prepare_environment, settings.places, check_settings(settings)), units)
     return {unit.instance_id: env_id for unit, env_id in done}
 
 

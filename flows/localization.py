@@ -7,11 +7,12 @@ Rankings go into the store, where sweeps with the same retriever find them. What
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import partial
 
 from flows.asking import text_table
+from flows.parameters import LocalizeRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
 from flows.sweep import BATCH, open_board
@@ -19,52 +20,18 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import spent_by
 from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import UsageError
 from tasks.domain.llm import Work
-from tasks.domain.names import InstanceId, InstanceKey, content_key
+from tasks.domain.localization import Locator
+from tasks.domain.names import InstanceId, InstanceKey
 from tasks.domain.undone import Undone
 from tasks.evaluate.task import choose_instances
-from tasks.localize.rows import AGENT, BM25
 from tasks.localize.settings import AgentSettings, Bm25Settings
 from tasks.localize.task import AgentSearch, Bm25Batch, Localized, rank_batch, recall_of, search_with_agent
 
 STORY = "localize"
 """Also the method that the agent's model calls are counted under."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LocalizeRequest:
-    """One way of localization on instances of a snapshot."""
-
-    snapshot: str
-    method: str = BM25
-    """`bm25` or `agent`."""
-    retriever: Variant = Variant.CODE
-    model: str = ""
-    """For the agent, and only for it."""
-    instances: tuple[str, ...] = ()
-    """Instance ids; empty for the whole snapshot."""
-    with_tests: bool = False
-    """Rank test files as well."""
-    budget: Budget = field(default_factory=Budget)
-
-    def __post_init__(self) -> None:
-        if self.method not in (BM25, AGENT):
-            raise UsageError(f"there is no localization {self.method!r}", hint=f"there are {BM25} and {AGENT}")
-        if bool(self.model) != (self.method == AGENT):
-            raise UsageError(f"{AGENT} needs a model, {BM25} has none", hint=f"--method {AGENT} --model NAME")
-
-    @property
-    def title(self) -> str:
-        return f"{STORY} {self.snapshot} by {self.model or self.method}"
-
-    @property
-    def payer(self) -> str:
-        """Who pays for the agent's calls: requests for the same work share a budget."""
-        return f"{STORY}-{content_key(STORY, self.snapshot, self.model, self.retriever.value, self.with_tests)[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,19 +50,17 @@ class LocalizeSummary:
         return tuple(map(line_of, self.undone))
 
 
-def localize_here(request: LocalizeRequest, settings: Settings, environ: Mapping[str, str]) -> LocalizeSummary:
+def localize_here(request: LocalizeRequest, settings: Settings) -> LocalizeSummary:
     """Localize in this process, on threads."""
     board, store = Threads(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: localize(request, settings, run, environ))
+    return begin(STORY, request.title, store, board, lambda run: localize(request, settings, run))
 
 
-def localize(
-    request: LocalizeRequest, settings: Settings, run: StoryRun, environ: Mapping[str, str]
-) -> LocalizeSummary:
+def localize(request: LocalizeRequest, settings: Settings, run: StoryRun) -> LocalizeSummary:
     """The story."""
     names = [row.instance_id for row in choose_instances(settings.places, request.snapshot, request.instances)]
-    by_itself = request.method == BM25
-    done = _ranked(request, settings, run, names) if by_itself else _searched(request, settings, run, names, environ)
+    by_itself = request.method is Locator.BM25
+    done = _ranked(request, settings, run, names) if by_itself else _searched(request, settings, run, names)
     ensure_views(settings.store, settings.database, settings.sql)
     asked = recall_of(
         request.snapshot, request.method, request.retriever, model=request.model, with_tests=request.with_tests
@@ -123,10 +88,11 @@ def _ranked(
 
 
 def _searched(
-    request: LocalizeRequest, settings: Settings, run: StoryRun, names: Iterable[InstanceId], environ: Mapping[str, str]
+    request: LocalizeRequest, settings: Settings, run: StoryRun, names: Iterable[InstanceId]
 ) -> tuple[Localized, ...]:
-    board = open_board(settings, environ, (request.model,), request.budget)
-    meter = Meter(request.payer, request.budget, already=spent_by(run.store, request.payer))
+    budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
+    board = open_board(settings, (request.model,), budget)
+    meter = Meter(request.payer, budget, already=spent_by(run.store, request.payer))
     models = partial(_model, request, board, meter)
     how = AgentSettings(variant=request.retriever, with_tests=request.with_tests)
     units = [

@@ -1,30 +1,30 @@
 """The rolling rebuild: from pull requests to an immutable, validated snapshot.
 
-    scrape ─► rows and links ─► mirror ─► filter ─► environments, golden and nop ─► validation ─► snapshot
-                                              └─ a rejection for every rule that a pull request fails
+    reach ─► scrape ─► rows and links ─► mirror ─► filter ─► environments, golden and nop ─► validation ─► snapshot
+                                                      └─ a rejection for every rule that a pull request fails
 
-Sharded by repository up to the filter; what a repository cannot give (it is gone, its mirror fails) stops that
-repository only. Everything is in the store: the same rebuild again asks GitHub for what is new and runs nothing twice.
+Before anything is collected, a token, GitHub and the mirrors' sources have to answer. Sharded by repository up to the
+filter; what a repository cannot give stops that repository only. A month gets its name only where enough of it was
+collected and judged; until then it is a draft that the same rebuild completes: everything is in the store, GitHub is
+asked for what is new and nothing runs twice.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from flows.run import StoryRun, Threads, begin, bind, line_of
-from flows.settings import RESOURCES, Settings
-from flows.validation import ValidationRequest, ValidationSummary, validate_inside
-from tasks.adapters.github.client import API
+from flows.parameters import RebuildRequest, ValidationRequest
+from flows.run import StoryRun, Threads, begin, bind, line_of, log
+from flows.settings import Settings
+from flows.validation import ValidationSummary, validate_inside
 from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
-from tasks.domain.undone import OfRepository, Undone
+from tasks.domain.undone import Left, OfRepository, OfSnapshot, Undone
 from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import Limits
 from tasks.filter.task import ToFilter, filter_pull_requests
@@ -32,66 +32,43 @@ from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.scrape.task import (
     MirrorSource,
     MissingIssues,
+    Reach,
     ScrapeRequest,
+    reach_repository,
     record_pages,
     scrape_issues,
     scrape_repository,
     unknown_issues,
     update_mirror,
 )
-from tasks.snapshot.manifest import Gate
+from tasks.snapshot.gate import Coverage, answered, coverage
 from tasks.snapshot.task import (
-    Draft,
-    Order,
+    Publication,
+    PublicationOutcome,
     Published,
     already_published,
     count_facts,
-    draft_snapshot,
-    publish_snapshot,
+    publish,
     published_before,
+    withdrawal_of,
 )
 from tasks.validate.task import old_instances, to_validate
 
 STORY = "rebuild"
 POOL = "collected"
 """The snapshot of everything that passed the filter. It grows; what is published from it does not."""
-
-REPOSITORIES = RESOURCES / "data" / "repositories.toml"
-GIT = "https://github.com/{repo}.git"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebuildRequest:
-    """What to collect, and what to call it."""
-
-    snapshot: str
-    """Name of the snapshot to publish, `2026-11`."""
-    repositories: tuple[str, ...] = ()
-    """OWNER/NAME of those to collect from; empty for the whole list."""
-    repositories_file: Path = REPOSITORIES
-    since: datetime | None = None
-    """Go no further back than pull requests updated at this moment."""
-    limit: int | None = None
-    """New instances to validate for each repository, the newest first; null for all of them."""
-    limits: Limits = field(default_factory=Limits)
-    repeats: Repeats = field(default_factory=Repeats)
-    github: str = API
-    git: str = GIT
-    """Where mirrors are fetched from; `{repo}` is put in. Empty uses the mirrors as they are."""
-    secret: str = ""
-    """Name of a Prefect Secret with GitHub tokens; empty reads the environment of the worker."""
-    trusted: bool = False
-
-    @property
-    def title(self) -> str:
-        return f"{STORY} {self.snapshot}"
+HELD_BACK = "held-back"
+"""Slug of a month of which not enough was collected or judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSummary:
     """What a rebuild came to."""
 
-    published: Published
+    name: str
+    published: Published | None
+    remark: str
+    """Why nothing was published, or that it was published before; empty otherwise."""
     validated: tuple[ValidationSummary, ...]
     """Of new instances, then of old ones; what there were none of is left out."""
     funnel: Sequence[dict[str, object]]
@@ -106,50 +83,69 @@ class RebuildSummary:
 
     @property
     def text(self) -> str:
-        made, changed = self.published.snapshot, self.published.changes
-        kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(Counter(row.change for row in changed).items()))
-        return "\n".join(
-            [
-                *(part.text for part in self.validated),
-                f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}",
-                f"since {made.previous or 'nothing'}: {kinds or 'no difference'}",
-            ]
-        )
+        parts = [*(part.text for part in self.validated), *([self.remark] if self.remark else [])]
+        if self.published:
+            made, changed = self.published.snapshot, self.published.changes
+            counted = Counter(row.change for row in changed)
+            kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(counted.items()))
+            parts.append(f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}")
+            parts.append(f"since {made.previous or 'nothing'}: {kinds or 'no difference'}")
+        return "\n".join([*parts, f"{len(self.undone)} undone"])
 
 
-def month() -> str:
-    """What this month's snapshot is called."""
-    return f"{datetime.now(UTC):%Y-%m}"
-
-
-def rebuild_here(request: RebuildRequest, settings: Settings) -> RebuildSummary:
+def rebuild_here(request: RebuildRequest, settings: Settings, repeats: Repeats | None = None) -> RebuildSummary:
     """Rebuild in this process, on threads, with no server."""
-    board = Threads(settings.workers)
-    return begin(STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, settings, run))
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin(STORY, request.title, store, board, lambda run: rebuild(request, settings, run, repeats))
 
 
-def rebuild(request: RebuildRequest, settings: Settings, run: StoryRun) -> RebuildSummary:
+def rebuild(
+    request: RebuildRequest, settings: Settings, run: StoryRun, repeats: Repeats | None = None
+) -> RebuildSummary:
     """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
     known = read_repositories(request.repositories_file)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
-    passed = _collect(request, settings, run, chosen)
+    reached = _reach(request, settings, run, chosen)
+    passed = _collect(request, settings, run, reached)
+    collected = answered([one.repo for one in chosen], run.undone(), request.collected)
     ensure_views(settings.store, settings.database, settings.sql)
+    published = already_published(settings.places, request.name)
     validated: tuple[ValidationSummary, ...] = ()
-    published = already_published(settings.places, request.snapshot)
-    if published is None:
-        previous = published_before(settings.places, request.snapshot)
-        validated = _validate(request, settings, run, passed, previous)
-        count_facts(settings.places, POOL)
-        order = Order(snapshot=request.snapshot, pool=POOL, previous=previous, counts=_counts(settings))
-        published = publish(settings, order)
-        ensure_views(settings.store, settings.database, settings.sql)
+    if published:
+        issued = PublicationOutcome(published=published, remark=_remark(settings, request.name))
+    elif reached:
+        previous = published_before(settings.places, request.name)
+        validated = _validate(request, settings, run, passed, previous, repeats or Repeats())
+        issued = _publish(request, settings, run, collected, validated, previous)
+    else:
+        issued = _hold_back(run, request.name, [collected])
+    ensure_views(settings.store, settings.database, settings.sql)
     return RebuildSummary(
-        published=published,
+        name=request.name,
+        published=issued.published,
+        remark=issued.remark,
         validated=validated,
         funnel=query(settings.database, "FROM funnel WHERE repo IS NULL ORDER BY step").to_pylist(),
         undone=run.undone(),
-        exit_code=run.exit_code(),
+        exit_code=run.exit_code(nothing=not reached),
     )
+
+
+def _reach(
+    request: RebuildRequest, settings: Settings, run: StoryRun, chosen: Sequence[Repository]
+) -> list[Repository]:
+    """The repositories that answer. Asked before anything starts: a missing token is found in seconds, not hours."""
+    units = [
+        Reach(
+            repo=one.repo,
+            url=settings.github,
+            secret=settings.github_secret,
+            source=request.git.format(repo=one.repo) if request.git else "",
+        )
+        for one in chosen
+    ]
+    done = run.round("reach", bind(reach_repository, settings.places), units).by_subject
+    return [one for one in chosen if one.repo in done]
 
 
 def _collect(
@@ -157,71 +153,77 @@ def _collect(
 ) -> list[InstanceId]:
     """The instances that pass the filter. A repository that a round could not do goes through the later ones as far as
     it is known: what was collected before is still there."""
-    places = settings.places
-    asked = [_scrape_request(request, repository) for repository in chosen]
-    repositories = [OfRepository(repo=one.repo) for one in asked]
-    run.round("scrape", bind(scrape_repository, settings.store), asked)
-    run.round("rows", bind(record_pages, settings.store), repositories)
-    missing = {one.repo: unknown_issues(settings.store, one.repo) for one in asked}
+    places, store = settings.places, settings.store
+    asked = [
+        ScrapeRequest(repo=one.repo, since=request.since, url=settings.github, secret=settings.github_secret)
+        for one in chosen
+    ]
+    run.round("scrape", bind(scrape_repository, store), asked)
+    run.round("rows", bind(record_pages, store), [OfRepository(repo=one.repo) for one in asked])
+    missing = {one.repo: unknown_issues(store, one.repo) for one in asked}
     older = [
         MissingIssues(repo=one.repo, since=one.since, url=one.url, secret=one.secret, numbers=missing[one.repo])
         for one in asked
         if missing[one.repo]
     ]
-    run.round("issues", bind(scrape_issues, settings.store), older)
-    run.round("rows of issues", bind(record_pages, settings.store), [OfRepository(repo=one.repo) for one in older])
+    run.round("issues", bind(scrape_issues, store), older)
+    run.round("rows of issues", bind(record_pages, store), [OfRepository(repo=one.repo) for one in older])
     if request.git:
         sources = [MirrorSource(repo=one.repo, source=request.git.format(repo=one.repo)) for one in asked]
         run.round("mirrors", bind(update_mirror, places), sources)
-    wanted = [ToFilter(repo=one.repo, repository=one, limits=request.limits, snapshot=POOL) for one in chosen]
+    wanted = [ToFilter(repo=one.repo, repository=one, limits=Limits(), snapshot=POOL) for one in chosen]
     filtered = run.round("filter", bind(filter_pull_requests, places), wanted)
     return [name for done in filtered.results for name in done.instances]
 
 
-def _scrape_request(request: RebuildRequest, repository: Repository) -> ScrapeRequest:
-    return ScrapeRequest(repo=repository.repo, since=request.since, url=request.github, secret=request.secret)
-
-
 def _validate(
-    request: RebuildRequest, settings: Settings, run: StoryRun, passed: Sequence[InstanceId], previous: str
+    request: RebuildRequest,
+    settings: Settings,
+    run: StoryRun,
+    passed: Sequence[InstanceId],
+    previous: str,
+    repeats: Repeats,
 ) -> tuple[ValidationSummary, ...]:
     """New instances from the ground up; those of the snapshot before by one more look, unless they are gone."""
     fresh = to_validate(settings.places, POOL, passed, request.limit)
     old = old_instances(settings.places, POOL, previous)
-    repeats = replace(request.repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
+    dated = replace(repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
     return tuple(
-        validate_inside(
-            run,
-            ValidationRequest(snapshot=POOL, instances=names, repeats=repeats, health=health, trusted=request.trusted),
-            settings,
-        )
+        validate_inside(run, ValidationRequest(snapshot=POOL, instances=names, health=health), settings, dated)
         for names, health in ((fresh, False), (old, True))
         if names
     )
 
 
-def publish(settings: Settings, order: Order) -> Published:
-    """Publish what is valid, if the controls did on these very instances what they should."""
-    draft = draft_snapshot(settings.places, order)
-    return publish_snapshot(settings.places, draft, _gate_of(settings, draft))
+def _publish(
+    request: RebuildRequest,
+    settings: Settings,
+    run: StoryRun,
+    collected: Coverage,
+    validated: Iterable[ValidationSummary],
+    previous: str,
+) -> PublicationOutcome:
+    """The snapshot, where enough was collected and judged; else a row says what is missing of it."""
+    names = [row.instance_id for part in validated for row in part.validations]
+    short = [one for one in (collected, coverage("instances", names, run.undone(), request.judged)) if not one.enough]
+    if short:
+        return _hold_back(run, request.name, short)
+    run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=POOL)])
+    unit = Publication(snapshot=request.name, pool=POOL, previous=previous, unchanged=request.unchanged)
+    done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
+    return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")
 
 
-def _gate_of(settings: Settings, draft: Draft) -> Gate:
-    """What the controls did on the instances that would be published."""
-    names = [literal(row.instance_id) for row in draft.rows]
-    answer = query(
-        settings.database,
-        f"""SELECT count(*) FILTER (method = 'golden' AND solved) AS golden,
-                   count(*) FILTER (method = 'nop' AND solved) AS nop
-            FROM paper WHERE snapshot = {literal(draft.order.pool)} AND policy = 'tests-only'
-                 AND list_contains([{", ".join(names)}]::VARCHAR[], instance_id)""",
-    ).to_pylist()[0]
-    return Gate(instances=len(names), golden_solved=answer["golden"], nop_solved=answer["nop"])
+def _hold_back(run: StoryRun, name: str, short: Iterable[Coverage]) -> PublicationOutcome:
+    said = "; ".join(map(str, short))
+    run.leave("publish", "", [Left(subject=name, error=HELD_BACK, detail=said, may_pass=True)])
+    return PublicationOutcome(published=None, remark=f"{name} is not published, and stays a draft: {said}")
 
 
-def _counts(settings: Settings) -> tuple[tuple[str, int], ...]:
-    """How many rows the stages before have."""
-    tables = ("pull_request", "issue", "issue_link", "pull_base", "rejection", "validation")
-    sums = ", ".join(f"(SELECT count(*) FROM {name}) AS {name}" for name in tables)
-    (row,) = query(settings.database, f"SELECT {sums}").to_pylist()
-    return tuple(row.items())
+def _remark(settings: Settings, name: str) -> str:
+    withdrawn = withdrawal_of(settings.places, name)
+    said = f"{name} was published before, and stays as it is"
+    if withdrawn:
+        said += f"; it is withdrawn: {withdrawn.reason}. Publish under another name"
+    log.info("%s", said)
+    return said

@@ -42,6 +42,8 @@ class Settings:
     """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
     sandbox: SandboxKind | None = None
     """Null picks the first that is available. `SWT_SANDBOX`."""
+    trusted: bool = False
+    """Whether the code under test may run in a sandbox that isolates nothing. `SWT_TRUSTED`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
     """Test processes at once. `SWT_WORKERS`."""
     callers: int = 8
@@ -52,9 +54,21 @@ class Settings:
     github: str = "https://api.github.com/graphql"
     """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
 
-    def overridden(self, *, sandbox: SandboxKind | None = None, workers: int | None = None) -> Settings:
-        """These settings with what a command line or a deployment says differently."""
-        return replace(self, sandbox=sandbox or self.sandbox, workers=workers or self.workers)
+    github_secret: str = ""
+    """Name of a Prefect Secret with GitHub tokens; empty reads the environment. `SWT_GITHUB_SECRET`."""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where keys and addresses of models are read from, by the names that data/models.toml gives them."""
+
+    def overridden(
+        self, *, sandbox: SandboxKind | None = None, workers: int | None = None, trusted: bool = False
+    ) -> Settings:
+        """These settings with what a command line says differently."""
+        return replace(
+            self,
+            sandbox=sandbox or self.sandbox,
+            workers=workers or self.workers,
+            trusted=trusted or self.trusted,
+        )
 
     @property
     def sql(self) -> Path:
@@ -81,7 +95,10 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
+        trusted=_yes("SWT_TRUSTED", environ.get("SWT_TRUSTED", "")),
         github=environ.get("SWT_GITHUB_URL", defaults.github),
+        github_secret=environ.get("SWT_GITHUB_SECRET", ""),
+        environ=dict(environ),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
         callers=_positive("SWT_CALLERS", environ.get("SWT_CALLERS", str(defaults.callers))),
         models=Path(environ.get("SWT_MODELS", defaults.models)).absolute(),
@@ -102,6 +119,12 @@ def _sandbox(name: str) -> SandboxKind | None:
     except ValueError:
         kinds = ", ".join(["auto", *SandboxKind])
         raise BadInput(f"SWT_SANDBOX is {name!r}", hint=f"one of {kinds}") from None
+
+
+def _yes(name: str, text: str) -> bool:
+    if text.lower() not in ("", "0", "no", "false", "1", "yes", "true"):
+        raise BadInput(f"{name} is {text!r}", hint="1 or 0")
+    return text.lower() in ("1", "yes", "true")
 
 
 def _positive(name: str, text: str) -> int:

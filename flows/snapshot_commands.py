@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from flows.options import TrustedOption
 from flows.settings import Settings, settings_from
 
 snapshot_app = typer.Typer(no_args_is_help=True, help="Published sets of instances.")
@@ -46,21 +45,6 @@ def diff(older: Name, newer: Name) -> None:
     from flows.snapshots import diff_snapshots
 
     typer.echo(diff_snapshots(_settings(), older, newer))
-
-
-@snapshot_app.command()
-def freeze(
-    pool: Name,
-    name: Annotated[str, typer.Option("--as", help="Name of the snapshot to publish.")],
-    trusted: TrustedOption = False,
-) -> None:
-    """Validate a snapshot's instances and publish those that are valid under another name, for good.
-
-    Example: swt snapshot freeze lite --as lite-validated
-    """
-    from flows.snapshots import freeze_snapshot
-
-    typer.echo(freeze_snapshot(_settings(), pool, name, trusted=trusted))
 
 
 @snapshot_app.command()

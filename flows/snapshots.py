@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from flows.asking import text_table
+from flows.parameters import PublishRequest, ValidationRequest, WithdrawRequest
+from flows.run import StoryRun, bind
 from flows.settings import Settings
-from flows.validation import ValidationRequest, validate_here
+from flows.validation import validate_inside
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.published import SnapshotChange
+from tasks.domain.undone import OfSnapshot
+from tasks.evaluate.validation_plan import Repeats
 from tasks.snapshot.compose import changes
-from tasks.snapshot.task import Order, count_facts, published_before, verify_snapshot
+from tasks.snapshot.gate import coverage
+from tasks.snapshot.task import (
+    Publication,
+    PublicationOutcome,
+    count_facts,
+    publish,
+    published_before,
+    verify_snapshot,
+    withdraw_snapshot,
+)
 
 
 def list_snapshots(settings: Settings) -> str:
     """One line for each, the oldest first."""
     return _answer(
         settings,
-        "SELECT snapshot, instances, left(content, 12) AS content, previous, source, created_at "
-        "FROM snapshot ORDER BY created_at, snapshot",
+        "SELECT snapshot, instances, left(content, 12) AS content, previous, source, created_at, reason AS withdrawn "
+        "FROM snapshot LEFT JOIN withdrawal USING (snapshot) ORDER BY created_at, snapshot",
     )
 
 
@@ -41,16 +56,44 @@ def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
     return "\n".join([*lines, f"{len(found)} of {len(rows[0])} and {len(rows[1])} instances differ"])
 
 
-def freeze_snapshot(settings: Settings, pool: str, name: str, *, trusted: bool) -> str:
-    """Validate the instances of `pool` and publish those that are valid as `name`."""
-    from flows.rebuild import publish
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotSummary:
+    """What publishing or withdrawing came to."""
 
-    validated = validate_here(ValidationRequest(snapshot=pool, trusted=trusted), settings)
-    count_facts(settings.places, pool)
-    order = Order(snapshot=name, pool=pool, previous=published_before(settings.places, name))
-    made = publish(settings, order).snapshot
+    text: str
+    exit_code: int
+
+
+def freeze(request: PublishRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
+    """The story: validate the instances of a pool and publish those that are valid, unless any could not be judged."""
+    validated = validate_inside(run, ValidationRequest(snapshot=request.pool), settings, Repeats())
+    names = [row.instance_id for row in validated.validations]
+    judged = coverage("instances", names, run.undone(), 1.0)
+    if not judged.enough:
+        said = f"{request.snapshot} is not published: {judged}"
+        return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
+    run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)])
+    previous = published_before(settings.places, request.snapshot)
+    unit = Publication(snapshot=request.snapshot, pool=request.pool, previous=previous, unchanged=True)
+    done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
     ensure_views(settings.store, settings.database, settings.sql)
-    return f"{validated.text}\nsnapshot {name}: {made.instances} instances, content {made.content[:12]}"
+    text = "\n".join([validated.text, *(_issued(one) for one in done)])
+    return SnapshotSummary(text=text, exit_code=run.exit_code())
+
+
+def _issued(one: PublicationOutcome) -> str:
+    if one.published is None:
+        return one.remark
+    made = one.published.snapshot
+    return f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}"
+
+
+def withdraw(request: WithdrawRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
+    """The story: a row that says why a published snapshot is not to be used any more."""
+    row = withdraw_snapshot(settings.places, request.snapshot, request.reason)
+    ensure_views(settings.store, settings.database, settings.sql)
+    text = f"{row.snapshot}: withdrawn at {row.withdrawn_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
+    return SnapshotSummary(text=text, exit_code=run.exit_code())
 
 
 def verify(settings: Settings, name: str) -> tuple[str, ...]:

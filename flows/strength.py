@@ -10,35 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flows.asking import text_table
-from flows.evaluation import prepare
+from flows.evaluation import prepare, run_settings
+from flows.parameters import StrengthRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.undone import Left, Undone
-from tasks.environment.task import CheckSettings
 from tasks.evaluate.strength import FixRuns, judged_suites, run_on_fixes, strength_of, take_fixes
-from tasks.evaluate.task import Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
+from tasks.evaluate.task import Ran, SuiteRuns, check_sandbox, choose_instances, run_suites
 
 STORY = "strength"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthRequest:
-    """Whose fixes to try, and on which instances."""
-
-    fixes: tuple[str, ...]
-    """Paths of repairs files (rows as in a predictions file, whose patches change the code under test) and `partial`:
-    the golden patch, each time without another of its changes."""
-    snapshot: str
-    instances: tuple[str, ...] = ()
-    """Instance ids; empty for the whole snapshot."""
-    trusted: bool = False
-
-    @property
-    def title(self) -> str:
-        return f"{STORY} {self.snapshot}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,14 +51,13 @@ def strength_here(request: StrengthRequest, settings: Settings) -> StrengthSumma
 def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> StrengthSummary:
     """The story."""
     places, snapshot = settings.places, request.snapshot
-    how = RunSettings(sandbox=settings.sandbox, trusted=request.trusted, limits=settings.limits)
+    how = run_settings(settings)
     check_sandbox(places, how)
     proposed = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances))
     for line in proposed.problems:
         log.warning("%s", line)
     run.leave("fixes taken", snapshot, proposed.left)
-    check = CheckSettings(sandbox=settings.sandbox, trusted=request.trusted)
-    built = prepare(run, settings, check, snapshot, sorted(proposed.fixes))
+    built = prepare(run, settings, snapshot, sorted(proposed.fixes))
     suites = judged_suites(places, settings.sql, snapshot)
     unjudged = NotFound("nothing was judged on it yet, see `swt evaluate`")
     run.leave("suites", snapshot, [Left.by(name, unjudged) for name in sorted(built.keys() - suites.keys())])

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from datetime import date
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
 
 from flows.asking import text_table
-from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_inside, prepare
+from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
+from flows.parameters import EvaluationRequest, GenerateRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
 from tasks.adapters.llm.base import Model
@@ -28,16 +29,15 @@ from tasks.adapters.llm.model_facts import record_models
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.patch.read import to_bytes
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.rows.reader import read_rows
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, UsageError
-from tasks.domain.generation import Give, Mode
+from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
 from tasks.domain.localization import Localization
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, content_key
+from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN, NOP
 from tasks.evaluate.stored import source_of
@@ -55,78 +55,6 @@ from tasks.methods.method import Method
 STORY = "sweep"
 BATCH = 25
 """Instances for one task of retrieval."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SweepRequest:
-    """Methods × models × instances."""
-
-    snapshot: str
-    methods: tuple[str, ...]
-    models: tuple[str, ...]
-    instances: tuple[str, ...] = ()
-    """Instance ids; empty for the whole snapshot."""
-    window: Window | None = None
-    limit: int | None = None
-    """Only so many of the instances: always the same ones, drawn by a hash of their names."""
-    shard: int = 1
-    shards: int = 1
-    """Do the share number `shard` of so many: for several workers on one store. The budget is shared out as well."""
-    name: str = ""
-    """Who pays: sweeps of one name share one budget. Empty: named after snapshot, models and methods."""
-    budget: Budget = field(default_factory=Budget)
-    patience: CallRetries = field(default_factory=CallRetries)
-    """How often one model call is tried."""
-    context: Variant = Variant.CODE
-    """The retriever behind methods that want files."""
-    give: frozenset[Give] = frozenset()
-    incorrect: Mapping[str, str] = field(default_factory=dict)
-    """Instance id → a fix that is known to be wrong."""
-    mode: Mode = Mode.UNIT_TEST
-    evaluate: bool = True
-    """Judge what was generated, with the controls `golden` and `nop`."""
-    trusted: bool = False
-    """Whether the code may run in a sandbox that isolates nothing."""
-
-    def __post_init__(self) -> None:
-        if not self.methods or not self.models:
-            raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
-        if not 1 <= self.shard <= self.shards:
-            raise UsageError(f"there is no shard {self.shard} of {self.shards}", hint="they are counted from 1")
-        if Give.INCORRECT_PATCH in self.give and Give.GOLDEN_PATCH in self.give:
-            raise UsageError("one patch is given, golden or incorrect", hint="make two sweeps of it")
-        if Give.MODIFIED_FILES in self.give and not self.give & {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH}:
-            raise UsageError("modified-files says which files a patch changes", hint="give a patch as well")
-
-    @property
-    def title(self) -> str:
-        share = "" if self.shards == 1 else f", {self.shard} of {self.shards}"
-        return f"{STORY if self.evaluate else 'generate'} {', '.join(self.models)} on {self.snapshot}{share}"
-
-    @property
-    def payer(self) -> str:
-        """The sweep's name, that of its shard where it has several."""
-        key = content_key("sweep", self.snapshot, sorted(self.models), sorted(self.methods))[:8]
-        name = self.name or f"{self.snapshot}-{key}"
-        return name if self.shards == 1 else f"{name}.{self.shard}of{self.shards}"
-
-    @property
-    def share(self) -> Budget:
-        """The ceiling of this shard."""
-        whole = self.budget
-        return Budget(
-            calls=None if whole.calls is None else _share(whole.calls, self.shard, self.shards),
-            usd=None if whole.usd is None else whole.usd / self.shards,
-        )
-
-    def label(self, method: str) -> str:
-        """The method that its candidates are counted under: one that is told more is another one."""
-        asked = () if self.mode is Mode.UNIT_TEST else (self.mode.value,)
-        return "+".join((method, *(give.value for give in Give if give in self.give), *asked))
-
-    def generation(self, settings: Settings) -> GenerationSettings:
-        """How methods work in this sweep."""
-        return GenerationSettings(sandbox=settings.sandbox, trusted=self.trusted, limits=settings.limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,46 +93,36 @@ class SweepSummary:
         return "\n".join([table, *([self.evaluation.text] if self.evaluation else []), paid])
 
 
-def sweep_here(request: SweepRequest, settings: Settings, environ: Mapping[str, str]) -> SweepSummary:
+def sweep_here(request: GenerateRequest, settings: Settings, patience: CallRetries | None = None) -> SweepSummary:
     """Sweep in this process, on threads, with no server."""
     board, store = Threads(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: sweep(request, settings, run, environ))
+    return begin(STORY, request.title, store, board, lambda run: sweep(request, settings, run, patience))
 
 
-def window_of(months: int | None, until: date | None) -> Window | None:
-    """The window that a caller asks for; `UsageError` for half of one."""
-    if months is None and until is None:
-        return None
-    if months is None or until is None:
-        raise UsageError("a window is so many months before a day", hint="give both, months and until")
-    return Window(months=months, until=until)
-
-
-def sweep(request: SweepRequest, settings: Settings, run: StoryRun, environ: Mapping[str, str]) -> SweepSummary:
-    """The story."""
+def sweep(
+    request: GenerateRequest, settings: Settings, run: StoryRun, patience: CallRetries | None = None
+) -> SweepSummary:
+    """The story. `patience` says how often one model call is tried."""
     methods = [method_named(name) for name in request.methods]
-    judged = EvaluationRequest(
-        candidates=(), snapshot=request.snapshot, instances=request.instances, trusted=request.trusted
-    )
-    check_sandbox(settings.places, judged.run_settings(settings))
-    board = open_board(settings, environ, request.models, request.budget, patience=request.patience)
+    check_sandbox(settings.places, run_settings(settings))
+    budget = share_of(request)
+    board = open_board(settings, request.models, budget, patience=patience)
     record_models(run.store, board.models)
     instances = chosen_instances(request, settings)
-    check = judged.check_settings(settings)
-    ready = prepare(run, settings, check, request.snapshot, [row.instance_id for row in instances])
+    ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
     context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
-    meter = Meter(f"sweep {request.payer}", request.share, already=spent_by(run.store, request.payer))
+    meter = Meter(f"sweep {request.payer}", budget, already=spent_by(run.store, request.payer))
     desk = _Desk(request, board, meter, {row.instance_key: row.instance_id for row in instances})
     units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
     try:
         board.recover()
-        how = request.generation(settings)
+        how = generation_settings(settings)
         done = run.round(
             "generation", bind(generate, settings.places, how, desk.model), units, at_once=settings.callers
         )
     finally:
         board.close()
-    evaluation = _evaluated(request, settings, run, instances) if request.evaluate else None
+    evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None
     cells = cells_of(request.methods, request.models, len(instances), done)
     spent = meter.spent
     return SweepSummary(
@@ -223,7 +141,7 @@ def sweep(request: SweepRequest, settings: Settings, run: StoryRun, environ: Map
 class _Desk:
     """Hands out models, metered and recorded."""
 
-    request: SweepRequest
+    request: GenerateRequest
     board: Switchboard
     meter: Meter
     names: Mapping[InstanceKey, InstanceId]
@@ -244,7 +162,6 @@ class _Desk:
 
 def open_board(
     settings: Settings,
-    environ: Mapping[str, str],
     models: Sequence[str],
     budget: Budget,
     *,
@@ -253,7 +170,7 @@ def open_board(
     """Where models are asked. Fails at once for a model that nobody knows, or one whose price a ceiling in dollars
     would need."""
     store = Store(settings.store)
-    board = open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=environ)
+    board = open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=settings.environ)
     for name in models:
         card = board.models.card(name)
         if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
@@ -262,15 +179,15 @@ def open_board(
     return replace(board, patience=patience) if patience else board
 
 
-def chosen_instances(request: SweepRequest, settings: Settings) -> tuple[TaskInstance, ...]:
+def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[TaskInstance, ...]:
     """The instances of a request, in a fixed order that is no order of theirs."""
     found = choose_instances(settings.places, request.snapshot, request.instances)
     only: set[str] = {row.instance_id for row in found}
-    if request.window:
+    if request.months and request.until:
         ensure_views(settings.store, settings.database, settings.sql)
-        only &= inside(request.window, request.snapshot, settings.database)
-    if Give.INCORRECT_PATCH in request.give:
-        only &= request.incorrect.keys()
+        only &= inside(Window(months=request.months, until=request.until), request.snapshot, settings.database)
+    if request.incorrect:
+        only &= fixes_in(request.incorrect).keys()
     if Give.TEST_FILE in request.give:
         only &= {row.instance_id for row in found if most_changed(row.test_patch)}
     mine = drawn(found, only=only, limit=request.limit, shard=request.shard, shards=request.shards)
@@ -285,7 +202,7 @@ Context = Mapping[InstanceId, tuple[str, ...]]
 
 def retrieve(
     run: StoryRun,
-    request: SweepRequest,
+    request: GenerateRequest,
     methods: Sequence[Method],
     instances: Sequence[TaskInstance],
     settings: Settings,
@@ -316,7 +233,7 @@ def retrieve(
 
 
 def works_for(
-    request: SweepRequest,
+    request: GenerateRequest,
     methods: Iterable[Method],
     instance: TaskInstance,
     ready: Mapping[InstanceId, EnvId],
@@ -349,18 +266,18 @@ def works_for(
     ]
 
 
-def _fix(request: SweepRequest, instance: TaskInstance, store: Store) -> tuple[str, str]:
+def _fix(request: GenerateRequest, instance: TaskInstance, store: Store) -> tuple[str, str]:
     """The fix that methods are told, as a unit names it, and its text."""
     if Give.GOLDEN_PATCH in request.give:
         return GOLDEN_FIX, instance.patch
-    if Give.INCORRECT_PATCH in request.give:
-        wrong = request.incorrect[instance.instance_id]
+    if request.incorrect:
+        wrong = fixes_in(request.incorrect)[instance.instance_id]
         return store.put_file(to_bytes(wrong)), wrong
     return "", ""
 
 
 def _evaluated(
-    request: SweepRequest, settings: Settings, run: StoryRun, instances: Iterable[TaskInstance]
+    request: GenerateRequest, settings: Settings, run: StoryRun, instances: Iterable[TaskInstance]
 ) -> EvaluationSummary:
     """Judge the candidates of the sweep, and the controls."""
     sources = [source_of(request.label(method), model) for method in request.methods for model in request.models]
@@ -368,9 +285,22 @@ def _evaluated(
         candidates=(GOLDEN, NOP, *sources),
         snapshot=request.snapshot,
         instances=tuple(instance.instance_id for instance in instances),
-        trusted=request.trusted,
     )
     return evaluate_inside(run, judged, settings)
+
+
+def share_of(request: GenerateRequest) -> Budget:
+    """The ceiling of the request's shard."""
+    calls, usd = request.budget_calls, request.budget_usd
+    return Budget(
+        calls=None if calls is None else _share(calls, request.shard, request.shards),
+        usd=None if usd is None else usd / request.shards,
+    )
+
+
+def generation_settings(settings: Settings) -> GenerationSettings:
+    """How methods work."""
+    return GenerationSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)
 
 
 def _share(whole: int, shard: int, shards: int) -> int:
@@ -378,6 +308,7 @@ def _share(whole: int, shard: int, shards: int) -> int:
     return whole // shards + (shard <= whole % shards)
 
 
+@cache
 def fixes_in(path: Path) -> dict[str, str]:
     """Instance id → patch, of a predictions file of a repair system. Rows without a patch are left out."""
     rows = [row.values for row in read_rows(path) if not row.problem]

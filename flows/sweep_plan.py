@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 import pyarrow as pa
 
 from flows.asking import text_table
+from flows.parameters import GenerateRequest
 from flows.run import StoryRun, Threads, begin, line_of, progress_bar
 from flows.settings import Settings
-from flows.sweep import Context, SweepRequest, chosen_instances, retrieve, works_for
+from flows.sweep import Context, SweepSummary, chosen_instances, generation_settings, retrieve, sweep, works_for
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Price, Prices, read_prices
@@ -73,13 +74,18 @@ class SweepPlan:
         return f"{table}\nat most {calls} calls, {said_tokens} tokens sent, {said_usd}; nothing was asked"
 
 
-def plan_here(request: SweepRequest, settings: Settings) -> SweepPlan:
+def sweep_or_plan(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepSummary | SweepPlan:
+    """The story of a sweep, or of its dry run."""
+    return plan_sweep(request, settings, run) if request.dry_run else sweep(request, settings, run)
+
+
+def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
     """Plan in this process, on threads."""
     board, store = Threads(settings.workers), Store(settings.store)
     return begin("plan", f"plan of {request.title}", store, board, lambda run: plan_sweep(request, settings, run))
 
 
-def plan_sweep(request: SweepRequest, settings: Settings, run: StoryRun) -> SweepPlan:
+def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = [method_named(name) for name in request.methods]
     models, prices = read_models(settings.models / "models.toml"), read_prices(settings.models / "prices.toml")
@@ -104,7 +110,7 @@ def plan_sweep(request: SweepRequest, settings: Settings, run: StoryRun) -> Swee
 class _Looks:
     """Looks at what methods would ask for on instances."""
 
-    def __init__(self, request: SweepRequest, settings: Settings, context: Context) -> None:
+    def __init__(self, request: GenerateRequest, settings: Settings, context: Context) -> None:
         self.request = request
         self.settings = settings
         self.context = context
@@ -116,7 +122,7 @@ class _Looks:
         environment = self.environments.get(key) or host_environment(instance.repo).environment
         ready = {instance.instance_id: environment.env_id}
         work = works_for(self.request, [method], instance, ready, self.context, self.store)[0]
-        how = self.request.generation(self.settings)
+        how = generation_settings(self.settings)
         return estimate_work(self.settings.places, how, instance, environment, self.request.models, work)
 
 

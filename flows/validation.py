@@ -10,11 +10,12 @@ the store are not made again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_inside
+from flows.evaluation import EvaluationSummary, evaluate_inside, run_settings
+from flows.parameters import EvaluationRequest, ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
@@ -46,23 +47,6 @@ FAKETIME = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationRequest:
-    """Which instances, and how thoroughly."""
-
-    snapshot: str
-    instances: tuple[str, ...] = ()
-    """Instance ids; empty for the whole snapshot."""
-    repeats: Repeats = field(default_factory=Repeats)
-    health: bool = False
-    """Only one more run of everything, as a look at instances that were valid before."""
-    trusted: bool = False
-
-    @property
-    def title(self) -> str:
-        return f"{STORY} {self.snapshot}" + (" again" if self.health else "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSummary:
     """What it came to."""
 
@@ -86,23 +70,27 @@ class ValidationSummary:
         return "\n".join([*rows, facts])
 
 
-def validate_here(request: ValidationRequest, settings: Settings) -> ValidationSummary:
+def validate_here(request: ValidationRequest, settings: Settings, repeats: Repeats | None = None) -> ValidationSummary:
     """Validate in this process, on threads, with no server."""
     board = Threads(settings.workers)
-    return begin(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
-
-
-def validate_inside(outer: StoryRun, request: ValidationRequest, settings: Settings) -> ValidationSummary:
-    """Validate as a part of another story."""
-    return outer.tell(STORY, request.title, asdict(request), lambda run: validate(request, settings, run))
-
-
-def validate(request: ValidationRequest, settings: Settings, run: StoryRun) -> ValidationSummary:
-    """The story."""
-    places, snapshot = settings.places, request.snapshot
-    asked = EvaluationRequest(
-        candidates=("golden", "nop"), snapshot=snapshot, instances=request.instances, trusted=request.trusted
+    return begin(
+        STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run, repeats)
     )
+
+
+def validate_inside(
+    outer: StoryRun, request: ValidationRequest, settings: Settings, repeats: Repeats
+) -> ValidationSummary:
+    """Validate as a part of another story."""
+    return outer.tell(STORY, request.title, asdict(request), lambda run: validate(request, settings, run, repeats))
+
+
+def validate(
+    request: ValidationRequest, settings: Settings, run: StoryRun, repeats: Repeats | None = None
+) -> ValidationSummary:
+    """The story. `repeats` says how often and under which conditions golden tests are run again."""
+    places, snapshot = settings.places, request.snapshot
+    asked = EvaluationRequest(candidates=("golden", "nop"), snapshot=snapshot, instances=request.instances)
     evaluation = evaluate_inside(run, asked, settings)
     reasons = golden_reasons(settings.database, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(reasons)
@@ -110,8 +98,8 @@ def validate(request: ValidationRequest, settings: Settings, run: StoryRun) -> V
     looks = [LeakLook(snapshot=snapshot, instance_id=name, env_id=env) for name, env in ready.items()]
     leaks = run.round("leaks", bind(audit_instance, places), looks).by_subject
     clean = {name: env for name, env in ready.items() if leaks.get(name) == ""}
-    repeats = replace(request.repeats, faketime=request.repeats.faketime or _faketime())
-    how = replace(asked.run_settings(settings), repeats=repeats)
+    repeats = repeats or Repeats()
+    how = replace(run_settings(settings), repeats=replace(repeats, faketime=repeats.faketime or _faketime()))
     rounds = _Rounds(run, bind(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
     solved = {name: env for name, env in clean.items() if reasons.get(name) == ""}
     if request.health:

@@ -11,6 +11,24 @@ from tasks.domain.names import InstanceKey, MethodName, ModelName, RepoName, Rep
 from tasks.domain.table import table
 
 
+class RetrieverKind(StrEnum):
+    """The two retrievers by name. They stay apart: no table may mix their figures."""
+
+    LUCENE = "lucene"
+    """Pyserini's defaults, which the papers used: path and contents as one English text."""
+    CODE = "code"
+    """Identifiers and their parts; the title counts three times; the path is a field of its own."""
+
+
+class Locator(StrEnum):
+    """What locates bugs."""
+
+    BM25 = "bm25"
+    """The index by itself."""
+    AGENT = "agent"
+    """A model that extracts, retrieves, views and reviews."""
+
+
 class LocalizationStatus(StrEnum):
     """How a localization ended.
 

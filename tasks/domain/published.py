@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import InstanceId, InstanceKey, SnapshotName
@@ -32,6 +33,16 @@ class SnapshotChange:
     reason: str
     """Of a retired instance: why it is not valid any more (`validation.reason`); else what differs."""
     detail: str
+
+
+@table("snapshot", folder="snapshot")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """A published snapshot that is not to be used any more. Its rows stay."""
+
+    snapshot: str
+    reason: str
+    withdrawn_at: datetime
 
 
 @table("instance_key")

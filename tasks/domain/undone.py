@@ -62,6 +62,21 @@ class OfInstance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfSnapshot:
+    """What units about a whole snapshot have in common."""
+
+    snapshot: str
+
+    @property
+    def subject(self) -> str:
+        return self.snapshot
+
+    @property
+    def scope(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfRepository:
     """What units about one repository have in common."""
 

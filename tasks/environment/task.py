@@ -82,7 +82,7 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
     resolved = resolve(instance, read, books(places.recipes))
     if resolved.picked and resolved.picked.recipe.install == "host":
         return already(instance, _on_this_interpreter(instance, resolved.picked.recipe), "host")
-    interpreters = machine_interpreters(places.cache)
+    interpreters = machine_interpreters()
     return climb(
         instance,
         plan_ladder(resolved, read, interpreters, committed_at),

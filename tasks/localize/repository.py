@@ -10,8 +10,7 @@ from typing import Protocol
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.retrieval.search import CommitIndex, ScoredFile, Searcher
-from tasks.adapters.retrieval.variants import Variant
-from tasks.domain.localization import IssueReport
+from tasks.domain.localization import IssueReport, RetrieverKind
 from tasks.domain.names import RepoPath
 
 _README_SUFFIXES = ("", ".md", ".rst", ".txt")
@@ -59,7 +58,9 @@ class CommitRepository:
         return (data or b"").decode("utf-8", "replace")
 
 
-def open_commit(searcher: Searcher, report: IssueReport, variant: Variant, *, with_tests: bool) -> CommitRepository:
+def open_commit(
+    searcher: Searcher, report: IssueReport, variant: RetrieverKind, *, with_tests: bool
+) -> CommitRepository:
     """The commit of a report. `NotFound` where the mirror or the commit is missing."""
     index = searcher.index(report.repo, report.base_commit, variant, with_tests=with_tests)
     listing = searcher.mirrors.list_paths(report.repo, report.base_commit)

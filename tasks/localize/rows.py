@@ -7,15 +7,22 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from tasks.adapters.retrieval.budget import ENCODING
-from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
+from tasks.adapters.retrieval.variants import RETRIEVERS
 from tasks.adapters.store.provenance import provenance
-from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
+from tasks.domain.localization import (
+    IssueReport,
+    Localization,
+    LocalizationRun,
+    LocalizationStep,
+    Locator,
+    RetrieverKind,
+)
 from tasks.domain.names import MethodName, ModelName, RepoPath, content_key, jsonable
 from tasks.localize.finding import LocalizationResult
 from tasks.localize.prompts import PROMPTS
 from tasks.localize.settings import AgentSettings, Bm25Settings
 
-BM25, AGENT = MethodName("bm25"), MethodName("agent")
+BM25, AGENT = MethodName(Locator.BM25), MethodName(Locator.AGENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +31,7 @@ class Plan:
 
     report: IssueReport
     method: MethodName
-    variant: Variant
+    variant: RetrieverKind
     with_tests: bool
     model: ModelName
     sample: int
@@ -63,7 +70,7 @@ def agent_plan(report: IssueReport, settings: AgentSettings, model: str) -> Plan
     )
 
 
-def _retriever(variant: Variant) -> list[object]:
+def _retriever(variant: RetrieverKind) -> list[object]:
     """What decides a ranking, as plain values."""
     one = RETRIEVERS[variant]
     return [ENCODING, one.analyzer, one.weights.k1, one.weights.b, one.path_share, one.title_times]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tasks.adapters.retrieval.variants import Variant
 from tasks.domain.errors import UsageError
+from tasks.domain.localization import RetrieverKind
 from tasks.methods.method import MethodBudget
 
 CHOICES = (10, 20, 30)
@@ -16,7 +16,7 @@ CHOICES = (10, 20, 30)
 class Bm25Settings:
     """BM25 by itself."""
 
-    variant: Variant = Variant.CODE
+    variant: RetrieverKind = RetrieverKind.CODE
     with_tests: bool = False
     k: int = 30
     """Depth of the stored ranking, 10 to 30: a smaller k is its beginning."""
@@ -32,7 +32,7 @@ class AgentSettings:
 
     top_n: int = 10
     """Files asked for: 1, 5 or 10 in the supplement."""
-    variant: Variant = Variant.CODE
+    variant: RetrieverKind = RetrieverKind.CODE
     with_tests: bool = False
     temperature: float | None = 0.0
     sample: int = 0

@@ -16,12 +16,11 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
-from tasks.domain.localization import IssueReport, LocalizationRun, LocalizationStatus
+from tasks.domain.localization import IssueReport, LocalizationRun, LocalizationStatus, RetrieverKind
 from tasks.domain.names import InstanceId, InstanceKey, content_key
 from tasks.domain.places import Places
 from tasks.domain.undone import Left, OfInstance
@@ -190,7 +189,7 @@ def _write(store: Store, several: Sequence[Rows]) -> None:
     store.write([rows.run for rows in several], key=key)
 
 
-def recall_of(snapshot: str, method: str, variant: Variant, *, model: str, with_tests: bool) -> str:
+def recall_of(snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool) -> str:
     """The question how often all that was ever localized of a snapshot in one way is right, as SQL."""
     columns = (
         "method, model, n, unmeasured, any_1, any_5, any_10, any_30, recall_1, recall_5, recall_10, recall_30, mrr"

@@ -17,20 +17,23 @@ import httpx
 
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.github.client import API, GitHub
+from tasks.adapters.github.client import API, GitHub, RequestRetries
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
+from tasks.domain.errors import NotFound
 from tasks.domain.names import RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
-from tasks.scrape.fetching import SyncContext
+from tasks.scrape.fetching import SyncContext, owner_and_name
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.record import RecordedCounts, record
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
 """The first that is set counts."""
+REACH_S = 10.0
+"""For the one question that finds out whether GitHub answers at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,32 @@ class MissingIssues(ScrapeRequest):
     """Single issues that links name and no page holds, because they are older than `since`."""
 
     numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach(ScrapeRequest):
+    """A repository that is to be collected, to be asked for first."""
+
+    source: str = ""
+    """Where its mirror comes from; empty uses the mirror as it is."""
+
+
+def reach_repository(places: Places, unit: Reach) -> str:
+    """Whether a token is accepted, and GitHub and the source of the mirror answer, in seconds; the repository's name.
+
+    Raises `TokenRefused`, `GitHubGone`, `GitHubFailed`, `GitFailed`; `NotFound` where there is no mirror to use.
+    """
+    held = tokens(os.environ, unit.secret)
+    with httpx.Client() as http:
+        retries = RequestRetries(attempts=1, timeout_s=REACH_S)
+        github = GitHub(pool=TokenPool(held, SystemClock()), http=http, url=unit.url, patience=retries)
+        github.ask("repository", owner_and_name(unit.repo))
+    mirrors = Mirrors(places.mirrors)
+    if unit.source:
+        mirrors.reach(unit.source)
+    elif not mirrors.path(unit.repo).is_dir():
+        raise NotFound(f"there is no mirror of {unit.repo}", hint=f"swt repo add {unit.repo}")
+    return unit.repo
 
 
 def scrape_repository(store: str, request: ScrapeRequest) -> SyncReport:

@@ -6,15 +6,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.store.database import query
+from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment
 from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import EnvId, InstanceKey, SnapshotName
 from tasks.domain.places import Places
-from tasks.domain.published import InstanceFact, SnapshotChange
+from tasks.domain.published import InstanceFact, SnapshotChange, Withdrawal
+from tasks.domain.undone import OfSnapshot
 from tasks.domain.validation import CaseStability, Validation
 from tasks.snapshot.compose import changes, golden_cases, latest, published
 from tasks.snapshot.facts import code_base, fact_of
@@ -52,13 +56,93 @@ class Published:
     changes: tuple[SnapshotChange, ...]
 
 
-def count_facts(places: Places, snapshot: str) -> int:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication(OfSnapshot):
+    """A snapshot to be published from a pool, if it differs from the one before."""
+
+    pool: str
+    previous: str = ""
+    unchanged: bool = False
+    """Whether it is to be published empty, or without any difference, as well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicationOutcome:
+    """What became of a publication."""
+
+    published: Published | None
+    remark: str = ""
+    """Why there is none, although nothing went wrong."""
+
+
+def publish(places: Places, database: Path, unit: Publication) -> PublicationOutcome:
+    """Publish what is valid of the pool, if the controls did on these very instances what they should (`GateFailed`).
+
+    Nothing is published where nothing is valid, or nothing differs from the snapshot before.
+    """
+    counts = _counts(database)
+    order = Order(snapshot=unit.snapshot, pool=unit.pool, previous=unit.previous, counts=counts)
+    draft = draft_snapshot(places, order)
+    if not draft.rows and not unit.unchanged:
+        return PublicationOutcome(published=None, remark=f"{unit.snapshot} is not published: no instance is valid")
+    if unit.previous and not unit.unchanged and not _differs(places, draft):
+        return PublicationOutcome(
+            published=None, remark=f"{unit.snapshot} is not published: it is the same as {unit.previous}"
+        )
+    return PublicationOutcome(published=publish_snapshot(places, draft, gate_of(database, draft)))
+
+
+def _differs(places: Places, draft: Draft) -> bool:
+    order = draft.order
+    before = Store(places.store).read(TaskInstance, snapshot=order.previous)
+    return bool(changes(before, draft.rows, draft.judged, snapshot=order.snapshot, previous=order.previous))
+
+
+def gate_of(database: Path, draft: Draft) -> Gate:
+    """What the controls did on the instances that would be published."""
+    names = [literal(row.instance_id) for row in draft.rows]
+    (row,) = query(
+        database,
+        f"""SELECT count(*) FILTER (method = 'golden' AND solved) AS golden,
+                   count(*) FILTER (method = 'nop' AND solved) AS nop
+            FROM paper WHERE snapshot = {literal(draft.order.pool)} AND policy = 'tests-only'
+                 AND list_contains([{", ".join(names)}]::VARCHAR[], instance_id)""",
+    ).to_pylist()
+    return Gate(instances=len(names), golden_solved=row["golden"], nop_solved=row["nop"])
+
+
+def _counts(database: Path) -> tuple[tuple[str, int], ...]:
+    """How many rows the stages before have."""
+    tables = ("pull_request", "issue", "issue_link", "pull_base", "rejection", "validation")
+    sums = ", ".join(f"(SELECT count(*) FROM {name}) AS {name}" for name in tables)
+    (row,) = query(database, f"SELECT {sums}").to_pylist()
+    return tuple(row.items())
+
+
+def count_facts(places: Places, unit: OfSnapshot) -> int:
     """Count what is new of a snapshot's instances; how many rows were written."""
-    store, mirrors = Store(places.store), Mirrors(places.mirrors)
+    snapshot, store, mirrors = unit.snapshot, Store(places.store), Mirrors(places.mirrors)
     known = {row.instance_key for row in store.read(InstanceFact)}
     fresh = [row for row in store.read(TaskInstance, snapshot=snapshot) if row.instance_key not in known]
     store.write([fact_of(row, code_base(mirrors, row.repo, row.base_commit)) for row in fresh])
     return len(fresh)
+
+
+def withdraw_snapshot(places: Places, name: str, reason: str) -> Withdrawal:
+    """Say that a published snapshot is not to be used any more. `NotFound` where nothing was published by this name."""
+    store = Store(places.store)
+    if already_published(places, name) is None:
+        raise NotFound(f"there is no published snapshot {name!r}", hint="`swt snapshot list` names them")
+    if known := withdrawal_of(places, name):
+        return known
+    row = Withdrawal(snapshot=name, reason=reason, withdrawn_at=datetime.now(UTC))
+    store.write([row], key=name)
+    return row
+
+
+def withdrawal_of(places: Places, name: str) -> Withdrawal | None:
+    """The row that withdraws a snapshot; null where nobody did."""
+    return next(iter(Store(places.store).read(Withdrawal, snapshot=name)), None)
 
 
 def already_published(places: Places, name: str) -> Published | None:
@@ -69,8 +153,10 @@ def already_published(places: Places, name: str) -> Published | None:
 
 
 def published_before(places: Places, name: str) -> str:
-    """The latest published snapshot of another name; empty where there is none."""
-    made = [row for row in Store(places.store).read(Snapshot) if row.manifest and row.snapshot != name]
+    """The latest published snapshot of another name that stands; empty where there is none."""
+    store = Store(places.store)
+    passed = {name, *(row.snapshot for row in store.read(Withdrawal))}
+    made = [row for row in store.read(Snapshot) if row.manifest and row.snapshot not in passed]
     return max(made, key=lambda row: row.created_at).snapshot if made else ""
 
 

@@ -39,6 +39,7 @@ def settings(tmp_path: Path, demo_cache: Path, best_sandbox: SandboxKind) -> Set
         cache=demo_cache,
         database=tmp_path / "swt.duckdb",
         sandbox=best_sandbox,
+        trusted=True,
         workers=2,
         limits=LIMITS,
     )
@@ -57,6 +58,7 @@ def fresh_copy(settings: Settings, tmp_path: Path) -> Settings:
         database=tmp_path / "copy.duckdb",
         scratch=tmp_path / "scratch",
         sandbox=settings.sandbox,
+        trusted=True,
         workers=settings.workers,
         limits=settings.limits,
     )

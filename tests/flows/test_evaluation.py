@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_here
+from flows.evaluation import EvaluationSummary, evaluate_here
+from flows.parameters import EvaluationRequest
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
 from tasks.domain.outcome import Policy
@@ -38,7 +39,7 @@ def judge(
     settings: Settings, *candidates: str, instances: tuple[str, ...] = INSTANCES, **more: Any
 ) -> EvaluationSummary:
     settled = {"confirm": False, "guards": False, **more}
-    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, trusted=True, **settled)
+    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, **settled)
     return evaluate_here(request, settings)
 
 
@@ -72,21 +73,6 @@ def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     assert first.ran.executed > 0
     assert (again.ran.executed, again.undone) == (0, ())
     assert again.rows == first.rows
-
-
-def test_what_was_traced_answers_for_an_untraced_request(settings: Settings) -> None:
-    traced = judge(settings, "golden", instances=FEW)
-    untraced = judge(settings, "golden", instances=FEW, coverage=False)
-    assert traced.ran.executed > 0
-    assert (untraced.ran.executed, untraced.ran.reused) == (0, traced.ran.executed)
-    assert untraced.rows == traced.rows
-
-
-def test_a_confirmation_is_made_untraced_all_the_same(settings: Settings) -> None:
-    judge(settings, "golden", instances=FEW)
-    before = rows(settings, "SELECT count(*) AS n FROM run WHERE tracer = 'none'")
-    judge(settings, "golden", instances=FEW, confirm=True)
-    assert rows(settings, "SELECT count(*) AS n FROM run WHERE tracer = 'none'") != before
 
 
 def test_a_candidate_equal_to_the_golden_tests_costs_nothing(settings: Settings, tmp_path: Path) -> None:
@@ -166,9 +152,9 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
     """Evaluate in a process of its own, and kill it without warning so many seconds after its first run began."""
     code = (
         "import os, sys; from pathlib import Path; from flows.settings import settings_from; "
-        "from flows.evaluation import *; "
+        "from flows.evaluation import *; from flows.parameters import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
-        f"instances={FEW!r}, trusted=True, confirm=False, guards=False); "
+        f"instances={FEW!r}, confirm=False, guards=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "
         f"evaluate_here(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
     )
@@ -178,6 +164,7 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
         "SWT_DATABASE": str(settings.database),
         "SWT_SCRATCH": str(settings.scratch),
         "SWT_SANDBOX": str(settings.sandbox),
+        "SWT_TRUSTED": "1",
         "SWT_WORKERS": str(settings.workers),
     }
     argv = [sys.executable, "-c", code, SNAPSHOT, "golden", *PREDICTIONS]

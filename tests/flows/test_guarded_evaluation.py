@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import evaluate_here
+from flows.parameters import EvaluationRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.domain.outcome import RunVariant
@@ -20,7 +21,6 @@ def judge(settings: Settings, *, guards: bool, coverage: bool = True) -> dict[st
         candidates=CANDIDATES,
         snapshot=SNAPSHOT,
         instances=(INSTANCE,),
-        trusted=True,
         coverage=coverage,
         guards=guards,
     )

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluation import EvaluationRequest, EvaluationSummary, evaluate_here
+from flows.evaluation import EvaluationSummary, evaluate_here
+from flows.parameters import EvaluationRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.domain.errors import NotFound
@@ -64,7 +65,7 @@ def prediction(instance: str, patch: str | None, method: str = "hostile") -> dic
 
 def judge(settings: Settings, file: Path, *instances: str) -> EvaluationSummary:
     request = EvaluationRequest(
-        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, trusted=True, coverage=False, guards=False
+        candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, coverage=False, guards=False
     )
     return evaluate_here(request, settings)
 
@@ -174,7 +175,7 @@ def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Set
     rows = tmp_path / "rows.jsonl"
     rows.write_text(json.dumps(broken) + "\n" + json.dumps(second))
     import_rows(settings, rows, "half")
-    request = EvaluationRequest(candidates=("golden",), snapshot="half", trusted=True, confirm=False, guards=False)
+    request = EvaluationRequest(candidates=("golden",), snapshot="half", confirm=False, guards=False)
     summary = evaluate_here(request, settings)
     assert any(first["instance_id"] in problem and "0" * 8 in problem for problem in summary.problems)
     assert summary.exit_code == 1
@@ -183,7 +184,7 @@ def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Set
 
 
 def test_an_unknown_snapshot_says_what_to_do(settings: Settings) -> None:
-    request = EvaluationRequest(candidates=("golden",), snapshot="nowhere", trusted=True)
+    request = EvaluationRequest(candidates=("golden",), snapshot="nowhere")
     with pytest.raises(NotFound, match="nowhere") as caught:
         evaluate_here(request, settings)
     assert "swt import" in caught.value.hint

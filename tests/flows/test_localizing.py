@@ -9,21 +9,20 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import app
-from flows.localization import LocalizeRequest, localize_here
+from flows.localization import localize_here
+from flows.parameters import LocalizeRequest
 from flows.settings import Settings
-from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import LlmCall
-from tasks.domain.localization import Localization, LocalizationRun
+from tasks.domain.localization import Localization, LocalizationRun, Locator, RetrieverKind
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 
 GOLDEN = "larder/recipe.py"
 INSTANCE = "rolling-swt-bench__larder-3"
-AGENT = LocalizeRequest(snapshot="demo", method="agent", model="scripted", instances=(INSTANCE,))
+AGENT = LocalizeRequest(snapshot="demo", method=Locator.AGENT, model="scripted", instances=(INSTANCE,))
 
 
 def locates(call: Spoken) -> Step:
@@ -40,7 +39,7 @@ def locates(call: Spoken) -> Step:
 
 def test_bm25_ranks_a_snapshot_once_and_says_how_well(settings: Settings) -> None:
     request = LocalizeRequest(snapshot="demo")
-    first, again = (localize_here(request, settings, {}) for _ in range(2))
+    first, again = (localize_here(request, settings) for _ in range(2))
     assert (first.exit_code, first.problems) == (0, ())
     assert "10 made, 0 reused, 0 timed out, 0 left to do" in first.text
     assert "0 made, 10 reused, 0 timed out, 0 left to do" in again.text
@@ -49,18 +48,18 @@ def test_bm25_ranks_a_snapshot_once_and_says_how_well(settings: Settings) -> Non
     assert (recall["method"], recall["n"], recall["unmeasured"]) == ("bm25", "10", "0")
     assert float(recall["recall_30"]) == 100.0
     assert 0 < float(recall["recall_1"]) <= float(recall["any_1"]) <= float(recall["any_10"])
-    other = localize_here(replace(request, retriever=Variant.LUCENE), settings, {})
+    other = localize_here(replace(request, retriever=RetrieverKind.LUCENE), settings)
     assert "10 made" in other.text
     assert {run.variant for run in Store(settings.store).read(LocalizationRun)} == {"code", "lucene"}
 
 
 def test_the_agent_asks_its_model_within_a_budget(settings: Settings) -> None:
     with ScriptedProvider(locates).serve() as url:
-        environ = {"SWT_SCRIPTED_BASE_URL": url}
-        stopped = localize_here(replace(AGENT, budget=Budget(calls=2)), settings, environ)
+        told = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        stopped = localize_here(replace(AGENT, budget_calls=2), told)
         assert (stopped.exit_code, len(stopped.problems)) == (3, 1)
         assert "2 of 2 calls" in stopped.problems[0]
-        done = localize_here(AGENT, settings, environ)
+        done = localize_here(AGENT, told)
     assert (done.exit_code, done.problems) == (0, ())
     store = Store(settings.store)
     assert [(row.path, row.confidence) for row in store.read(Localization)] == [(GOLDEN, 9)]
@@ -69,7 +68,7 @@ def test_the_agent_asks_its_model_within_a_budget(settings: Settings) -> None:
 
 
 def test_requests_that_make_no_sense() -> None:
-    for changes in ({"method": "guess"}, {"method": "agent"}, {"model": "scripted"}):
+    for changes in ({"method": Locator.AGENT}, {"model": "scripted"}):
         with pytest.raises(UsageError):
             LocalizeRequest(snapshot="demo", **changes)
 
@@ -81,4 +80,4 @@ def test_the_command(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Non
     assert said.exit_code == 0, said.output
     assert "1 made" in said.stdout
     wrong = CliRunner().invoke(app, ["localize", "--snapshot", "demo", "--retriever", "magic"])
-    assert isinstance(wrong.exception, UsageError)
+    assert (wrong.exit_code, "magic" in wrong.stderr) == (2, True)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
 from faults import FaultyThreads, disk_full
 
-from flows.demo import SNAPSHOT
+from flows import rebuild as rebuilding
+from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from flows.parameters import RebuildRequest, ValidationRequest
+from flows.rebuild import RebuildSummary, rebuild
 from flows.run import begin
 from flows.settings import Settings
-from flows.validation import STORY, ValidationRequest, ValidationSummary, validate
+from flows.validation import STORY, ValidationSummary, validate
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.validation import InvalidReason
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import listening
+from tasks.rehearsal.local_github.world import World, open_repository
+from tasks.scrape.task import TOKEN_VARIABLES
 
+LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 
 
 def validated(settings: Settings, board: FaultyThreads) -> ValidationSummary:
-    request = ValidationRequest(snapshot=SNAPSHOT, instances=INSTANCES, trusted=True)
+    request = ValidationRequest(snapshot=SNAPSHOT, instances=INSTANCES)
     return begin(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
 
 
@@ -35,3 +48,51 @@ def test_where_every_repeat_fails_nothing_is_valid(settings: Settings) -> None:
     assert (free.valid, free.exit_code, free.undone) == (INSTANCES, 0, ())
     assert query(settings.database, asked.format("undone")).num_rows == 2, "rows stay"
     assert query(settings.database, asked.format("undone_now")).num_rows == 0, "and are made up for"
+
+
+@pytest.fixture
+def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    monkeypatch.setenv(TOKEN_VARIABLES[0], "any")
+    mirror = build_demo_mirror(settings)
+    served = open_repository(LARDER, mirror, issues=DEMO / "issues.jsonl", scratch=tmp_path / "github", license="MIT")
+    return Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))
+
+
+def rebuilt(settings: Settings, url: str, board: FaultyThreads) -> RebuildSummary:
+    request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, git="")
+    there = replace(settings, github=url)
+    return begin(
+        rebuilding.STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, there, run)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_month_that_was_not_collected_or_judged_is_not_published(settings: Settings, hub: Hub) -> None:
+    with listening(hub) as url:
+        for round_ in ("scrape", "rows", "filter", "validation"):
+            held = rebuilt(settings, f"{url}/graphql", FaultyThreads(disk_full(round_)))
+            assert (held.published, held.exit_code) == (None, 1), round_
+            assert "is not published, and stays a draft" in held.text
+            assert ("publish", "held-back") in {(row.round, row.error) for row in held.undone}
+            assert any(row.round == round_ and row.detail == "disk full" for row in held.undone)
+        free = rebuilt(settings, f"{url}/graphql", FaultyThreads(disk_full()))
+    assert (free.exit_code, free.undone) == (0, ())
+    assert free.published
+    assert free.published.snapshot.instances == 1
+    assert query(settings.database, "FROM undone_now").num_rows == 0
+
+
+def test_without_a_token_or_a_network_nothing_starts(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    build_demo_mirror(settings)
+    for name in TOKEN_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    board = FaultyThreads(disk_full())
+    refused = rebuilt(settings, "http://127.0.0.1:9/graphql", board)
+    assert (refused.published, refused.exit_code) == (None, 3)
+    assert {row.error for row in refused.undone} == {"github-token", "held-back"}
+    monkeypatch.setenv(TOKEN_VARIABLES[0], "any")
+    away = rebuilt(settings, "http://127.0.0.1:9/graphql", board)
+    assert (away.published, away.exit_code) == (None, 3)
+    assert {row.error for row in away.undone} == {"github", "held-back"}
+    assert {name for name, _ in board.asked} == {"reach"}

@@ -20,6 +20,7 @@ def environ(settings: Settings) -> dict[str, str]:
         "SWT_CACHE": str(settings.cache),
         "SWT_DATABASE": str(settings.database),
         "SWT_SANDBOX": str(settings.sandbox),
+        "SWT_TRUSTED": "1",
     }
 
 
@@ -31,11 +32,10 @@ def test_a_worker_runs_the_deployments(environ: dict[str, str], settings: Settin
             *("deployment", "run", "evaluate/predictions", "--watch"),
             *("--param", "snapshot=demo", "--param", 'candidates=["golden", "nop"]'),
             *("--param", 'instances=["rolling-swt-bench__larder-3", "rolling-swt-bench__larder-5"]'),
-            *("--param", "trusted=true"),
         )
         held = prefect.call(
             *("deployment", "run", "strength/wrong-fixes", "--watch"),
-            *("--param", 'instances=["rolling-swt-bench__larder-3"]', "--param", "trusted=true"),
+            *("--param", 'instances=["rolling-swt-bench__larder-3"]'),
         )
     assert "completed" in judged.lower()
     assert "completed" in held.lower()

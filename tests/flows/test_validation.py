@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
+from flows.parameters import ValidationRequest
 from flows.settings import Settings
-from flows.validation import ValidationRequest, validate_here
+from flows.validation import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
@@ -48,6 +49,7 @@ def own_trees(settings: Settings, tmp_path: Path) -> Settings:
         cache=cache,
         database=settings.database,
         sandbox=settings.sandbox,
+        trusted=True,
         workers=settings.workers,
         limits=settings.limits,
     )
@@ -59,7 +61,7 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     (instance,) = store.read(TaskInstance, instance_id=LEAKING)
     plant_the_fix(own_trees, instance, tmp_path / "tree")
 
-    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND), trusted=True), own_trees)
+    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND)), own_trees)
 
     rows = {row.instance_id: row for row in summary.validations}
     assert (rows[LEAKING].reason, rows[SOUND].reason) == (InvalidReason.LEAK, InvalidReason.NONE)

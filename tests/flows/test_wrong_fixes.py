@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import EvaluationRequest, evaluate_here
+from flows.evaluation import evaluate_here
+from flows.parameters import EvaluationRequest, StrengthRequest
 from flows.settings import Settings
-from flows.strength import StrengthRequest, StrengthSummary, strength_here
+from flows.strength import StrengthSummary, strength_here
 from tasks.adapters.store.database import query
 from tasks.domain.errors import NotFound
 
@@ -24,7 +25,6 @@ def judge(settings: Settings) -> None:
         candidates=("golden", str(DEMO / "predictions.demo-careful.jsonl")),
         snapshot=SNAPSHOT,
         instances=INSTANCES,
-        trusted=True,
         guards=False,
         confirm=False,
     )
@@ -32,7 +32,7 @@ def judge(settings: Settings) -> None:
 
 
 def hold(settings: Settings, *files: str, instances: tuple[str, ...] = INSTANCES) -> StrengthSummary:
-    return strength_here(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances, trusted=True), settings)
+    return strength_here(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances), settings)
 
 
 @pytest.mark.slow

@@ -10,10 +10,9 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.retrieval.variants import Variant
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
-from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
+from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep, RetrieverKind
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings, Bm25Settings
@@ -62,7 +61,7 @@ def test_other_variants_depths_and_words_are_other_localizations(
 ) -> None:
     for settings in (
         Bm25Settings(),
-        Bm25Settings(variant=Variant.LUCENE),
+        Bm25Settings(variant=RetrieverKind.LUCENE),
         Bm25Settings(k=10),
         Bm25Settings(with_tests=True),
     ):

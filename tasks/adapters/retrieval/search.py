@@ -14,7 +14,8 @@ from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import ENCODING, token_count
 from tasks.adapters.retrieval.counts import TermCache
 from tasks.adapters.retrieval.index import Field, added, field_of
-from tasks.adapters.retrieval.variants import RETRIEVERS, Retriever, Variant
+from tasks.adapters.retrieval.variants import RETRIEVERS, Retriever
+from tasks.domain.localization import RetrieverKind
 from tasks.domain.names import RepoName, RepoPath, Sha
 
 PATH = "path:"
@@ -74,7 +75,7 @@ class Searcher:
     mirrors: Mirrors
     cache: Path
 
-    def index(self, repo: RepoName, commit: Sha, variant: Variant, *, with_tests: bool = False) -> CommitIndex:
+    def index(self, repo: RepoName, commit: Sha, variant: RetrieverKind, *, with_tests: bool = False) -> CommitIndex:
         """The index of a commit; `NotFound` where the mirror or the commit is missing."""
         retriever = RETRIEVERS[variant]
         entries = tuple(

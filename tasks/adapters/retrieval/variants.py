@@ -5,24 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tasks.adapters.retrieval.analyzers import code_terms, english_terms
 from tasks.adapters.retrieval.index import Weights
-
-
-class Variant(StrEnum):
-    LUCENE = "lucene"
-    """Pyserini's defaults, which the papers used: path and contents as one English text."""
-    CODE = "code"
-    """Identifiers and their parts; the title counts three times; the path is a field of its own."""
+from tasks.domain.localization import RetrieverKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retriever:
     """Everything that decides a ranking."""
 
-    variant: Variant
+    variant: RetrieverKind
     analyzer: str
     """Name and version of `analyze`: cached counts are kept apart by it."""
     analyze: Callable[[str], Iterable[str]]
@@ -42,16 +35,16 @@ class Retriever:
 
 
 RETRIEVERS = {
-    Variant.LUCENE: Retriever(
-        variant=Variant.LUCENE,
+    RetrieverKind.LUCENE: Retriever(
+        variant=RetrieverKind.LUCENE,
         analyzer="english-1",
         analyze=english_terms,
         weights=Weights(k1=0.9, b=0.4),
         path_share=None,
         title_times=1,
     ),
-    Variant.CODE: Retriever(
-        variant=Variant.CODE,
+    RetrieverKind.CODE: Retriever(
+        variant=RetrieverKind.CODE,
         analyzer="code-1",
         analyze=code_terms,
         weights=Weights(k1=1.5, b=0.75),

@@ -36,8 +36,6 @@ class Entry:
     size: int
     modified: float
     """Seconds since the epoch."""
-    changed: float = 0.0
-    """The same for what nobody can set: any change to the file or its name. Zero where there is no such time."""
 
     @property
     def name(self) -> str:
@@ -126,7 +124,6 @@ class LocalDisk:
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
-        self._make_root()
         final = self.root / path
         final.parent.mkdir(parents=True, exist_ok=True)
         temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}{TEMPORARY}")
@@ -144,17 +141,10 @@ class LocalDisk:
 
     @contextmanager
     def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:
-        self._make_root()
+        self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / name).open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
-
-    def _make_root(self) -> None:
-        try:
-            self.root.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            hint = "name a folder that can be written: SWT_STORE"
-            raise StoreError(f"the store {self.root} cannot be made: {error.strerror}", hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +232,7 @@ def _entry(found: os.DirEntry[str], path: str) -> Iterator[Entry]:
         stat = found.stat()
     except FileNotFoundError:
         return  # deleted since the folder was listed
-    yield Entry(path, stat.st_size, stat.st_mtime, stat.st_ctime)
+    yield Entry(path, stat.st_size, stat.st_mtime)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -17,8 +17,9 @@ from tasks.adapters.retrieval.analyzers import code_terms, english_terms
 from tasks.adapters.retrieval.budget import fitting, token_count
 from tasks.adapters.retrieval.counts import TermCache
 from tasks.adapters.retrieval.search import Searcher
-from tasks.adapters.retrieval.variants import RETRIEVERS, Variant
+from tasks.adapters.retrieval.variants import RETRIEVERS
 from tasks.domain.errors import InfrastructureError, NotFound
+from tasks.domain.localization import RetrieverKind
 from tasks.domain.names import RepoName, RepoPath, Sha
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "terms.toml").read_text("utf-8"))["case"]
@@ -63,7 +64,7 @@ def test_a_word_without_end_is_cut_or_left_out() -> None:
     assert list(code_terms("x" * 1000)) == []
 
 
-def by_hand(texts: Sequence[str], query: Counter[str], variant: Variant) -> list[float]:
+def by_hand(texts: Sequence[str], query: Counter[str], variant: RetrieverKind) -> list[float]:
     """BM25 term by term, straight from the formula."""
     retriever = RETRIEVERS[variant]
     k1, b = retriever.weights.k1, retriever.weights.b
@@ -85,8 +86,10 @@ def test_lucene_ranks_path_and_contents_as_one_text(
 ) -> None:
     statement = "Apple peel\nthe apple has a core"
     paths = sorted(path for path in FILES if path.endswith(".py") and (with_tests or not path.startswith("tests")))
-    expected = by_hand([f"{path}\n{FILES[path]}" for path in paths], Counter(english_terms(statement)), Variant.LUCENE)
-    hits = searcher.index(REPO, commit[1], Variant.LUCENE, with_tests=with_tests).rank(statement, 30)
+    expected = by_hand(
+        [f"{path}\n{FILES[path]}" for path in paths], Counter(english_terms(statement)), RetrieverKind.LUCENE
+    )
+    hits = searcher.index(REPO, commit[1], RetrieverKind.LUCENE, with_tests=with_tests).rank(statement, 30)
     assert {hit.path: hit.score for hit in hits} == pytest.approx(
         {path: score for path, score in zip(paths, expected, strict=True) if score}
     )
@@ -95,12 +98,12 @@ def test_lucene_ranks_path_and_contents_as_one_text(
 
 def test_code_adds_the_path_and_counts_the_title_three_times(searcher: Searcher, commit: tuple[Mirrors, Sha]) -> None:
     query = Counter({"appletree": 3, "apple": 4, "tree": 3})
-    assert RETRIEVERS[Variant.CODE].query("AppleTree\napple") == query
+    assert RETRIEVERS[RetrieverKind.CODE].query("AppleTree\napple") == query
     paths = sorted(path for path in FILES if path.endswith(".py") and not path.startswith("tests"))
-    contents = by_hand([FILES[path] for path in paths], query, Variant.CODE)
-    names = by_hand(paths, query, Variant.CODE)
+    contents = by_hand([FILES[path] for path in paths], query, RetrieverKind.CODE)
+    names = by_hand(paths, query, RetrieverKind.CODE)
     expected = {path: one + 0.3 * other for path, one, other in zip(paths, contents, names, strict=True)}
-    hits = searcher.index(REPO, commit[1], Variant.CODE).rank("AppleTree\napple", 10)
+    hits = searcher.index(REPO, commit[1], RetrieverKind.CODE).rank("AppleTree\napple", 10)
     assert {hit.path: hit.score for hit in hits} == pytest.approx(
         {path: score for path, score in expected.items() if score}
     )
@@ -108,13 +111,13 @@ def test_code_adds_the_path_and_counts_the_title_three_times(searcher: Searcher,
 
 
 def test_an_issue_in_other_words_ranks_nothing(searcher: Searcher, commit: tuple[Mirrors, Sha]) -> None:
-    for variant in Variant:
+    for variant in RetrieverKind:
         assert searcher.index(REPO, commit[1], variant).rank("zebra\n", 30) == ()
         assert searcher.index(REPO, commit[1], variant).rank("", 30) == ()
 
 
 def test_equal_scores_are_in_order_of_the_path(searcher: Searcher, commit: tuple[Mirrors, Sha]) -> None:
-    hits = searcher.index(REPO, commit[1], Variant.LUCENE).rank("pkg", 30)
+    hits = searcher.index(REPO, commit[1], RetrieverKind.LUCENE).rank("pkg", 30)
     assert [hit.path for hit in hits][-1] == "pkg/orchard.py"
     assert [hit.path for hit in hits if hit.score == hits[0].score] == ["pkg/__init__.py"]
 
@@ -126,7 +129,7 @@ def test_only_python_files_of_the_commit_are_ranked(commit: tuple[Mirrors, Sha])
 
 def test_a_missing_commit_is_said(searcher: Searcher) -> None:
     with pytest.raises(NotFound):
-        searcher.index(REPO, Sha("1" * 40), Variant.CODE)
+        searcher.index(REPO, Sha("1" * 40), RetrieverKind.CODE)
 
 
 def texts(names: Sequence[str]) -> Iterator[str]:
@@ -193,6 +196,6 @@ def test_no_text_is_too_long_and_none_too_odd() -> None:
 
 
 def test_hits_know_what_they_cost(searcher: Searcher, commit: tuple[Mirrors, Sha]) -> None:
-    (hit,) = searcher.index(REPO, commit[1], Variant.CODE).rank("peel_pear", 1)
+    (hit,) = searcher.index(REPO, commit[1], RetrieverKind.CODE).rank("peel_pear", 1)
     assert hit.path == RepoPath("pkg/pear.py")
     assert hit.tokens == token_count("pkg/pear.py") + token_count(FILES["pkg/pear.py"])

@@ -1,0 +1,336 @@
+"""What each story can be asked for, once: its command's options and its deployment's parameters follow from it.
+
+A request is a frozen dataclass. A field with an `Option` is a parameter, with one text of help; the type says what it
+takes, the default that it may be left out. What the worker decides (sandbox, trust, places, secrets) is in `Settings`.
+Nothing heavy is imported here: `swt --help` needs all of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from flows.settings import RESOURCES
+from tasks.domain.errors import UsageError
+from tasks.domain.generation import Give, Mode
+from tasks.domain.localization import Locator, RetrieverKind
+from tasks.domain.names import content_key
+from tasks.domain.outcome import Policy
+
+Q = TypeVar("Q", bound="Request")
+
+REPOSITORIES = RESOURCES / "data" / "repositories.toml"
+GIT = "https://github.com/{repo}.git"
+FIRST = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """How a field is asked for."""
+
+    help: str
+    flag: str = ""
+    """On the command line, where it is not `--field-name`; `ARGUMENT` for what stands there without a flag."""
+    least: float | None = None
+
+
+ARGUMENT = "argument"
+
+Snapshot = Annotated[str, Option(help="Name of the snapshot.")]
+Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids; may be repeated.")]
+Dollars = Annotated[float | None, Option(help="Stop when so many dollars are spent.", least=0)]
+Calls = Annotated[int | None, Option(help="Stop when so many model calls are paid for.", least=0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What a story is asked for."""
+
+    @property
+    def title(self) -> str:
+        """What its flow run is called."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRequest(Request):
+    """Judge candidates by running them before and after the golden patch."""
+
+    candidates: Annotated[
+        tuple[str, ...],
+        Option(help="Predictions files, `golden`, `nop`, `stored:METHOD`, `stored:METHOD@MODEL`.", flag=ARGUMENT),
+    ]
+    snapshot: Snapshot
+    instances: Instances = ()
+    policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
+    coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
+    confirm: Annotated[bool, Option(help="Repeat without tracing what no guard run speaks for.")] = True
+    guards: Annotated[bool, Option(help="Make the guard runs of would-be successes.")] = True
+
+    @property
+    def title(self) -> str:
+        return f"evaluate {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationRequest(Request):
+    """Run golden tests again under other conditions: which instances are to be trusted, and why not the others?"""
+
+    snapshot: Snapshot
+    instances: Instances = ()
+    health: Annotated[bool, Option(help="Make one more run of everything, as a look at what was valid before.")] = False
+
+    @property
+    def title(self) -> str:
+        return f"validate {self.snapshot}" + (" again" if self.health else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthRequest(Request):
+    """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?"""
+
+    fixes: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Repairs files (as predictions files, with patches of the code), `partial` (the golden patch, each "
+            "time without another of its changes).",
+            flag=ARGUMENT,
+        ),
+    ]
+    snapshot: Snapshot
+    instances: Instances = ()
+
+    @property
+    def title(self) -> str:
+        return f"strength {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalizeRequest(Request):
+    """Rank the files that each issue may be about, and print how often the right ones are found."""
+
+    snapshot: Snapshot
+    method: Annotated[Locator, Option(help="BM25 by itself, or the agent with a model.")] = Locator.BM25
+    retriever: Annotated[RetrieverKind, Option(help="The index behind it.")] = RetrieverKind.CODE
+    model: Annotated[str, Option(help="Name in data/models.toml, for the agent.")] = ""
+    instances: Instances = ()
+    with_tests: Annotated[bool, Option(help="Rank test files as well.")] = False
+    budget_usd: Dollars = None
+    budget_calls: Calls = None
+
+    def __post_init__(self) -> None:
+        if bool(self.model) != (self.method is Locator.AGENT):
+            raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
+
+    @property
+    def title(self) -> str:
+        return f"localize {self.snapshot} by {self.model or self.method}"
+
+    @property
+    def payer(self) -> str:
+        """Who pays for the agent's calls: requests for the same work share a budget."""
+        key = content_key("localize", self.snapshot, self.model, self.retriever.value, self.with_tests)
+        return f"localize-{key[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateRequest(Request):
+    """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
+    is asked for."""
+
+    methods: Annotated[tuple[str, ...], Option(help="Name of a method; may be repeated.", flag="--method")]
+    models: Annotated[tuple[str, ...], Option(help="Name in data/models.toml; may be repeated.", flag="--model")]
+    snapshot: Snapshot
+    instances: Instances = ()
+    months: Annotated[int | None, Option(help="Only pull requests of so many months before `until`.", least=1)] = None
+    until: Annotated[date | None, Option(help="Last day of the window of so many months.")] = None
+    limit: Annotated[int | None, Option(help="Only so many instances, always the same ones.", least=1)] = None
+    shard: Annotated[int, Option(help="Which share of the instances, counted from 1.", least=1)] = 1
+    shards: Annotated[int, Option(help="How many workers share instances and budget.", least=1)] = 1
+    dry_run: Annotated[bool, Option(help="Say planned calls, tokens and dollars; ask nobody.")] = False
+    budget_usd: Dollars = None
+    budget_calls: Calls = None
+    name: Annotated[str, Option(help="Who pays: sweeps of one name share a budget.")] = ""
+    context: Annotated[RetrieverKind, Option(help="The retriever for methods that want files.")] = RetrieverKind.CODE
+    give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue; may be repeated.")] = ()
+    incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None
+    script: Annotated[bool, Option(help="Ask for reproduction scripts instead of unit tests.")] = False
+
+    def __post_init__(self) -> None:
+        if not self.methods or not self.models:
+            raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
+        if not FIRST <= self.shard <= self.shards:
+            raise UsageError(f"there is no shard {self.shard} of {self.shards}", hint="they are counted from 1")
+        if (self.months is None) != (self.until is None):
+            raise UsageError("a window is so many months before a day", hint="give both, months and until")
+        self._check_gifts()
+
+    def _check_gifts(self) -> None:
+        patches = {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH} & set(self.give)
+        if len(patches) > 1:
+            raise UsageError("one patch is given, golden or incorrect", hint="make two sweeps of it")
+        if Give.MODIFIED_FILES in self.give and not patches:
+            raise UsageError("modified-files says which files a patch changes", hint="give a patch as well")
+        if (Give.INCORRECT_PATCH in self.give) != (self.incorrect is not None):
+            hint = "--give incorrect-patch --incorrect PREDICTIONS"
+            raise UsageError("incorrect-patch and its predictions file go together", hint=hint)
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether candidates are judged as well."""
+        return False
+
+    @property
+    def mode(self) -> Mode:
+        return Mode.REPRODUCTION_SCRIPT if self.script else Mode.UNIT_TEST
+
+    @property
+    def title(self) -> str:
+        share = "" if self.shards == 1 else f", {self.shard} of {self.shards}"
+        story = "plan" if self.dry_run else "sweep" if self.evaluates else "generate"
+        return f"{story} {', '.join(self.models)} on {self.snapshot}{share}"
+
+    @property
+    def payer(self) -> str:
+        """The sweep's name, that of its shard where it has several."""
+        key = content_key("sweep", self.snapshot, sorted(self.models), sorted(self.methods))[:8]
+        name = self.name or f"{self.snapshot}-{key}"
+        return name if self.shards == 1 else f"{name}.{self.shard}of{self.shards}"
+
+    def label(self, method: str) -> str:
+        """The method that its candidates are counted under: one that is told more is another one."""
+        asked = () if self.mode is Mode.UNIT_TEST else (self.mode.value,)
+        return "+".join((method, *(give.value for give in Give if give in self.give), *asked))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest(GenerateRequest):
+    """Let methods with models work on instances and judge what they hand in, beside `golden` and `nop`. Only what is
+    missing runs."""
+
+    @property
+    def evaluates(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRequest(Request):
+    """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
+
+    snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.")] = ""
+    repositories: Annotated[
+        tuple[str, ...], Option(help="OWNER/NAME; may be repeated; default: the list.", flag="--repos")
+    ] = ()
+    repositories_file: Annotated[Path, Option(help="The list of repositories.")] = REPOSITORIES
+    since: Annotated[datetime | None, Option(help="Go no further back than this day, UTC.")] = None
+    limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
+    git: Annotated[str, Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = GIT
+    collected: Annotated[
+        float, Option(help="Publish where at least this share of the repositories was collected whole.", least=0)
+    ] = 1.0
+    judged: Annotated[
+        float, Option(help="Publish where at least this share of the instances to validate was judged.", least=0)
+    ] = 1.0
+    unchanged: Annotated[
+        bool, Option(help="Publish a month that is empty, or the same as the one before, as well.")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.collected <= 1 and 0 <= self.judged <= 1):
+            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95")
+
+    @property
+    def name(self) -> str:
+        return self.snapshot or f"{datetime.now(UTC):%Y-%m}"
+
+    @property
+    def title(self) -> str:
+        return f"rebuild {self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishRequest(Request):
+    """Validate a snapshot's instances and publish those that are valid under another name, for good."""
+
+    pool: Annotated[str, Option(help="Name of the snapshot to take instances from.", flag=ARGUMENT)]
+    snapshot: Annotated[str, Option(help="Name of the snapshot to publish.", flag="--as")]
+
+    @property
+    def title(self) -> str:
+        return f"publish {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawRequest(Request):
+    """Withdraw a published snapshot: its rows stay, a row says why it is not to be used, and the next one does not
+    follow it. Nothing is deleted."""
+
+    snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT)]
+    reason: Annotated[str, Option(help="Why, for those who used it.")]
+
+    @property
+    def title(self) -> str:
+        return f"withdraw {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of a request."""
+
+    name: str
+    kind: Any
+    """What one value is: `str`, `int`, an enum …"""
+    many: bool
+    """Whether there may be several."""
+    may_be_null: bool
+    default: Any
+    """`dataclasses.MISSING` where it has to be given."""
+    option: Option
+
+    @property
+    def required(self) -> bool:
+        return self.default is dataclasses.MISSING
+
+
+def parameters(request: type[Request]) -> tuple[Parameter, ...]:
+    """The parameters of a request, in the order of its fields, those that have to be given first."""
+    hints = get_type_hints(request, include_extras=True)
+    found = [_parameter(field, hints[field.name]) for field in dataclasses.fields(request)]
+    return tuple(sorted(found, key=lambda parameter: not parameter.required))
+
+
+def read_request(request: type[Q], values: dict[str, Any]) -> Q:
+    """A request from what a caller gave; lists become tuples, and null, where it may not be, the default."""
+    given: dict[str, Any] = {}
+    for parameter in parameters(request):
+        value = values.get(parameter.name)
+        if parameter.many:
+            given[parameter.name] = tuple(dict.fromkeys(value or ()))
+        elif isinstance(value, datetime):
+            moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+            given[parameter.name] = moment.date() if parameter.kind is date else moment
+        elif value is not None:
+            given[parameter.name] = value
+    return request(**given)
+
+
+def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
+    """`TypeError` for a field without an `Option`."""
+    plain, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+    option = next((one for one in said if isinstance(one, Option)), None)
+    if option is None:
+        raise TypeError(f"{field.name} has no Option")
+    many = get_origin(plain) is tuple
+    inner = get_args(plain)[0] if many else plain
+    null = type(None) in get_args(inner)
+    kind = next(one for one in get_args(inner) if one is not type(None)) if null else inner
+    return Parameter(name=field.name, kind=kind, many=many, may_be_null=null, default=field.default, option=option)
+
+
+def choices(parameter: Parameter) -> tuple[str, ...]:
+    """What may be chosen, where that is limited."""
+    return tuple(parameter.kind) if issubclass(parameter.kind, StrEnum) else ()

@@ -1,0 +1,116 @@
+"""One request, two faces: the command's options and the deployment's schema say the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+import yaml
+from prefect.utilities.callables import parameter_schema
+
+from flows.cli import app
+from flows.deployments import FLOWS
+from flows.options import HERE
+from flows.parameters import GenerateRequest, Parameter, choices, parameters, read_request
+from flows.settings import PROJECT
+from flows.stories import STORIES, Story
+from tasks.domain.generation import Give
+
+OF_THE_WORKER = {name for name, *_ in HERE}
+JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string"}
+
+
+def command(story: Story[Any]) -> Any:
+    """The command as typer builds it."""
+    found: Any = typer.main.get_command(app)
+    for name in filter(None, (story.group, story.name)):
+        found = found.commands[name]
+    return found
+
+
+def chosen(option: Any) -> Any:
+    """The enum behind an option."""
+    bare = option.type_descriptor.annotation
+    return next(iter(get_args(bare)), bare)
+
+
+def schema(story: Story[Any]) -> dict[str, Any]:
+    return parameter_schema(FLOWS[story.name]).model_dump_for_openapi()
+
+
+def plain(story_schema: dict[str, Any], described: dict[str, Any]) -> dict[str, Any]:
+    """What one value may be: references followed, null and lists left away."""
+    kinds = [one for one in described.get("anyOf", [described]) if one.get("type") != "null"]
+    (kind,) = kinds
+    kind = kind.get("items", kind)
+    if "$ref" in kind:
+        return dict(story_schema["definitions"][kind["$ref"].rpartition("/")[2]])
+    return dict(kind)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
+    options = {one.name: one for one in command(story).params if one.name not in OF_THE_WORKER}
+    properties = schema(story)["properties"]
+    asked = {one.name: one for one in parameters(story.request)}
+    assert set(options) == set(properties) == set(asked)
+    required = {name for name, one in asked.items() if one.required}
+    assert {name for name, one in options.items() if one.required} == required
+    assert set(schema(story).get("required", [])) == required
+    for name, one in asked.items():
+        assert getattr(options[name], "help", None) == properties[name]["description"] == one.option.help
+        check_kind(story, one, options[name], properties[name])
+
+
+def check_kind(story: Story[Any], one: Parameter, option: Any, described: dict[str, Any]) -> None:
+    kind = plain(schema(story), described)
+    assert bool(getattr(option, "multiple", False) or option.nargs == -1) == one.many
+    assert (described.get("type") == "array") == one.many
+    if choices(one):
+        assert tuple(kind["enum"]) == choices(one)
+        assert tuple(chosen(option)) == choices(one)
+    elif one.kind in (date, datetime):
+        assert kind["format"] == {date: "date", datetime: "date-time"}[one.kind]
+    else:
+        assert kind["type"] == JSON_TYPES[one.kind]
+    if one.option.least is not None:
+        bounded = [part for part in described.get("anyOf", [described]) if "minimum" in part]
+        assert [part["minimum"] for part in bounded] == [one.option.least]
+        assert option.min == one.option.least
+    if not one.required and not one.many and one.default is not None:
+        assert str(option.default) == str(described["default"]) == str(one.default)
+
+
+def test_every_story_has_a_deployment_and_every_deployment_a_story() -> None:
+    deployed = yaml.safe_load((PROJECT / "prefect.yaml").read_text())["deployments"]
+    assert {one["entrypoint"] for one in deployed} == {f"flows.deployments.{story.name}" for story in STORIES}
+    for one in deployed:
+        story = next(story for story in STORIES if one["entrypoint"].endswith(f".{story.name}"))
+        assert set(one.get("parameters", {})) <= {parameter.name for parameter in parameters(story.request)}
+
+
+def test_a_request_is_read_from_what_callers_give() -> None:
+    given = {"methods": ["a", "a"], "models": ["m"], "snapshot": "s", "until": datetime(2026, 1, 2), "months": 3}
+    request = read_request(GenerateRequest, {**given, "give": [Give.TEST_FILE], "limit": None})
+    assert (request.methods, request.models, request.until, request.limit) == (("a",), ("m",), date(2026, 1, 2), None)
+    assert (request.give, request.instances, request.shards) == ((Give.TEST_FILE,), (), 1)
+    assert request.title == "generate m on s"
+
+
+@pytest.mark.parametrize("argv", [["--help"], ["query"], ["sweep", "--help"]], ids=" ".join)
+def test_commands_do_without_what_is_heavy(argv: list[str]) -> None:
+    """Prefect's import alone would take a second."""
+    code = (
+        "import sys; from flows.cli import main\n"
+        f"sys.argv = ['swt', *{argv!r}]\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print([name for name in ('prefect', 'pandas') if name in sys.modules])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PROJECT)
+    assert said.stdout.splitlines()[-1] == "[]"
