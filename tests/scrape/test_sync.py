@@ -282,7 +282,7 @@ def test_since_reads_no_further_back_and_can_be_widened(small_repository: LocalR
 
 def test_single_issues_can_be_fetched(small_repository: LocalRepository, tmp_path: Path) -> None:
     context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")
-    failures = fetch_issues(context, REPO, (10, 11, 999))
+    failures = fetch_issues(context, REPO, (10, 11, 999)).failures
     assert [(failure.number, failure.trouble) for failure in failures] == [(999, ScrapeTrouble.GONE)]
     assert [issue.number for issue in context.page_store.rows(REPO).issues] == [10]
 
