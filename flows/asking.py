@@ -3,35 +3,55 @@
 from __future__ import annotations
 
 import textwrap
-from typing import IO
-
-import pyarrow as pa
+from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
-from tasks.adapters.runner.job import runner_version
-from tasks.adapters.store.audits import Audit, audits
-from tasks.adapters.store.database import build_views, query
-from tasks.adapters.store.quarantine import UNREADABLE
-from tasks.adapters.store.questions import named_queries
-from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tasks.adapters.store.audits import Audit
 
 FORMATS = ("table", "json", "csv", "parquet")
 FEW = 3
 """So many rows of what an audit finds are shown."""
+ASKED_FIRST = ("tables", "graders")
+HEADINGS = {
+    "tables": "questions",
+    "graders": "verdicts, by each grader",
+    "audits": "audits, which answer nothing where all is well",
+    "views": "views that the questions are made of",
+    "macros": "macros, which take arguments",
+}
 
 
-def ask(settings: Settings, question: str | None, output: str, out: IO[bytes]) -> None:
+def ask(settings: Settings, question: str | None, output: str, out: IO[bytes], *, everything: bool = False) -> None:
     """Answer a named question or SQL to `out`; without a question, list the named ones."""
     if output not in FORMATS:
         raise UsageError(f"there is no format {output!r}", hint="one of " + ", ".join(FORMATS))
     if question is None:
-        for known in named_queries(settings.sql):
-            out.write(f"{known.name:26} {known.kind:6} {known.description}\n".encode())
+        out.write(listing(settings, everything=everything).encode())
         return
+    from tasks.adapters.store.database import query
+
     if not settings.database.exists():
         rebuild_views(settings)
     _render(query(settings.database, _sql(question)), output, out)
+
+
+def listing(settings: Settings, *, everything: bool) -> str:
+    """What can be asked by name, in groups: the questions first, all else with `everything`."""
+    from tasks.adapters.store.headers import KINDS, headers
+
+    found = headers(settings.sql)
+    shown = KINDS if everything else ASKED_FIRST
+    groups = [
+        f"{HEADINGS[kind]}\n" + "".join(f"  {one.name:28} {one.description}\n" for one in found if one.kind == kind)
+        for kind in shown
+    ]
+    left = sum(one.kind not in shown for one in found)
+    return "\n".join(groups) + (f"\n{left} more with --all\n" if left else "")
 
 
 def _sql(question: str) -> str:
@@ -79,6 +99,8 @@ def rebuild_views(settings: Settings) -> str:
     """Make `swt.duckdb` anew from the store and `sql/`, with the models that are known."""
     from tasks.adapters.llm.model_facts import record_models
     from tasks.adapters.llm.models import read_models
+    from tasks.adapters.store.database import build_views
+    from tasks.adapters.store.warehouse import Store
 
     store = Store(settings.store)
     record_models(store, read_models(settings.models / "models.toml"))
@@ -88,6 +110,11 @@ def rebuild_views(settings: Settings) -> str:
 
 def check_store(settings: Settings) -> tuple[str, bool]:
     """A line per problem, what the audits find, and whether both are nothing."""
+    from tasks.adapters.runner.job import runner_version
+    from tasks.adapters.store.audits import audits
+    from tasks.adapters.store.quarantine import UNREADABLE
+    from tasks.adapters.store.warehouse import Store
+
     problems = Store(settings.store).check(runner_version())
     lines = [str(problem) for problem in problems]
     if any(problem.kind in UNREADABLE for problem in problems):
@@ -106,10 +133,14 @@ def _audited(audit: Audit) -> str:
 
 def compact_store(settings: Settings) -> str:
     """Merge small files."""
+    from tasks.adapters.store.warehouse import Store
+
     return str(Store(settings.store).compact())
 
 
 def collect_garbage(settings: Settings) -> str:
     """Remove what no row names."""
+    from tasks.adapters.store.warehouse import Store
+
     removed = Store(settings.store).gc()
     return "\n".join(removed) or "nothing to remove"

@@ -117,6 +117,7 @@ def repo_add(
 def query(
     question: Annotated[str | None, typer.Argument(help="A name from `swt query`, or SQL.")] = None,
     output: Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")] = "table",
+    everything: Annotated[bool, typer.Option("--all", help="List views, audits and macros as well.")] = False,
 ) -> None:
     """Ask the warehouse; without a question, list the named ones.
 
@@ -124,7 +125,7 @@ def query(
     """
     from flows.asking import ask
 
-    ask(settings(), question, output, sys.stdout.buffer)
+    ask(settings(), question, output, sys.stdout.buffer, everything=everything)
 
 
 @store_app.command("views")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
 from tasks.domain import tables as domain_tables
-from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.errors import BadInput, NotFound, StoreError
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -38,15 +39,24 @@ def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, .
     store = Store(store_root)
     store.quarantine()
     store.seed()
+    try:
+        _replace(database, lambda path: _write(path, store.url, questions, _definitions(store.url, sql)))
+    except (OSError, duckdb.IOException) as error:
+        hint = "name a file in a folder that can be written: SWT_DATABASE"
+        raise StoreError(f"the database {database} cannot be made: {error}", hint=hint) from error
+    return questions
+
+
+def _replace(database: Path, write: Callable[[Path], None]) -> None:
+    """Whole or not at all."""
     database.parent.mkdir(parents=True, exist_ok=True)
     unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}.tmp")
     try:
-        steadily(lambda: _write(unfinished, store.url, questions, _definitions(store.url, sql)))
+        steadily(lambda: write(unfinished))
         database.with_name(database.name + ".wal").unlink(missing_ok=True)
         unfinished.replace(database)
     finally:
         unfinished.unlink(missing_ok=True)
-    return questions
 
 
 def ensure_views(store_root: str, database: Path, sql: Path) -> None:

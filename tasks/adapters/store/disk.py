@@ -124,6 +124,7 @@ class LocalDisk:
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
+        self._make_root()
         final = self.root / path
         final.parent.mkdir(parents=True, exist_ok=True)
         temporary = final.with_name(f".{final.name}.{secrets.token_hex(4)}{TEMPORARY}")
@@ -141,10 +142,17 @@ class LocalDisk:
 
     @contextmanager
     def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:
-        self.root.mkdir(parents=True, exist_ok=True)
+        self._make_root()
         with (self.root / name).open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
             yield
+
+    def _make_root(self) -> None:
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            hint = "name a folder that can be written: SWT_STORE"
+            raise StoreError(f"the store {self.root} cannot be made: {error.strerror}", hint=hint) from error
 
 
 @dataclass(frozen=True, slots=True)

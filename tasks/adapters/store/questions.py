@@ -24,6 +24,7 @@ from pathlib import Path
 
 import duckdb
 
+from tasks.adapters.store.headers import description, leading_comments, needs, without_comments
 from tasks.domain.errors import BadInput
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
@@ -36,8 +37,6 @@ GRADER_PARTS = ("_grader", "_outcome", "_transition")
 _EACH_GRADER = re.compile(r"each_grader\(\$\$(.*?)\$\$\)", re.DOTALL)
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
 _VIEW = re.compile(r"(CREATE\s+OR\s+REPLACE\s+)VIEW\b", re.IGNORECASE)
-_COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
-_NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ def needed_by(questions: Iterable[Question], names: Iterable[str]) -> frozenset[
 
 def _question(path: Path, graders: tuple[str, ...]) -> Question:
     text = _for_each(path.read_text("utf-8"), graders)
-    header = [line.strip() for line in _leading_comments(text)]
+    header = leading_comments(text)
     statements = _statements(path, text)
     own = next((match for match in map(_created, statements) if match[2] == path.stem), None)
     if own is None and path.parent.name != MACROS:
@@ -111,7 +110,7 @@ def _question(path: Path, graders: tuple[str, ...]) -> Question:
         _check_grader(path, statements)
     return Question(
         name=path.stem,
-        description=_description(header),
+        description=description(header),
         kind=path.parent.name,
         parameters=(own[3] or "") if own and own[1].upper() != "VIEW" else "",
         needs=_needed(header, graders),
@@ -120,24 +119,8 @@ def _question(path: Path, graders: tuple[str, ...]) -> Question:
     )
 
 
-def _leading_comments(text: str) -> list[str]:
-    return [line for line in text[: _COMMENTS.match(text).end()].splitlines() if line.strip()]  # type: ignore[union-attr]
-
-
-def _description(header: Iterable[str]) -> str:
-    """The lines up to the first empty comment or the needs."""
-    lines: list[str] = []
-    for line in header:
-        words = line.removeprefix("--").strip()
-        if _NEEDS.match(line) or (lines and not words):
-            break
-        lines += [words] if words else []
-    return " ".join(lines)
-
-
 def _needed(header: Iterable[str], graders: tuple[str, ...]) -> tuple[str, ...]:
-    names = [name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(",")]
-    each = [one for name in names if name for one in (graders if name == GRADERS else (name,))]
+    each = [one for name in needs(header) for one in (graders if name == GRADERS else (name,))]
     return tuple(dict.fromkeys(each))
 
 
@@ -166,21 +149,16 @@ def _statements(path: Path, text: str) -> tuple[str, ...]:
     if not statements:
         raise BadInput(f"{path.name} holds no statement")
     for statement in statements:
-        if _CREATE.match(_code(statement)) is None:
+        if _CREATE.match(without_comments(statement)) is None:
             hint = "files of sql/ hold CREATE OR REPLACE VIEW or MACRO only"
-            raise BadInput(f"{path.name}: {_code(statement)[:60]!r} is not a definition", hint=hint)
+            raise BadInput(f"{path.name}: {without_comments(statement)[:60]!r} is not a definition", hint=hint)
     return statements
 
 
 def _created(statement: str) -> re.Match[str]:
-    match = _CREATE.match(_code(statement))
+    match = _CREATE.match(without_comments(statement))
     assert match is not None
     return match
-
-
-def _code(statement: str) -> str:
-    """The statement without the comments above it."""
-    return _COMMENTS.sub("", statement + "\n").strip()
 
 
 def _unique(found: Iterable[Question]) -> dict[str, Question]:

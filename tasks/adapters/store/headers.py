@@ -1,0 +1,59 @@
+"""What a file of `sql/` says of itself above its first statement; read without DuckDB, so listing costs nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+KINDS = ("tables", "graders", "audits", "views", "macros")
+"""Folders of `sql/`, what people ask for first."""
+_COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
+_NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    name: str
+    kind: str
+    """Folder that the file is in."""
+    description: str
+    """First paragraph, on one line."""
+
+
+def headers(sql: Path, kinds: Sequence[str] = KINDS) -> tuple[Header, ...]:
+    """Of every file of these folders, by folder and name."""
+    return tuple(
+        Header(path.stem, kind, description(leading_comments(path.read_text("utf-8"))))
+        for kind in kinds
+        for path in sorted((sql / kind).glob("*.sql"))
+    )
+
+
+def leading_comments(text: str) -> list[str]:
+    """The lines above the first statement that are not blank."""
+    found = _COMMENTS.match(text)
+    return [line.strip() for line in text[: found.end() if found else 0].splitlines() if line.strip()]
+
+
+def without_comments(statement: str) -> str:
+    """The statement without the comments above it."""
+    return _COMMENTS.sub("", statement + "\n").strip()
+
+
+def description(header: Iterable[str]) -> str:
+    """The lines up to the first empty comment or the needs."""
+    lines: list[str] = []
+    for line in header:
+        words = line.removeprefix("--").strip()
+        if _NEEDS.match(line) or (lines and not words):
+            break
+        lines += [words] if words else []
+    return " ".join(lines)
+
+
+def needs(header: Iterable[str]) -> tuple[str, ...]:
+    """What the `-- needs:` lines name, in order."""
+    names = (name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(","))
+    return tuple(name for name in names if name)

@@ -1,0 +1,43 @@
+"""What `swt query` lists, and what it says where nothing can be stored."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from flows.asking import listing, rebuild_views
+from flows.settings import Settings
+from tasks.adapters.store.questions import named_queries
+from tasks.domain.errors import StoreError
+
+LISTS = "from flows.asking import listing; from flows.settings import Settings; listing(Settings(), everything=True)"
+
+
+def test_questions_come_first_and_the_rest_when_it_is_asked_for() -> None:
+    short, long = (listing(Settings(), everything=everything) for everything in (False, True))
+    names = [line.split()[0] for line in short.splitlines() if line.startswith("  ")]
+    assert short.startswith("questions\n  contamination ")
+    assert "golden_case" not in names
+    assert {"table2", "paper"} < set(names)
+    everything = {line.split()[0] for line in long.splitlines() if line.startswith("  ")}
+    assert everything == {question.name for question in named_queries(Settings().sql)}
+
+
+def test_listing_needs_neither_duckdb_nor_arrow() -> None:
+    loaded = f"{LISTS}; import sys; print([one for one in ('duckdb', 'pyarrow', 'prefect') if one in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("place", ["store", "database"])
+def test_a_place_that_cannot_be_made_is_named(place: str, tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path / "store"), database=tmp_path / "swt.duckdb", cache=tmp_path / "cache")
+    below = Path("/proc/none/below")  # where not even root can make a folder
+    wrong = replace(settings, store=str(below)) if place == "store" else replace(settings, database=below)
+    with pytest.raises(StoreError, match="cannot be made") as caught:
+        rebuild_views(wrong)
+    assert f"SWT_{place.upper()}" in caught.value.hint
