@@ -13,7 +13,7 @@ setup(
     package_data={
         "": ["*.graphql", "*.j2"],
         "flows.resources.sql": ["**/*.sql"],
-        "flows.resources.data": ["*.toml", "demo/*", "environments/*.toml"],  # never the warehouse beside them
+        "flows.resources.data": ["*.toml", "demo/*", "environments/**/*.toml"],  # never the warehouse beside them
     },
     include_package_data=False,
 )
