@@ -101,7 +101,8 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
-    taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage)
+    sources, methods = request.candidates, request.method
+    taken = take_candidates(places, sources, instances, request.policy, request.coverage, methods)
     run.leave("candidates", request.snapshot, taken.left)
     wanted = {name: suites for name, suites in taken.suites.items() if suites}
     ready = prepare(run, settings, request.snapshot, wanted)

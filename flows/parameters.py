@@ -66,6 +66,12 @@ class EvaluationRequest(Request):
     ]
     snapshot: Snapshot
     instances: Instances = ()
+    method: Annotated[
+        tuple[str, ...],
+        Option(
+            help="What a predictions file's method is called: NAME, or FILE=NAME for one of several; may be repeated."
+        ),
+    ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
     confirm: Annotated[bool, Option(help="Repeat without tracing what no guard run speaks for.")] = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -61,8 +61,8 @@ def read_predictions(
 ) -> Predictions:
     """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
 
-    `method` names the method in rows that do not; `several` from one method for one instance may be meant. Raises
-    `BadInput` only where the file cannot be read.
+    `method` is what the method is called, whatever the rows call it; `several` from one method for one instance may be
+    meant. Raises `BadInput` only where the file cannot be read.
     """
     return predictions_of(
         read_rows(path), instances, source=path.name, created_at=created_at, method=method, several=several
@@ -100,34 +100,6 @@ def predictions_of(
     return Predictions(tuple(candidates), tuple(problems))
 
 
-def first_of_each(files: Iterable[Predictions]) -> list[Predictions]:
-    """The same files, with a problem on every candidate whose place an earlier file has taken.
-
-    A place is an instance, a method, a model and a sample number.
-    """
-    places: dict[tuple[str, str, str | None, int], Candidate] = {}
-    return [_against(places, file) for file in files]
-
-
-def _against(places: dict[tuple[str, str, str | None, int], Candidate], file: Predictions) -> Predictions:
-    candidates, problems = [], list(file.problems)
-    for candidate in file.candidates:
-        place = (candidate.instance_id, candidate.method, candidate.model, candidate.sample)
-        first = places.setdefault(place, candidate)
-        if first is not candidate and not candidate.problem:
-            what = f"{first.source} holds the first prediction for this instance and method"
-            problems.append(LineProblem(_line_of(candidate), candidate.instance_id, what))
-            candidate = replace(candidate, problem=what)
-        candidates.append(candidate)
-    return Predictions(tuple(candidates), tuple(problems))
-
-
-def _line_of(candidate: Candidate) -> int:
-    """The line that a candidate's `source` names; 0 for a control."""
-    _, _, line = candidate.source.rpartition(":")
-    return int(line) if line.isdigit() else 0
-
-
 def _read(row: RawRow, method: str | None) -> _Prediction:
     if row.problem:
         raise WrongValue(row.problem)
@@ -145,7 +117,7 @@ def _instance_id(row: RawRow) -> InstanceId:
 
 
 def _method(values: Mapping[str, object], method: str | None) -> str:
-    name = _text(values, METHOD_NAMES) or method
+    name = method or _text(values, METHOD_NAMES)
     if not name:
         raise WrongValue(f"{METHOD_NAMES[0]} is missing")
     return name

@@ -38,9 +38,10 @@ from tasks.domain.undone import Left, OfInstance
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
+from tasks.evaluate.identity import RESERVED, merged, method_names, refuse_reserved, resubmitted
 from tasks.evaluate.intake import Intake, take_in
 from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
-from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, first_of_each, read_predictions
+from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, read_predictions
 from tasks.evaluate.stored import is_stored, stored_candidates
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
 
@@ -129,32 +130,39 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
 
 
 def take_candidates(
-    places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], policy: Policy, references: bool
+    places: Places,
+    sources: tuple[str, ...],
+    instances: tuple[TaskInstance, ...],
+    policy: Policy,
+    references: bool,
+    methods: Iterable[str] = (),
 ) -> Taken:
     """Take candidates from predictions files, controls and the store; store them with what becomes of them.
 
-    With `references` the golden suite of every instance is run as well.
+    With `references` the golden suite of every instance is run as well. `methods` are names for the methods of files
+    (`identity.method_names`). `UsageError` or `BadInput` where a file would take the place of another one.
     """
     now = datetime.now(UTC)
     store = Store(places.store)
-    read = first_of_each([_read_source(store, source, instances, now) for source in sources])
+    read = _read_sources(store, sources, methods, instances, now)
+    candidates = merged(read)
+    problems = [line for source, got in read.items() for line in lines_of(store, source, got, instances)]
+    problems += _resubmissions(store, read)
     by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
-    for candidate in (candidate for predictions in read for candidate in predictions.candidates):
+    for candidate in candidates:
         by_instance[candidate.instance_id].append(candidate)
     mirrors = Mirrors(places.mirrors)
     intakes: dict[InstanceId, Intake] = {}
     left: list[Left] = []
-    problems = [
-        line for source, got in zip(sources, read, strict=True) for line in lines_of(store, source, got, instances)
-    ]
     for instance in instances:
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
             intakes[instance.instance_id] = take_in(instance, by_instance[instance.instance_id], policy, read_base)
         except NotFound as error:
             left.append(Left.by(instance.instance_id, error))
-    fresh = [predictions for source, predictions in zip(sources, read, strict=True) if not is_stored(source)]
-    _store_intake(store, fresh, intakes.values())
+    _store_intake(
+        store, [predictions for source, predictions in read.items() if not is_stored(source)], intakes.values()
+    )
     submissions = [row for intake in intakes.values() for row in intake.submissions]
     problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
     return Taken(
@@ -166,7 +174,36 @@ def take_candidates(
     )
 
 
-def _read_source(store: Store, source: str, instances: tuple[TaskInstance, ...], now: datetime) -> Predictions:
+def _read_sources(
+    store: Store, sources: Iterable[str], methods: Iterable[str], instances: tuple[TaskInstance, ...], now: datetime
+) -> dict[str, Predictions]:
+    """{source: what it holds}; predictions files under the names that their methods are given."""
+    files = tuple(dict.fromkeys(filter(_is_file, sources)))
+    names = method_names(files, methods)
+    read = {source: _read_source(store, source, instances, now, names.get(source)) for source in dict.fromkeys(sources)}
+    for file in files:
+        refuse_reserved(file, read[file].candidates)
+    return read
+
+
+def _is_file(source: str) -> bool:
+    return source not in RESERVED and not is_stored(source)
+
+
+def _resubmissions(store: Store, read: Mapping[str, Predictions]) -> list[str]:
+    """A line for each method whose file came with other patches before; `BadInput` where another file has its name."""
+    lines: list[str] = []
+    for file in filter(_is_file, read):
+        candidates = read[file].candidates
+        methods, snapshots = {row.method for row in candidates}, {row.snapshot for row in candidates}
+        earlier = store.read(Candidate, snapshot=snapshots, method=methods, problem="") if candidates else ()
+        lines += resubmitted(file, candidates, earlier)
+    return lines
+
+
+def _read_source(
+    store: Store, source: str, instances: tuple[TaskInstance, ...], now: datetime, method: str | None
+) -> Predictions:
     """Candidates of one source: a control by its name, `stored:METHOD`, anything else a predictions file."""
     if source == GOLDEN:
         return Predictions(tuple(golden_candidate(instance, created_at=now) for instance in instances), ())
@@ -174,7 +211,7 @@ def _read_source(store: Store, source: str, instances: tuple[TaskInstance, ...],
         return Predictions(tuple(nop_candidate(instance, created_at=now) for instance in instances), ())
     if is_stored(source):
         return stored_candidates(store, source, instances)
-    return read_predictions(Path(source), instances, created_at=now)
+    return read_predictions(Path(source), instances, created_at=now, method=method)
 
 
 def lines_of(store: Store, source: str, read: Predictions, asked: Iterable[TaskInstance]) -> list[str]:

@@ -17,7 +17,7 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha
 from tasks.evaluate.controls import golden_candidate, nop_candidate
-from tasks.evaluate.predictions import Predictions, first_of_each, predictions_of, read_predictions
+from tasks.evaluate.predictions import Predictions, predictions_of, read_predictions
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
@@ -140,11 +140,12 @@ def test_parquet(tmp_path: Path) -> None:
     assert [candidate.source for candidate in result.candidates] == ["preds.parquet:1", "preds.parquet:2"]
 
 
-def test_name_for_rows_that_name_no_method(tmp_path: Path) -> None:
+def test_a_name_for_the_method_of_all_rows(tmp_path: Path) -> None:
     path = tmp_path / "preds.jsonl"
-    path.write_text('{"instance_id": "acme__box-1", "model_patch": "d"}\n')
-    (candidate,) = read_predictions(path, INSTANCES, created_at=NOW, method="mine").candidates
-    assert candidate.method == "mine"
+    rows = [{"instance_id": "acme__box-1", "model_patch": "d"}, {**ROWS[1], "model_name_or_path": "theirs"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = read_predictions(path, INSTANCES, created_at=NOW, method="mine").candidates
+    assert [candidate.method for candidate in found] == ["mine", "mine"]
 
 
 def test_controls() -> None:
@@ -153,16 +154,3 @@ def test_controls() -> None:
     assert (golden.method, golden.patch, golden.provenance) == ("golden", "tests 1", "oracle")
     assert (nop.method, nop.patch, nop.provenance) == ("nop", "", "oracle")
     assert golden.candidate_id != nop.candidate_id
-
-
-def test_a_second_file_for_the_same_method_is_kept_with_a_problem(tmp_path: Path) -> None:
-    files = []
-    for number in (1, 2):
-        file = tmp_path / f"file{number}.jsonl"
-        row = {"instance_id": "acme__box-1", "model_name_or_path": "m", "model_patch": f"patch {number}"}
-        file.write_text(json.dumps(row))
-        files.append(read_predictions(file, [instance(1)], created_at=NOW))
-    first, second = first_of_each(files)
-    assert first == files[0]
-    assert [problem.line for problem in second.problems] == [1]
-    assert "file1.jsonl:1" in second.candidates[0].problem

@@ -19,6 +19,7 @@ from flows.evaluation import EvaluationSummary, evaluate_here
 from flows.parameters import EvaluationRequest
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
+from tasks.domain.errors import BadInput
 from tasks.domain.outcome import Policy
 
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
@@ -101,6 +102,26 @@ def test_the_table_divides_by_the_instances_asked_for(settings: Settings) -> Non
     few = judge(settings, "golden", instances=FEW)
     assert [(row["method"], row["n"], row["S"]) for row in few.rows] == [("golden", 3, 100.0), ("nop", 3, 0.0)]
     assert few.text.splitlines()[-2] == "n counts the 3 instances asked for; `swt query table2` counts all of demo"
+
+
+def test_files_of_one_system_are_told_apart_by_names(settings: Settings, tmp_path: Path) -> None:
+    files = [tmp_path / "first.jsonl", tmp_path / "second.jsonl"]
+    for number, file in enumerate(files):
+        row = {"instance_id": INSTANCES[0], "model_name_or_path": "system", "model_patch": "x" * number}
+        file.write_text(json.dumps(row))
+    first, second = map(str, files)
+    with pytest.raises(BadInput, match="different patches of 'system'"):
+        judge(settings, first, second, instances=FEW)
+    judge(settings, first, instances=FEW)
+    with pytest.raises(BadInput, match="has 1 other patches of 'system'"):
+        judge(settings, second, instances=FEW)
+    judge(settings, first, second, instances=FEW, method=("second.jsonl=other",))
+    assert {row["method"] for row in rows(settings, "FROM table2")} == {"system", "other"}
+    with pytest.raises(BadInput, match="calls its method 'golden'"):
+        judge(settings, first, instances=FEW, method=("golden",))
+    files[0].write_text(files[1].read_text())
+    again = judge(settings, first, instances=FEW).problems
+    assert again == ("first.jsonl: 1 predictions of 'system' replace what first.jsonl held before",)
 
 
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
