@@ -6,7 +6,7 @@ import textwrap
 from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +59,31 @@ def _sql(question: str) -> str:
     if question.isidentifier():
         return f"FROM {question}"
     return question
+
+
+def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
+    """Write what a run printed to `out`; one line on the run. `run` is its key, or the beginning of it that is its own.
+
+    Raises `NotFound` where there is no such run, `UsageError` where there are several.
+    """
+    from tasks.adapters.store.database import query
+    from tasks.adapters.store.latest import literal
+    from tasks.adapters.store.warehouse import Store
+
+    if not settings.database.exists():
+        rebuild_views(settings)
+    asked = f"FROM run WHERE starts_with(run_key, {literal(run.lower())}) ORDER BY run_key LIMIT 2"
+    found = query(settings.database, asked).to_pylist()
+    if not found:
+        raise NotFound(f"there is no run {run!r}", hint="`FROM run` has the keys")
+    if len(found) > 1:
+        raise UsageError(f"several runs begin with {run!r}", hint="give more of the key")
+    (row,) = found
+    if row["log"]:
+        with Store(settings.store).open_file(row["log"]) as log:
+            out.write(log.read())
+    detail = f": {row['detail']}" if row["detail"] else ""
+    return f"{row['run_key']} {row['instance_id']} {row['suite_kind']} {row['code_state']} {row['status']}{detail}"
 
 
 def _render(answer: pa.Table, output: str, out: IO[bytes]) -> None:

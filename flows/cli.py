@@ -128,6 +128,17 @@ def query(
     ask(settings(), question, output, sys.stdout.buffer, everything=everything)
 
 
+@app.command()
+def log(run: Annotated[str, typer.Argument(help="A run's key, or the beginning of it.")]) -> None:
+    """Show what a run printed.
+
+    Example: swt log 06f7c33f
+    """
+    from flows.asking import show_log
+
+    typer.echo(show_log(settings(), run, sys.stdout.buffer), err=True)
+
+
 @store_app.command("views")
 def store_views() -> None:
     """Rebuild the DuckDB file of views; deleting it loses nothing."""

@@ -7,11 +7,9 @@ Every step reads and writes rows of the store and skips what is there: the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
-
-import pyarrow as pa
 
 from flows.asking import text_table
 from flows.parameters import EvaluationRequest
@@ -27,7 +25,7 @@ from tasks.domain.outcome import Tracer
 from tasks.domain.run import Run
 from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.standing import standing
+from tasks.evaluate.standing import Standing, standing
 from tasks.evaluate.task import (
     Purpose,
     Ran,
@@ -114,7 +112,7 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
         found = standing(places, settings.sql, request.snapshot, request.instances)
     ensure_views(settings.store, settings.database, settings.sql)
-    return _summary(run, taken, torn, suites, found.table, _denominator(request, len(instances)))
+    return _summary(run, taken, torn, suites, found, _denominator(request, len(instances)))
 
 
 def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
@@ -165,8 +163,18 @@ def _denominator(request: EvaluationRequest, instances: int) -> str:
     return f"n counts the {instances} instances asked for; `swt query table2` counts all of {request.snapshot}"
 
 
+def _misses(found: Standing, asked: Collection[InstanceId]) -> list[str]:
+    """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read."""
+    return [
+        f"golden not solved: {row['instance_id']}: {row['reason']}: {row['detail']}"
+        + (f" (swt log {row['run']})" if row["run"] else "")
+        for row in found.misses.to_pylist()
+        if row["instance_id"] in asked
+    ]
+
+
 def _summary(
-    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, table: pa.Table, denominator: str
+    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, found: Standing, denominator: str
 ) -> EvaluationSummary:
     remarks = (*map(str, torn), *taken.problems)
     for line in remarks:
@@ -178,8 +186,8 @@ def _summary(
     )
     return EvaluationSummary(
         facts=facts,
-        rows=table.to_pylist(),
-        text=f"{text_table(table)}\n{denominator}\n{facts}",
+        rows=found.table.to_pylist(),
+        text="\n".join((text_table(found.table), denominator, facts, *_misses(found, taken.suites.keys()))),
         remarks=remarks,
         undone=undone,
         ran=suites.total,

@@ -24,19 +24,22 @@ class Standing:
     """Would-be successes that untraced repeats do not speak for, and a sample of the other suites."""
     table: pa.Table
     """The rows of `table2`, over the instances asked for."""
+    misses: pa.Table
+    """The rows of `golden_miss`."""
 
 
 def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str]) -> Standing:
     """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any."""
     asked = literal(snapshot)
     among = ", ".join(map(literal, instances))
-    suites, table = answers(
+    suites, table, misses = answers(
         places.store,
         sql,
-        ("suite_to_repeat", "table2_by"),
+        ("suite_to_repeat", "table2_by", "golden_miss"),
         (
             f"FROM suite_to_repeat WHERE snapshot = {asked}",
             f"FROM table2_among('paper', 'tests-only', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
+            f"FROM golden_miss WHERE snapshot = {asked}",
         ),
     )
     rows = suites.to_pylist()
@@ -44,4 +47,5 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str])
         to_guard=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_guard"]),
         to_confirm=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_confirm"]),
         table=table,
+        misses=misses,
     )

@@ -9,17 +9,19 @@ import signal
 import subprocess
 import sys
 import time
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flows.asking import show_log
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import EvaluationSummary, evaluate_here
 from flows.parameters import EvaluationRequest
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
-from tasks.domain.errors import BadInput
+from tasks.domain.errors import BadInput, NotFound, UsageError
 from tasks.domain.outcome import Policy
 
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
@@ -52,6 +54,23 @@ def expected() -> list[dict[str, Any]]:
     """What the demo says of its own candidates, where no coin decides."""
     lines = (PROJECT / "tests" / "demo" / "candidates.jsonl").read_text().splitlines()
     return [row for row in map(json.loads, lines) if row["solved"] is not None and row["instance_id"] in INSTANCES]
+
+
+def test_golden_tests_that_are_not_solved_are_the_last_lines_and_name_a_run_whose_log_can_be_read(
+    settings: Settings,
+) -> None:
+    name = "rolling-swt-bench__larder-18"
+    said = judge(settings, "golden", instances=(*FEW, name), coverage=False).text.splitlines()
+    assert [line for line in said if "not solved" in line] == said[-1:]
+    assert said[-1].startswith(f"golden not solved: {name}: ")
+    run = said[-1].partition("(swt log ")[2].rstrip(")")
+    out = BytesIO()
+    assert f"{name} golden after" in show_log(settings, run, out)
+    assert b"test session starts" in out.getvalue()
+    with pytest.raises(NotFound, match="there is no run 'zz'"):
+        show_log(settings, "zz", out)
+    with pytest.raises(UsageError, match="several runs"):
+        show_log(settings, "", out)
 
 
 def test_golden_solves_every_sound_instance_and_nop_none(settings: Settings) -> None:

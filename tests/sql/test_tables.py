@@ -215,3 +215,23 @@ def test_a_case_that_never_began_has_the_name_that_it_has_elsewhere(store: SqlSt
 def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
     store.instance("i", FAIL_TO_PASS=["a"])
     assert store.one("SELECT measured, f2p_ok, f2p_misses FROM instance_reference") == (False, None, None)
+
+
+def test_golden_misses_say_why(store: SqlStore) -> None:
+    for name in "abcd":
+        store.instance(name)
+    store.judged("a", "golden", SOLVED)
+    store.judged("b", "golden", {**SOLVED, "test_a.py::other": "- - failed skipped"})
+    store.candidate("c", "golden", suite=store.suite("c", "golden"))
+    store.candidate("d", "golden", suite=store.suite("d", "golden"))
+    for hour, (env_id, cause, error) in enumerate(
+        [(None, "build", "first"), (None, "not-compiled", "not-compiled: no _core\nlong log")]
+    ):
+        at = START + timedelta(hours=hour)
+        store.add("environment_attempt", instance_key="c", env_id=env_id, cause=cause, error=error, tried_at=at)
+    found = store.rows("SELECT instance_id, reason, detail, run <> '' FROM golden_miss")
+    assert found == [
+        ("b", "not-passed-after", "1 of 2 cases: skipped test_a.py::other", True),
+        ("c", "no-environment", "not-compiled: no _core", False),
+        ("d", "not-run", "", False),
+    ]
