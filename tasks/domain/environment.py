@@ -83,8 +83,6 @@ class EnvironmentAttempt:
     """What the tool said around its error, or the end of why tests cannot be collected; empty on success."""
     seconds: float
     tried_at: datetime
-    ladder_key: str = ""
-    """Content key of all that decides which rungs there are: a request with the same has the same answer."""
 
 
 class Cause(StrEnum):
