@@ -208,7 +208,9 @@ def _publish(
     short = [one for one in (collected, coverage("instances", names, run.undone(), request.judged)) if not one.enough]
     if short:
         return _hold_back(run, request.name, short)
-    run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=POOL)])
+    counted = run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=POOL)]).results
+    if not counted:  # what is published is left alone by later runs, so nothing may be missing of it
+        return PublicationOutcome(published=None, remark=f"{request.name} is not published: its facts are not counted")
     unit = Publication(snapshot=request.name, pool=POOL, previous=previous, unchanged=request.unchanged)
     done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
     return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")

@@ -130,7 +130,7 @@ class Undone:
     detail: str
     hint: str
     traceback: str
-    """SHA-256 of a file of the store; empty for errors of ours, whose message says it all."""
+    """SHA-256 of a file under `files/`; empty for errors of ours, whose message says it all."""
     attempts: int
     may_pass: bool
     """Whether trying again may help."""

@@ -94,6 +94,7 @@ def judged(
         runner="pytest",
         rung="extras" if env_id else "",
         failed_rungs={} if env_id else {"bare": "no solution"},
+        causes={} if env_id else {"bare": "build"},
         complaint="",
         build=Spent(wall_s=wall_s, cpu_s=1),
         check=Spent(wall_s=wall_s, cpu_s=1),
@@ -128,7 +129,7 @@ def test_the_table_counts_what_was_built_and_what_is_valid() -> None:
         judged(env_id="", reason=InvalidReason.INSTALL_ERROR, listed=None, wall_s=500),
     ]
     assert table(some).splitlines()[-1] == (
-        "| all | 5 | 2020–2020 | 4 | 3 | 2 of 3 | extras 4 | 20 (30) | 1 (1) | 20 (30) | 1 (1) "
+        "| all | 5 | 2020–2020 | 4 | 4 | 4 | 3 | 3 | 2 of 3 | extras 4 | 20 (30) | 1 (1) | 20 (30) | 1 (1) "
         "| listed F2P missing 1, install_error 1 |"
     )
     assert commits(some).splitlines() == [

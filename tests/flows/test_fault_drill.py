@@ -65,7 +65,7 @@ DRILLS = (
     ),
     Drill(
         "strength",
-        {"fixes": ("partial",), "snapshot": SNAPSHOT, "instances": TWO},
+        {"fixes": (str(DEMO / "repairs.demo-quick.jsonl"),), "snapshot": SNAPSHOT, "instances": TWO},
         ("environments", "references", "fixes"),
         before=("evaluate",),
     ),

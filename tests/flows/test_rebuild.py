@@ -91,7 +91,7 @@ def test_a_month_later_only_what_is_new_is_asked_for_and_what_became_flaky_is_re
 
     assert second.published
     pages = {
-        kind: number - 2 * asked[kind] for kind, number in hub.asked.items() if kind in asked and kind != "repository"
+        kind: number - 2 * asked[kind] for kind, number in hub.asked.items() if kind in asked and kind != "Repository"
     }
     assert max(pages.values()) <= 1, "one page of each kind holds all that is new"
     assert [(row.instance_id, row.change, row.reason) for row in second.published.changes] == [

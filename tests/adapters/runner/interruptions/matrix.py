@@ -113,7 +113,14 @@ def _process(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> tuple
 
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            argv, cwd=folder / "checkout", env=env, stdout=log, stderr=log, start_new_session=True
+            argv,
+            cwd=folder / "checkout",
+            env=env,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            # Who was started behind `&` ignores SIGINT, and hands that on to all that it starts.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         try:
             return process.wait(
