@@ -64,26 +64,30 @@ def descendants(root: int) -> list[Member]:
 
 
 class Family:
-    """The descendants of one process, looked up many times: strangers are remembered for a while.
+    """The descendants of one process, looked up many times: strangers that are older than it are remembered.
 
-    Reading all of /proc took 2 ms for 127 processes, twenty times a second, beside a job of one or two. Nobody becomes
-    a descendant who was none, but a process id may be given anew, so after `FORGET_S` everybody is looked at again.
+    Reading all of /proc took 2 ms for 127 processes, twenty times a second, beside a job of one or two. Younger ones
+    are looked at each time: whose parent ends between two reads is nobody's child in this look and may be ours in the
+    next. A process id may be given anew, so after `FORGET_S` everybody is looked at again.
     """
 
     def __init__(self, root: int) -> None:
         self.root = root
+        born = member(root)
+        self._born = born.started if born else 0
         self._strangers: set[int] = set()
         self._due = 0.0
 
     def members(self) -> list[Member]:
-        """As `descendants`; who is taken for a stranger is at most `FORGET_S` late."""
+        """As `descendants`; who has the id of a remembered stranger is at most `FORGET_S` late."""
         now = time.monotonic()
         if now >= self._due:
             self._strangers.clear()
             self._due = now + FORGET_S
         seen = everyone(but=self._strangers)
         found = _below(self.root, seen)
-        self._strangers.update({process.pid for process in seen} - {process.pid for process in found})
+        ours = {process.pid for process in found}
+        self._strangers.update(one.pid for one in seen if one.started < self._born and one.pid not in ours)
         return found
 
 
