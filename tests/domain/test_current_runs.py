@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, RunKey
-from tasks.domain.outcome import CodeState, RunStatus, SandboxKind, SuiteKind, Tracer
+from domain_rows import SOME_DAY, run_row
+
+from tasks.domain.names import RunKey
+from tasks.domain.outcome import RunStatus
 from tasks.domain.run import Run, current
-
-NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
-RUN = Run(
-    run_key=RunKey("a"),
-    instance_key=InstanceKey("k"),
-    instance_id=InstanceId("i"),
-    repo=RepoName("a/b"),
-    env_id=EnvId("e"),
-    suite_kind=SuiteKind.NONE,
-    suite_id=None,
-    code_state=CodeState.BEFORE,
-    files=(),
-    files_key="",
-    tracer=Tracer.NONE,
-    repeat=0,
-    sandbox=SandboxKind.PROCESS,
-    status=RunStatus.COMPLETED,
-    detail="",
-    exit_code=0,
-    wall_s=1.0,
-    cpu_s=None,
-    setup_s=0.0,
-    cases=0,
-    log="",
-    project_commit="",
-    project_dirty=False,
-    project_version="",
-    config_hash="",
-    started_at=NOON,
-    finished_at=NOON,
-)
 
 
 def made(key: str, version: str, minute: int, status: RunStatus = RunStatus.COMPLETED) -> Run:
-    finished = NOON + timedelta(minutes=minute)
-    return replace(RUN, run_key=RunKey(key), runner_version=version, finished_at=finished, status=status)
+    finished = SOME_DAY + timedelta(minutes=minute)
+    return run_row(run_key=RunKey(key), runner_version=version, finished_at=finished, status=status)
 
 
 def keys(*runs: Run) -> list[str]:

@@ -9,8 +9,9 @@ from typing import Any
 from tasks.domain.candidate import Candidate
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CandidateId, CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath, Sha
-from tasks.domain.outcome import RunnerKind, SuiteKind
+from tasks.domain.names import CandidateId, CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath, RunKey, Sha
+from tasks.domain.outcome import CodeState, RunnerKind, RunStatus, SandboxKind, SuiteKind, Tracer
+from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
 
 SOME_DAY = datetime(2026, 1, 1, tzinfo=UTC)
@@ -65,6 +66,35 @@ _ENVIRONMENT = Environment(
     built_at=SOME_DAY,
     build_seconds=1.0,
 )
+_RUN = Run(
+    run_key=RunKey("a"),
+    instance_key=KEY,
+    instance_id=NAME,
+    repo=REPO,
+    env_id=EnvId("e"),
+    suite_kind=SuiteKind.NONE,
+    suite_id=None,
+    code_state=CodeState.BEFORE,
+    files=(),
+    files_key="",
+    tracer=Tracer.NONE,
+    repeat=0,
+    sandbox=SandboxKind.PROCESS,
+    status=RunStatus.COMPLETED,
+    detail="",
+    exit_code=0,
+    wall_s=1.0,
+    cpu_s=None,
+    setup_s=0.0,
+    cases=0,
+    log="",
+    project_commit="",
+    project_dirty=False,
+    project_version="",
+    config_hash="",
+    started_at=SOME_DAY,
+    finished_at=SOME_DAY,
+)
 _STABILITY = CaseStability(
     instance_key=KEY,
     env_id=EnvId("e"),
@@ -95,6 +125,11 @@ def candidate_row(**columns: Any) -> Candidate:
 def environment_row(**columns: Any) -> Environment:
     """With pytest on Python 3.11 and nothing installed."""
     return replace(_ENVIRONMENT, **columns)
+
+
+def run_row(**columns: Any) -> Run:
+    """Of suite `none` on the base commit, completed, with no case."""
+    return replace(_RUN, **columns)
 
 
 def stability_row(**columns: Any) -> CaseStability:

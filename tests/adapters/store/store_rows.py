@@ -7,39 +7,27 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, get_args, get_origin, get_type_hints
 
+from domain_rows import run_row
 from hypothesis import strategies as st
 
 from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, LineNo, RepoName, RepoPath, RunKey, content_key
-from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus, SandboxKind, SuiteKind, Tracer
+from tasks.domain.outcome import Outcome, Phase, Tracer
 from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
-RUN = Run(
+RUN = run_row(
     run_key=RunKey("0" * 32),
     instance_key=InstanceKey("k" * 32),
     instance_id=InstanceId("pallets__flask-1"),
     repo=RepoName("pallets/flask"),
     env_id=EnvId("e" * 32),
-    suite_kind=SuiteKind.NONE,
-    suite_id=None,
-    code_state=CodeState.BEFORE,
     files=(RepoPath("tests/test_a.py"),),
     files_key="f" * 32,
     tracer=Tracer.PROBE,
-    repeat=0,
-    sandbox=SandboxKind.PROCESS,
-    status=RunStatus.COMPLETED,
-    detail="",
-    exit_code=0,
     wall_s=1.5,
-    cpu_s=None,
     setup_s=0.25,
     cases=2,
-    log="",
-    project_commit="",
-    project_dirty=False,
     project_version="0.1.0",
-    config_hash="",
     started_at=NOON,
     finished_at=NOON,
 )

@@ -18,7 +18,7 @@ from tasks.domain.run import CaseOutcome, Run
 PROJECT = Path(__file__).resolve().parents[3]
 WRITE = """
 import sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = [sys.argv[2], sys.argv[2] + "/../../shared"]
 from store_rows import facts, run
 from tasks.adapters.store.warehouse import Store
 for number in range(10_000):
