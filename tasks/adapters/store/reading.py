@@ -20,7 +20,9 @@ from tasks.domain.errors import BadInput, StoreError
 from tasks.domain.run import Run
 from tasks.domain.table import table_name
 
-ATTEMPTS = 5
+ATTEMPTS = 20
+"""Each is another listing: beside a compaction that deletes early, several in a row may be out of date."""
+_GONE = ("No such file", "Cannot open file", "No files found that match")
 Answer = TypeVar("Answer")
 
 
@@ -130,7 +132,8 @@ def _escaped_glob(url: str) -> str:
 
 
 def _is_gone(error: Exception) -> bool:
-    return isinstance(error, FileNotFoundError) or "No such file" in str(error) or "Cannot open file" in str(error)
+    """Whether a listed file is not there any more: compaction removed it, a pack of the new listing has its rows."""
+    return isinstance(error, FileNotFoundError) or any(words in str(error) for words in _GONE)
 
 
 def _is_about_a_file(error: Exception) -> bool:

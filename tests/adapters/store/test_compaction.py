@@ -10,10 +10,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from store_rows import RUN, facts, run
 
 from tasks.adapters.store.compaction import PACK
+from tasks.adapters.store.reading import steadily
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
@@ -179,3 +183,19 @@ def test_gc_removes_only_what_nothing_needs(store: Store, root: Path) -> None:
     assert store.gc(grace_s=0) == (f"files/{lost[:2]}/{lost}.gz", "run/x.parquet.tmp")
     assert store.open_file(kept).read() == b"kept"
     assert PACK not in {path.name[:5] for path in parquet_files(root)}
+
+
+def test_a_file_that_compaction_removed_is_looked_for_again_and_nothing_else_is(root: Path) -> None:
+    """DuckDB has several words for it; the search of the whole store for torn files is for files that are there."""
+    there = root / "run" / "repo=x" / "part-1.parquet"
+    there.parent.mkdir(parents=True)
+    asked, searched = [], []
+
+    def ask() -> int:
+        asked.append(1)
+        if len(asked) == 3:
+            pq.write_table(pa.table({"a": [1]}), there)
+        return duckdb.connect().sql(f"FROM read_parquet(['{there}'])").count("*").fetchall()[0][0]  # type: ignore[no-any-return]
+
+    assert steadily(ask, on_torn=lambda: searched.append(1)) == 1
+    assert (len(asked), searched) == (3, [])
