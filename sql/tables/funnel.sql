@@ -1,11 +1,12 @@
 -- How many pull requests are left after each rule of the filter, and how many fail a rule?
 --
 -- One row per rule and repository, and one per rule with repo null for all of them, in the order of `step`.
--- pull_requests: all that were collected. remaining: those that pass this rule and every earlier one.
+-- pull_requests: all that were collected. unfiltered: those of them that no filter has looked at yet; they pass nothing
+-- and fail nothing. remaining: those that pass this rule and every earlier one.
 -- failing: those that fail it, whatever else they fail. failing_alone: those that fail nothing else, which is what the
 -- rule costs. Two steps are judged for some only: statement_length needs a linked issue, patch_reproduces is tried on
 -- what is left after all other rules.
--- needs: pull_request, rejection
+-- needs: pull_request, pull_base, rejection
 CREATE OR REPLACE VIEW funnel AS
 WITH rule_order (step, rule) AS (
     VALUES
@@ -31,14 +32,18 @@ failed AS (
     GROUP BY p.repo, p.number
 ),
 pull AS (
-    SELECT p.repo, f.first_step, coalesce(f.rules, 0) AS rules, coalesce(f.steps, []) AS steps
+    SELECT
+        p.repo, b.number IS NOT NULL AS filtered,
+        f.first_step, coalesce(f.rules, 0) AS rules, coalesce(f.steps, []) AS steps
     FROM pull_request AS p
-    LEFT JOIN failed AS f ON f.repo = p.repo AND f.number = p.number
+    LEFT JOIN pull_base AS b ON b.repo = p.repo AND b.number = p.number
+    LEFT JOIN failed AS f ON b.number IS NOT NULL AND f.repo = p.repo AND f.number = p.number
 )
 SELECT
     p.repo, o.step, o.rule,
     count(*) AS pull_requests,
-    count(*) FILTER (p.first_step IS NULL OR p.first_step > o.step) AS remaining,
+    count(*) FILTER (NOT p.filtered) AS unfiltered,
+    count(*) FILTER (p.filtered AND (p.first_step IS NULL OR p.first_step > o.step)) AS remaining,
     count(*) FILTER (list_contains(p.steps, o.step)) AS failing,
     count(*) FILTER (list_contains(p.steps, o.step) AND p.rules = 1) AS failing_alone
 FROM rule_order AS o

@@ -42,7 +42,7 @@ class StatementMode(StrEnum):
     """It was edited later, and no earlier version is to be had: the text may know the fix."""
 
 
-@table("repo", "number", folder="repo")
+@table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
     """One merged pull request, as GitHub tells it. The `path_*` lists go together, and so do the `commit_*` lists."""
@@ -86,7 +86,7 @@ class PullRequest:
     """Whether every list above holds all that GitHub counts."""
 
 
-@table("repo", "number", folder="repo")
+@table("repo", folder="repo")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Issue:
     """One issue with its history. The lists of one prefix go together, oldest first."""

@@ -11,7 +11,7 @@ from tasks.domain.outcome import CodeState
 from tasks.domain.table import table
 
 
-@table("snapshot", "instance_id", folder="snapshot")
+@table("snapshot", "repo", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskInstance:
     """One issue with the code before the fix and the golden side. SWE-bench's column names come first."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.collect import Issue, IssueLink, PullRequest, Repository
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
+from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
@@ -58,10 +59,10 @@ def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
         links=store.read(IssueLink, repo=repository.repo),
     )
     done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), unit.limits, snapshot=unit.snapshot)
-    key = f"filtered-{repository.repo.replace('/', '__')}"
-    store.write(done.bases, key=key)
-    store.write(done.rejections, key=key)
-    store.write(done.instances, key=f"{key}-{unit.snapshot}")
+    key, repo = f"filtered-{repository.repo.replace('/', '__')}", repository.repo
+    store.replace(TaskInstance, done.instances, key=f"{key}-{unit.snapshot}", snapshot=unit.snapshot, repo=repo)
+    store.replace(Rejection, done.rejections, key=key, repo=repo)
+    store.replace(PullBase, done.bases, key=key, repo=repo)  # last: what has a base has been through the rules
     return Filtered(
         repo=repository.repo,
         pulls=len(done.bases),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.collect import Issue, IssueLink, PullRequest
 from tasks.domain.names import RepoName
 from tasks.scrape.links import known_of, links_of
 from tasks.scrape.pages import CollectedRows
@@ -24,6 +25,6 @@ def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCo
     known = known_of(collected.pulls, collected.issues)
     links = [link for pull in collected.pulls for link in links_of(pull, known)]
     key = f"collected-{repo.replace('/', '__')}"
-    for rows in (collected.pulls, collected.issues, links):
-        store.write(rows, key=key)
+    for kind, rows in ((PullRequest, collected.pulls), (Issue, collected.issues), (IssueLink, links)):
+        store.replace(kind, rows, key=key, repo=repo)
     return RecordedCounts(pulls=len(collected.pulls), issues=len(collected.issues), links=len(links))

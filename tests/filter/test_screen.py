@@ -208,3 +208,30 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
         ("not_a_revert", 1, 1, 1),
         ("base_verified", 1, 1, 0),
     ]
+
+
+@pytest.mark.parametrize("packed", [False, True], ids=["parts", "packs"])
+def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_nothing(
+    source: Source, fixed: Sha, tmp_path: Path, packed: bool
+) -> None:
+    store = Store(str(tmp_path / "store"))
+    for rows in ([pull_row(7, BOTH, merge=fixed)], [issue_row()], [link_row(7)]):
+        store.write(rows)
+    places = Places(store=store.url, cache=tmp_path / "cache", recipes=tmp_path, scratch=tmp_path)
+    source.changes(places.mirrors)
+    unit = ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=Limits(), snapshot="new")
+    build_views(store.url, tmp_path / "x.duckdb", SQL)
+    asked = "SELECT pull_requests, unfiltered, remaining FROM funnel WHERE repo IS NULL ORDER BY step DESC LIMIT 1"
+    assert query(tmp_path / "x.duckdb", asked).to_pylist() == [{"pull_requests": 1, "unfiltered": 1, "remaining": 0}]
+
+    assert filter_pull_requests(places, unit).instances == ("owner__name-7",)
+    if packed:
+        store.compact(grace_s=0)
+    assert query(tmp_path / "x.duckdb", asked).to_pylist() == [{"pull_requests": 1, "unfiltered": 0, "remaining": 1}]
+    filter_pull_requests(places, replace(unit, limits=Limits(min_statement_words=500)))
+
+    assert store.read(TaskInstance, snapshot="new") == ()
+    assert [row.rule for row in store.read(Rejection)] == ["statement_length"]
+    filter_pull_requests(places, unit)
+    assert store.read(Rejection) == ()
+    assert len(store.read(TaskInstance, snapshot="new")) == 1

@@ -167,7 +167,7 @@ def _latest_rows(disk: Disk, row_type: type[Any], files: Sequence[Source]) -> pa
     more = [name for name in rows.schema.names if name not in known and name != "filename"]
     with connected() as connection:
         connection.register("rows_of_files", rows)
-        query = latest(row_type, lambda _: "rows_of_files", more=[*more, PART])
+        query = latest(row_type, lambda _: "rows_of_files", more=[*more, PART], nothing=True)
         return connection.sql(query).to_arrow_table()
 
 

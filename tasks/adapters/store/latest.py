@@ -5,7 +5,7 @@ never makes a row count twice:
 
 - `run`: of several rows with one key, one that is not `infrastructure`, then the latest;
 - outcomes and lines: those of the part that the `run` row names. The run is bound first, so its facts are there;
-- other tables: for each owner (layout.py), the rows of the latest write.
+- other tables: for each owner (layout.py), the rows of the latest write; none where that write had none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tasks.adapters.store.layout import FACTS, PART, layout_of
+from tasks.adapters.store.layout import FACTS, NOTHING, PART, layout_of
 from tasks.adapters.store.schema import columns
 from tasks.domain.run import Run
 
@@ -36,16 +36,20 @@ def column_list(row_type: type[Any], more: Sequence[str] = ()) -> str:
     return ", ".join(quoted(name) for name in (*(column.name for column in columns(row_type)), *more))
 
 
-def latest(row_type: type[Any], source: Source, *, more: Sequence[str] = ()) -> str:
-    """SELECT of the rows that count, with the table's columns and `more` of those that are stored."""
+def latest(row_type: type[Any], source: Source, *, more: Sequence[str] = (), nothing: bool = False) -> str:
+    """SELECT of the rows that count, with the table's columns and `more` of those that are stored.
+
+    With `nothing`, rows that stand for none are among them: for whoever writes them to another file.
+    """
     if row_type is Run:
         return _latest_run(source, column_list(Run, more))
     if row_type in FACTS:
         return _facts(row_type, source, more)
     owner = ", ".join(quoted(name) for name in layout_of(row_type).owner)
+    shown = "" if nothing else f" AND NOT suffix({PART}, {literal(NOTHING)})"
     return (
         f"SELECT {column_list(row_type, more)} FROM {source(row_type)}\n"
-        f"QUALIFY rank() OVER (PARTITION BY {owner} ORDER BY {PART} DESC, filename DESC) = 1"
+        f"QUALIFY rank() OVER (PARTITION BY {owner} ORDER BY {PART} DESC, filename DESC) = 1{shown}"
     )
 
 

@@ -25,6 +25,10 @@ PART = "_part"
 """Hidden column of every stored row. For the tables of a run: which write the row belongs to (`run._part` names the
 one that counts). For other tables: when the row was written, so that the latest wins."""
 
+NOTHING = "-nothing"
+"""Ends the part of a row that stands for none: the latest write about its owner had no rows. No reader sees it; it is
+kept by compaction, since a pack that is full may still hold the rows of before."""
+
 FACTS: tuple[type[Any], ...] = tuple(row_type for row_type in TABLES if DECLARED[row_type].of_run)
 """Tables whose rows count only if the `run` row of the same `run_key` names their part."""
 

@@ -18,6 +18,7 @@ from tasks.adapters.store import compaction, health, reading
 from tasks.adapters.store.disk import open_disk
 from tasks.adapters.store.layout import (
     FACTS,
+    NOTHING,
     SCHEMA_FOLDER,
     file_path,
     folder,
@@ -28,7 +29,7 @@ from tasks.adapters.store.layout import (
 )
 from tasks.adapters.store.parquet import content_hash, data_files, parquet_bytes, stamped, stored_schema
 from tasks.adapters.store.quarantine import Problem, quarantine
-from tasks.adapters.store.schema import from_arrow, to_arrow
+from tasks.adapters.store.schema import arrow_schema, from_arrow, to_arrow
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import RunKey
 from tasks.domain.outcome import RunStatus
@@ -66,6 +67,23 @@ class Store:
         where = folder(row_type, partition or _shared(rows, layout_of(row_type).folder))
         path = f"{where}/{part_name(key or content_hash([table]))}"
         self.disk.write(path, parquet_bytes(stamped(table, f"{time.time_ns():019d}")))
+        return path
+
+    def replace(self, row_type: type[Any], rows: Sequence[Any], *, key: str, **owner: Any) -> str:
+        """Write the rows about one owner in place of all that were known of it, also where there are none now.
+
+        `replace(Rejection, rows, key="filtered-a__b", repo="a/b")`: the owner's columns (layout.py) have these values
+        in every row. A plain `write` of no rows leaves what was there: it does not know what it is about.
+        """
+        wanted = layout_of(row_type).owner
+        if set(owner) != set(wanted) or any(getattr(row, name) != owner[name] for row in rows for name in wanted):
+            raise BadInput(f"rows of {table_name(row_type)} are replaced by {', '.join(wanted)}, all of one owner")
+        if rows:
+            return self.write(rows, key=key)
+        columns = [pa.field(field.name, field.type) for field in arrow_schema(row_type)]
+        table = pa.Table.from_pylist([owner], schema=pa.schema(columns))
+        path = f"{folder(row_type, str(owner.get(layout_of(row_type).folder, 'all')))}/{part_name(key)}"
+        self.disk.write(path, parquet_bytes(stamped(table, f"{time.time_ns():019d}{NOTHING}")))
         return path
 
     def write_run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -117,7 +118,26 @@ def test_nothing_is_written_for_no_rows(store: Store, root: Path) -> None:
     assert not root.exists()
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["in its own file", "in a pack"])
+def test_what_is_replaced_by_nothing_is_gone(store: Store, packed: bool) -> None:
+    """Also where compaction has moved the rows of before elsewhere, and for good."""
+    one, other = (changed(name, 1, 2) for name in "ij")
+    store.replace(ChangedLine, one, key="i", instance_key="i")
+    store.write(other)
+    if packed:
+        store.compact(grace_s=0)
+    store.replace(ChangedLine, [], key="i", instance_key="i")
+    assert store.read(ChangedLine) == tuple(other)
+    store.compact(grace_s=0)
+    assert store.read(ChangedLine) == tuple(other)
+    assert store.check() == ()
+    store.replace(ChangedLine, one[:1], key="i", instance_key="i")
+    assert Counter(store.read(ChangedLine)) == Counter([*other, one[0]])
+
+
 def test_misuse_is_refused(store: Store) -> None:
+    with pytest.raises(BadInput, match="replaced by instance_key"):
+        store.replace(ChangedLine, changed("i", 1), key="i", instance_key="j")
     with pytest.raises(BadInput, match="write_run"):
         store.write([RUN])
     with pytest.raises(BadInput, match="one write is one table"):
