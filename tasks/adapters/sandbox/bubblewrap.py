@@ -7,7 +7,7 @@ Two ways to the same inside, because a job must never run as the host's root:
   becomes a user that exists nowhere else, one per run, who is given the checkout and the outbox. File permissions
   and RLIMIT_NPROC then mean what they say; with root mapped into a user namespace neither would.
 
-Either way a filter of system calls refuses the job a user namespace of its own.
+Either way a filter of system calls refuses the job what tests have no use for (`seccomp.py`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tasks.adapters.sandbox.guest import PATH as GUEST_PATH
 from tasks.adapters.sandbox.guest_system import HOSTNAME, system_arguments, write_etc
 from tasks.adapters.sandbox.owner import give_to_stranger
 from tasks.adapters.sandbox.scratch import Scratch, scratch
-from tasks.adapters.sandbox.seccomp import no_user_namespaces
+from tasks.adapters.sandbox.seccomp import job_filter
 from tasks.adapters.sandbox.supervise import finished, from_shell, order_for, supervise
 from tasks.adapters.sandbox.supervisor.order import Verdict
 from tasks.adapters.sandbox.supervisor.overlay import Layers
@@ -76,7 +76,7 @@ class Bubblewrap:
                 return _finished(self._supervised(job, made, uid, layers), job)
 
     def _supervised(self, job: Job, made: Scratch, uid: int, layers: Layers | None) -> Verdict:
-        syscalls = no_user_namespaces(os.uname().machine)
+        syscalls = job_filter(os.uname().machine)
         order = order_for(
             job,
             made,

@@ -116,7 +116,10 @@ ENTRIES = (
         kind=SandboxKind.BUBBLEWRAP,
         isolating=True,
         isolates="network, files, processes, users; memory, processes and disk are watched from outside",
-        shares="the kernel; the host's /usr can be read; memory can pass its limit for a twentieth of a second",
+        shares=(
+            "the kernel; the host's /usr can be read, and its page cache is the host's; "
+            "memory can pass its limit for a twentieth of a second"
+        ),
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,
     ),
@@ -124,7 +127,7 @@ ENTRIES = (
         kind=SandboxKind.DOCKER,
         isolating=True,
         isolates="network, files, processes, users; the kernel holds memory, forks and processors, disk is watched",
-        shares="the kernel; whoever may talk to the engine is as good as root",
+        shares="the kernel (before Docker 25 also io_uring, vsock); whoever may talk to the engine is as good as root",
         why_not=lambda: _docker(Path(tempfile.gettempdir())).why_not(),
         make=_docker,
     ),

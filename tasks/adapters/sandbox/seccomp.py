@@ -1,9 +1,14 @@
-"""The system-call filter of the bubblewrap sandbox: a job makes no user namespace, in which it would be root of a kind.
+"""The system-call filter of the bubblewrap sandbox: what a job that runs tests has no use for, and what leaves it.
 
-A user namespace gives its maker every capability inside, and with them a part of the kernel that is otherwise out of
-reach. What runs under test needs none. The filter is a classic BPF program (kernel documentation:
-userspace-api/seccomp_filter) over `struct seccomp_data`: the number of the call at 0, the architecture at 4, the
-low half of the first argument at 16.
+Refused are, as by Docker's default profile, the calls that reach the kernel's own state (modules, mounts, clocks,
+programs in the kernel, counters, other namespaces), and besides, what carries a bit from one run to the next or to a
+process outside: keyrings, which no namespace divides from the host's, and the ways to ask whether a file of the host
+is in the page cache. A user namespace would give its maker every capability inside, and with them a part of the kernel
+that is otherwise out of reach. Calls that are newer than this list are refused too, as missing.
+
+A filter is a classic BPF program (kernel documentation: userspace-api/seccomp_filter) over `struct seccomp_data`: the
+number of the call at 0, the architecture at 4, the low halves of its arguments from 16 on, eight bytes each. It is our
+own and not libseccomp's, which is no part of what bubblewrap installs: it is one table and forty lines.
 """
 
 from __future__ import annotations
@@ -11,58 +16,114 @@ from __future__ import annotations
 import errno
 import struct
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
+AF_VSOCK = 40
 CLONE_NEWUSER = 0x10000000
-CLONE3 = 435
-"""The same number everywhere. Its flags are in memory, where a filter cannot look: it is said to be missing, and the
-C library takes `clone` instead."""
+RWF_NOWAIT = 0x8
+
+NEWEST = 462
+"""The newest call that is known here (`mseal`, Linux 6.10). New ones have one number on every architecture."""
 
 FOREIGN = 0x40000000
 """Numbers from here on are those of x32, a second door to the same calls."""
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _MORE_THAN, _AT_LEAST, _ANY_BIT, _ANSWER = 0x20, 0x15, 0x25, 0x35, 0x45, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
+
+Step = tuple[int, int, int, int]
+
+AUDITED = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+"""AUDIT_ARCH_… of linux/audit.h, by `os.uname().machine`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
-    """The numbers of one architecture."""
+class Call:
+    """A system call and its number on each architecture; None where it is not to be had."""
 
-    audit: int
-    """AUDIT_ARCH_… of linux/audit.h."""
-    clone: int
-    unshare: int
+    name: str
+    x86_64: int
+    aarch64: int | None
 
-
-MACHINES = {
-    "x86_64": Machine(audit=0xC000003E, clone=56, unshare=272),
-    "aarch64": Machine(audit=0xC00000B7, clone=220, unshare=97),
-}
+    def number(self, machine: str) -> int | None:
+        return self.x86_64 if machine == "x86_64" else self.aarch64
 
 
-def no_user_namespaces(machine: str) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A call that fails with `error`, always or where an argument says so."""
+
+    call: Call
+    error: int = errno.EPERM
+    argument: int | None = None
+    """0-based; its low half has some bit of `bits`, or is `equals`."""
+    bits: int = 0
+    equals: int = 0
+
+    def steps(self, number: int) -> tuple[Step, ...]:
+        """Finds the number of the call loaded, and leaves it so."""
+        answer = (_ANSWER, 0, 0, _REFUSE | self.error)
+        if self.argument is None:
+            return (_EQUAL, 0, 1, number), answer
+        test = (_ANY_BIT, 0, 1, self.bits) if self.bits else (_EQUAL, 0, 1, self.equals)
+        load = (_LOAD, 0, 0, _ARGUMENTS + 8 * self.argument)
+        return (_EQUAL, 0, 4, number), load, test, answer, (_LOAD, 0, 0, _NUMBER)
+
+
+OF_THE_KERNEL = (
+    *(Call("add_key", 248, 217), Call("request_key", 249, 218), Call("keyctl", 250, 219)),
+    *(Call("bpf", 321, 280), Call("perf_event_open", 298, 241), Call("userfaultfd", 323, 282)),
+    *(Call("open_by_handle_at", 304, 265), Call("name_to_handle_at", 303, 264)),
+    *(Call("mount", 165, 40), Call("umount2", 166, 39), Call("pivot_root", 155, 41), Call("setns", 308, 268)),
+    *(Call("open_tree", 428, 428), Call("move_mount", 429, 429), Call("fsopen", 430, 430)),
+    *(Call("fsconfig", 431, 431), Call("fsmount", 432, 432), Call("fspick", 433, 433), Call("mount_setattr", 442, 442)),
+    *(Call("init_module", 175, 105), Call("finit_module", 313, 273), Call("delete_module", 176, 106)),
+    *(Call("kexec_load", 246, 104), Call("kexec_file_load", 320, 294), Call("reboot", 169, 142)),
+    *(Call("swapon", 167, 224), Call("swapoff", 168, 225), Call("acct", 163, 89)),
+    *(Call("quotactl", 179, 60), Call("quotactl_fd", 443, 443), Call("syslog", 103, 116)),
+    *(Call("settimeofday", 164, 170), Call("clock_settime", 227, 112), Call("vhangup", 153, 58)),
+    *(Call("iopl", 172, None), Call("ioperm", 173, None), Call("uselib", 134, None), Call("modify_ldt", 154, None)),
+    *(Call("kcmp", 312, 272), Call("pidfd_getfd", 438, 438), Call("lookup_dcookie", 212, 18)),
+)
+SAID_TO_BE_MISSING = (
+    # The C library takes `clone` instead of clone3, whose flags are in memory, where a filter cannot look. Libraries
+    # have another way for the rest; both kinds of asynchronous reading can be told not to wait for a disk.
+    *(Call("clone3", 435, 435), Call("io_setup", 206, 0), Call("cachestat", 451, 451)),
+    *(Call("io_uring_setup", 425, 425), Call("io_uring_enter", 426, 426), Call("io_uring_register", 427, 427)),
+)
+REFUSALS = (
+    *(Refusal(call) for call in OF_THE_KERNEL),
+    *(Refusal(call, errno.ENOSYS) for call in SAID_TO_BE_MISSING),
+    Refusal(Call("clone", 56, 220), argument=0, bits=CLONE_NEWUSER),
+    Refusal(Call("unshare", 272, 97), argument=0, bits=CLONE_NEWUSER),
+    # Sockets to the host of a virtual machine: no network namespace divides them.
+    Refusal(Call("socket", 41, 198), errno.EAFNOSUPPORT, argument=0, equals=AF_VSOCK),
+    Refusal(Call("preadv2", 327, 286), errno.EOPNOTSUPP, argument=5, bits=RWF_NOWAIT),
+)
+
+
+def job_filter(machine: str) -> bytes:
     """The program for `os.uname().machine`; empty for one whose numbers are not known here, or a 32-bit system on it.
 
     Calls of another architecture (32-bit programs) are refused as a whole: their numbers mean something else.
     """
-    known = MACHINES.get(machine)
-    if known is None or sys.maxsize < 1 << 32:
+    if machine not in AUDITED or sys.maxsize < 1 << 32:
         return b""
-    program = (
-        (_LOAD, 0, 0, _ARCHITECTURE),
-        (_EQUAL, 0, 6, known.audit),
-        (_LOAD, 0, 0, _NUMBER),
-        (_AT_LEAST, 4, 0, FOREIGN),
-        (_EQUAL, 3, 0, CLONE3),
-        (_EQUAL, 3, 0, known.clone),
-        (_EQUAL, 2, 0, known.unshare),
-        (_ANSWER, 0, 0, _ALLOW),
-        (_ANSWER, 0, 0, _REFUSE | errno.ENOSYS),
-        (_LOAD, 0, 0, _FIRST_ARGUMENT),
-        (_ANY_BIT, 0, 1, CLONE_NEWUSER),
-        (_ANSWER, 0, 0, _REFUSE | errno.EPERM),
-        (_ANSWER, 0, 0, _ALLOW),
+    missing = (_ANSWER, 0, 0, _REFUSE | errno.ENOSYS)
+    program = chain(
+        ((_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, AUDITED[machine]), missing),
+        ((_LOAD, 0, 0, _NUMBER), (_AT_LEAST, 0, 1, FOREIGN), missing, (_MORE_THAN, 0, 1, NEWEST), missing),
+        _refused(machine),
+        ((_ANSWER, 0, 0, _ALLOW),),
     )
     return b"".join(struct.pack("=HBBI", *step) for step in program)
+
+
+def _refused(machine: str) -> Iterator[Step]:
+    for refusal in REFUSALS:
+        number = refusal.call.number(machine)
+        if number is not None:
+            yield from refusal.steps(number)
