@@ -1,6 +1,7 @@
 -- The verdict as the paper defines it (sections 3.1 and 3.3), on the cases of T. The default grader.
 --
--- One row per candidate and policy. measured: false where a run is not there; then every verdict is null.
+-- One row per candidate and policy, superseded candidates included: `counted` is false for them.
+-- measured: false where a run is not there; then every verdict is null.
 -- well_formed    W: the candidate's patch applies
 -- solved         S: some case of T goes from failing to passing, and every case of T passes on the fixed code
 -- fail_to_any    F→X: some case of T fails before
@@ -39,7 +40,7 @@ WITH t AS (
     GROUP BY c.candidate_id, c.policy
 )
 SELECT
-    s.candidate_id, s.policy, s.instance_key, s.instance_id, s.snapshot, s.method, s.model, s.sample,
+    s.candidate_id, s.policy, s.instance_key, s.instance_id, s.snapshot, s.method, s.model, s.sample, s.counted,
     'paper' AS grader,
     s.measured,
     CASE WHEN s.measured THEN s.applied END AS well_formed,

@@ -35,7 +35,7 @@ sets AS (
     GROUP BY candidate_id, policy
 )
 SELECT
-    s.candidate_id, s.policy, s.instance_key, s.instance_id, s.snapshot, s.method, s.model, s.sample,
+    s.candidate_id, s.policy, s.instance_key, s.instance_id, s.snapshot, s.method, s.model, s.sample, s.counted,
     for_grader AS grader,
     s.measured,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.tenth, true) END AS well_formed,

@@ -15,7 +15,7 @@ missed AS (
     SELECT p.snapshot, p.instance_id, p.instance_key, p.candidate_id, p.policy, p.reason, r.candidate_after
     FROM paper AS p
     LEFT JOIN submission_run AS r USING (candidate_id, policy)
-    WHERE p.method = 'golden' AND NOT coalesce(p.solved, false)
+    WHERE p.method = 'golden' AND p.counted AND NOT coalesce(p.solved, false)
 ),
 broken AS (
     SELECT

@@ -1,10 +1,10 @@
 -- What is known about each submission before any grader looks at it?
 --
 -- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
--- sample, applied (the patch applies), measured (the runs that a verdict needs are there; nothing is needed where it
--- does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
+-- sample, counted (false for a duplicate, and where a later candidate took its place), applied (the patch applies),
+-- measured (the runs that a verdict needs are there; nothing is needed where it does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
 -- runner than its own, `not-run`), else empty.
--- needs: candidate, submission, submission_run, run, current_run
+-- needs: candidate, counted_candidate, submission, submission_run, run, current_run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (
     SELECT DISTINCT instance_key, suite_id FROM run
@@ -17,6 +17,7 @@ superseded AS (
 )
 SELECT
     c.snapshot, c.candidate_id, s.policy, c.instance_key, c.instance_id, c.method, c.model, c.sample,
+    k.candidate_id IS NOT NULL AS counted,
     s.well_formed AS applied,
     NOT s.well_formed OR coalesce(r.measured, false) AS measured,
     CASE
@@ -28,6 +29,7 @@ SELECT
     END AS reason
 FROM candidate AS c
 JOIN submission AS s ON s.candidate_id = c.candidate_id
+LEFT JOIN counted_candidate AS k ON k.snapshot = c.snapshot AND k.candidate_id = c.candidate_id
 LEFT JOIN submission_run AS r ON r.candidate_id = s.candidate_id AND r.policy = s.policy
 LEFT JOIN broken AS b ON b.instance_key = s.instance_key AND b.suite_id = s.suite_id
 LEFT JOIN superseded AS o ON o.instance_key = s.instance_key AND o.suite_id = s.suite_id;

@@ -1,6 +1,6 @@
--- Every verdict of every grader: one row per candidate, policy and grader.
+-- Every verdict of every grader on a candidate that counts: one row per candidate, policy and grader.
 --
--- Columns as in `paper`.
+-- Columns as in `paper` but `counted`. Verdicts on candidates that a later one took the place of are in the graders.
 -- needs: graders
 CREATE OR REPLACE VIEW verdict AS
-SELECT * FROM each_grader($$SELECT * FROM {grader}$$);
+SELECT * FROM each_grader($$SELECT * EXCLUDE (counted) FROM {grader} WHERE counted$$);

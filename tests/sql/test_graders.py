@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sql_store import CASES, SqlStore
+from sql_store import CASES, START, SqlStore
 
 from tasks.domain.outcome import Outcome
 
@@ -66,6 +67,19 @@ def test_what_does_not_apply_is_measured_and_fails_everywhere(store: SqlStore) -
     assert store.rows(f"SELECT grader, {columns} FROM verdict ORDER BY grader") == [
         (grader, True, False, False, False, False, False, "does-not-apply") for grader in GRADERS
     ]
+
+
+def test_a_candidate_that_a_later_one_replaced_is_flagged_and_in_no_analysts_view(store: SqlStore) -> None:
+    """Predictions handed in again under their name: tables count the later ones, and so do all views of verdicts."""
+    store.instance("i")
+    for minute, candidate_id in enumerate(("first", "second")):
+        known = {"snapshot": "s", "instance_id": "i", "instance_key": "i", "method": "m"}
+        store.add("candidate", candidate_id=candidate_id, created_at=START + timedelta(minutes=minute), **known)
+        store.submission(candidate_id, "i", suite=None)
+    for grader in GRADERS:
+        assert sorted(store.rows(f"SELECT candidate_id, counted FROM {grader}")) == [("first", False), ("second", True)]
+    for view in ("verdict", "guarded"):
+        assert {name for (name,) in store.rows(f"SELECT candidate_id FROM {view}")} == {"second"}
 
 
 @pytest.mark.parametrize("gone", ["before", "after"])
