@@ -28,8 +28,8 @@ import typer
 
 from benchmarks.base_commits import Row, file_rows, history_rows
 from benchmarks.measured import machine, text_table
-from flows.importing import import_rows
 from flows.settings import PROJECT, Settings
+from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store

@@ -8,8 +8,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from flows.importing import import_rows
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.instance import TaskInstance
 from tasks.evaluate.task import choose_instances

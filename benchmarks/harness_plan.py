@@ -22,8 +22,8 @@ from benchmarks import own_plan
 from benchmarks.measured import machine, text_table
 from benchmarks.own_plan import Stage
 from benchmarks.public_plan import PublicPlan, PublicRun, throwaway
-from flows.importing import import_rows
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.warehouse import Store

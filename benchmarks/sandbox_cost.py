@@ -21,8 +21,8 @@ from typing import Annotated
 import typer
 
 from benchmarks.measured import cost_of, machine, text_table
-from flows.importing import import_rows
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store

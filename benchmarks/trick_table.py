@@ -17,9 +17,9 @@ from benchmarks.corpus import Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.evaluation import evaluate_here
-from flows.importing import import_rows
 from flows.parameters import EvaluationRequest
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import query
 from tasks.domain.instance import TaskInstance

@@ -7,31 +7,33 @@ Heavy imports happen inside the commands, so that `swt --help` and `swt query` a
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.agent_commands import agents_app
-from flows.dev_commands import dev_app
-from flows.model_commands import dev_model
-from flows.options import add_stories
-from flows.options import here as settings
-from flows.snapshot_commands import snapshot_app
-from flows.stories import STORIES
+from flows.settings import Settings, settings_from
+from flows.stories import STORIES, add_stories, end
 from tasks.domain.errors import SwtError, UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
 repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
 store_app = typer.Typer(no_args_is_help=True, help="The warehouse.")
+snapshot_app = typer.Typer(no_args_is_help=True, help="Published sets of instances.")
+agents_app = typer.Typer(no_args_is_help=True, help="Agents of other people.")
+dev_app = typer.Typer(no_args_is_help=True, help="Servers for development and tests, no part of a benchmark.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(dev_app, name="dev")
 app.add_typer(agents_app, name="agents")
-dev_app.command("model")(dev_model)
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
+
+
+Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
 
 
 def main() -> None:
@@ -69,7 +71,7 @@ def doctor() -> None:
 
     Example: swt doctor
     """
-    from flows.doctor import report
+    from flows.machine import report
 
     typer.echo(report(settings()))
 
@@ -94,7 +96,7 @@ def import_file(
 
     Example: swt import swe-bench-lite.jsonl --snapshot lite
     """
-    from flows.importing import import_rows
+    from flows.snapshots import import_rows
 
     typer.echo(import_rows(settings(), file, snapshot))
 
@@ -108,7 +110,7 @@ def repo_add(
 
     Example: swt repo add psf/requests --git ~/src/requests
     """
-    from flows.importing import add_mirror
+    from flows.machine import add_mirror
 
     typer.echo(add_mirror(settings(), name, git))
 
@@ -171,3 +173,147 @@ def store_gc() -> None:
     from flows.asking import collect_garbage
 
     typer.echo(collect_garbage(settings()))
+
+
+@snapshot_app.command("list")
+def snapshot_list() -> None:
+    """Every snapshot, with its size and what it follows.
+
+    Example: swt snapshot list
+    """
+    from flows.snapshots import list_snapshots
+
+    typer.echo(list_snapshots(settings()))
+
+
+@snapshot_app.command("show")
+def snapshot_show(name: Name) -> None:
+    """The instances of a snapshot, with their facts and how their last validation went.
+
+    Example: swt snapshot show 2026-11
+    """
+    from flows.snapshots import show_snapshot
+
+    typer.echo(show_snapshot(settings(), name))
+
+
+@snapshot_app.command("diff")
+def snapshot_diff(older: Name, newer: Name) -> None:
+    """What was added, retired or repaired between two snapshots.
+
+    Example: swt snapshot diff 2026-10 2026-11
+    """
+    from flows.snapshots import diff_snapshots
+
+    typer.echo(diff_snapshots(settings(), older, newer))
+
+
+@snapshot_app.command("verify")
+def snapshot_verify(name: Name) -> None:
+    """Hold a published snapshot against its manifest; exit code 1 where the store has something else.
+
+    Example: swt snapshot verify 2026-11
+    """
+    from flows.snapshots import verify
+
+    wrong = verify(settings(), name)
+    for line in wrong:
+        typer.echo(line)
+    typer.echo(f"{name}: {'not what was published' if wrong else 'as published'}", err=True)
+    raise typer.Exit(1 if wrong else 0)
+
+
+@agents_app.command("list")
+def agents_list() -> None:
+    """Which agents there are, in which release, and where they are installed.
+
+    Example: swt agents list
+    """
+    from flows.machine import list_agents
+
+    typer.echo(list_agents(settings()))
+
+
+@agents_app.command("install")
+def agents_install(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Names from `swt agents list`; all, where none is given.")
+    ] = None,
+) -> None:
+    """Install agents in the releases that are pinned; nothing goes into our own environment.
+
+    Example: swt agents install aider mini_swe_agent
+    """
+    from flows.machine import install_agents
+
+    done = install_agents(settings(), names or (), os.environ)
+    for problem in done.problems:
+        typer.echo(problem, err=True)
+    end(done.text, done.exit_code)
+
+
+@dev_app.command("github")
+def dev_github(
+    repo: Annotated[list[str], typer.Option("--repo", help="OWNER/NAME; may be repeated.")],
+    git: Annotated[
+        list[Path] | None, typer.Option("--git", help="Its git repository, one for each --repo; default: the mirror.")
+    ] = None,
+    issues: Annotated[
+        list[str] | None, typer.Option("--issues", help="JSONL of its issues, one for each --repo; - where none.")
+    ] = None,
+    licenses: Annotated[
+        list[str] | None, typer.Option("--license", help="Its SPDX id, one for each --repo; - where unknown.")
+    ] = None,
+    until: Annotated[str, typer.Option(help="Show history up to this date; default: all of it.")] = "",
+    faults: Annotated[str, typer.Option(help="For example 502=0.1,partial=0.05,moving=0.1,seed=3")] = "",
+    port: Port = 8431,
+) -> None:
+    """Serve git histories as GitHub would serve their pull requests and issues, with faults on demand.
+
+    Any token will do. `curl -d '{"until": "2026-02-01"}' …/dev` releases more history, `curl …/dev` counts requests.
+
+    Example: swt dev github --repo pallets/flask --git ~/src/flask --until 2026-01-01 --faults 502=0.1
+    """
+    from tasks.rehearsal.local_github.opening import GitHubRequest, serve_github
+
+    request = GitHubRequest(
+        repos=tuple(repo),
+        git=tuple(git or ()),
+        issues=tuple(issues or ()),
+        licenses=tuple(licenses or ()),
+        until=until,
+        faults=faults,
+        port=port,
+    )
+    where = settings()
+    serve_github(where.places.mirrors, where.scratch, request, say=lambda text: typer.echo(text, err=True))
+
+
+@dev_app.command("model")
+def dev_model(
+    script: Annotated[Path, typer.Option("--script", help="JSON list of steps (tasks/rehearsal/scripted_provider).")],
+    port: Port = 8399,
+    key: Annotated[str, typer.Option(help="Refuse callers that have another key; default: take all.")] = "",
+) -> None:
+    """Serve recorded replies as a provider of models would, in three dialects, with faults on demand.
+
+    The model `scripted` finds it by itself on the default port, else by SWT_SCRIPTED_BASE_URL.
+
+    Example: swt dev model --script replies.json --port 8399
+    """
+    from threading import Event
+
+    from tasks.rehearsal.scripted_provider.script import read_script
+    from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+
+    with ScriptedProvider(read_script(script), key=key).serve(port) as url:
+        typer.echo(f"SWT_SCRIPTED_BASE_URL={url}")
+        try:
+            Event().wait()
+        except KeyboardInterrupt:
+            typer.echo("stopped", err=True)
+
+
+def settings() -> Settings:
+    """The settings of this machine."""
+    return settings_from(os.environ)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from flows.asking import text_table
-from flows.demo_rebuild import rebuild_demo
 from flows.evaluation import evaluate_here
-from flows.importing import import_rows
-from flows.parameters import EvaluationRequest, StrengthRequest, SweepRequest
-from flows.rebuild import RebuildSummary
+from flows.parameters import EvaluationRequest, RebuildRequest, StrengthRequest, SweepRequest
+from flows.rebuild import RebuildSummary, rebuild_here
 from flows.settings import RESOURCES, Settings
+from flows.snapshots import import_rows
 from flows.strength import strength_here
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.loaded import answers
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import listening
+from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.rehearsal.scripted_provider.script import read_script
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tasks.scrape.repositories import read_repositories
 from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.task import TOKEN_VARIABLES
 
 DEMO = RESOURCES / "data" / "demo"
 SNAPSHOT = "demo"
@@ -30,6 +35,10 @@ SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12)
 METHODS = ("zero_shot", "zero_shot_plus", "auto_code_rover", "agent")
 MODEL = "scripted-demo"
 """No model: it says what stands in `replies.scripted-demo.json`."""
+
+REBUILT = "demo-rebuilt"
+NEWEST = 4
+"""Instances that the demo's rebuild validates: two that are fit, the flaky one and the broken one."""
 
 QUESTIONS = (
     ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
@@ -72,6 +81,19 @@ def sweep_demo(settings: Settings) -> SweepSummary:
     request = SweepRequest(snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo")
     with ScriptedProvider(read_script(DEMO / f"replies.{MODEL}.json")).serve() as url:
         return sweep_here(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
+
+
+def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary:
+    """Rebuild from `mirror` through a GitHub on this machine, whose issues are those of the demo."""
+    repositories = demo / "repositories.toml"
+    (repository,) = read_repositories(repositories)
+    scratch = settings.scratch / "demo-github"
+    served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
+    os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
+    with listening(Hub(World({repository.repo: served}))) as address:
+        url = f"{address}/graphql"
+        request = RebuildRequest(snapshot=REBUILT, repositories_file=repositories, limit=NEWEST, git="", unchanged=True)
+        return rebuild_here(request, replace(settings, github=url))
 
 
 def _rebuilt(summary: RebuildSummary) -> Iterator[str]:

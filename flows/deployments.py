@@ -16,12 +16,11 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from pydantic import Field
 
-from flows.options import teller
 from flows.parameters import Parameter, parameters, read_request
 from flows.prefect_board import PrefectTasks, final_state, listen, task_runner
-from flows.run import StoryRun
-from flows.settings import settings_from
-from flows.stories import STORIES, Story
+from flows.run import Board, StoryRun
+from flows.settings import Settings, settings_from
+from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
 
 TIMEOUT_S = 5 * 24 * 3600
@@ -29,14 +28,19 @@ TIMEOUT_S = 5 * 24 * 3600
 worker for ever."""
 
 
-def flow_of(story: Story[Any]) -> Flow[..., Any]:
+def tasks_of(settings: Settings) -> Board:
+    """Where the units of a flow run are worked on."""
+    return PrefectTasks(settings.workers)
+
+
+def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) -> Flow[..., Any]:
     """The story as a flow, with its request as parameters."""
 
     def told(**values: Any) -> State[None]:
         listen()
         settings = settings_from(os.environ)
         request = read_request(story.request, values)
-        run = StoryRun(story.name, str(flow_run.id), Store(settings.store), PrefectTasks(settings.workers))
+        run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
         summary = teller(story)(request, settings, run)
         return final_state(summary.exit_code, summary.text)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 from flows.asking import text_table
 from flows.parameters import PublishRequest, ValidationRequest, WithdrawRequest
@@ -12,11 +14,12 @@ from flows.validation import validate_inside
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import NotFound
+from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.published import SnapshotChange
 from tasks.domain.undone import OfSnapshot
 from tasks.evaluate.validation_plan import Repeats
+from tasks.scrape.task import import_snapshot
 from tasks.snapshot.compose import changes
 from tasks.snapshot.gate import coverage
 from tasks.snapshot.task import (
@@ -111,3 +114,14 @@ def _known(settings: Settings, name: str) -> Snapshot:
 def _answer(settings: Settings, sql: str) -> str:
     ensure_views(settings.store, settings.database, settings.sql)
     return text_table(query(settings.database, sql))
+
+
+def import_rows(settings: Settings, file: Path, name: str) -> str:
+    """Take the rows of a SWE-bench file as snapshot `name`; every row that cannot be taken is named on stderr."""
+    made, problems = import_snapshot(settings.store, file, name)
+    for problem in problems:
+        print(f"{file.name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}", file=sys.stderr)
+    if made is None:
+        raise BadInput(f"{file} holds no instance that can be taken", hint="see the lines above")
+    left = f", {len(problems)} problems" if problems else ""
+    return f"snapshot {name}: {made.instances} instances, content {made.content[:12]}{left}"

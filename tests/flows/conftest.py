@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.importing import import_rows
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from flows.run import Failure, Round, Summary, Threads
+from flows.run import Board, Failure, Round, Summary, Threads
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.retrying import Retries
 from tasks.domain.undone import Unit
@@ -21,11 +21,11 @@ AT_ONCE = Retries(attempts=2, pause_s=0.0)
 
 
 @dataclass(frozen=True)
-class FaultyThreads:
-    """Threads, with faults in the place of stage functions."""
+class Faulty:
+    """A board, with faults in the place of stage functions."""
 
     fault: Fault
-    workers: int = 2
+    board: Board = field(default_factory=lambda: Threads(2, AT_ONCE))
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Round and subject of every unit, in the order of rounds."""
 
@@ -39,10 +39,10 @@ class FaultyThreads:
             return round_.function(unit)
 
         faulty = Round(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
-        Threads(self.workers, AT_ONCE).work(faulty, settled)
+        self.board.work(faulty, settled)
 
     def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
-        return Threads(self.workers, AT_ONCE).tell(story, title, parameters, body)
+        return self.board.tell(story, title, parameters, body)
 
 
 def disk_full(*rounds: str) -> Fault:

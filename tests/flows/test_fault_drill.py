@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from faults import FaultyThreads
+from faults import AT_ONCE, Faulty
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.options import teller
 from flows.parameters import Request, read_request
-from flows.run import LEFT, NOTHING, Summary, begin
+from flows.run import LEFT, NOTHING, Summary, Threads, begin
 from flows.settings import Settings
-from flows.stories import STORIES
+from flows.stories import STORIES, teller
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import InfrastructureError, TerminalError
 from tasks.domain.undone import FlowRound, Undone, Unit
@@ -105,7 +104,7 @@ def world(settings: Settings, folder: Path) -> Iterator[Settings]:
         yield replace(settings, github=f"{github}/graphql", environ={"SWT_SCRIPTED_BASE_URL": provider})
 
 
-def tell(name: str, asked: dict[str, Any], settings: Settings, board: FaultyThreads) -> Summary:
+def tell(name: str, asked: dict[str, Any], settings: Settings, board: Faulty) -> Summary:
     story = next(story for story in STORIES if story.name == name)
     request: Request = read_request(story.request, asked)
     store = Store(settings.store)
@@ -139,13 +138,13 @@ def test_a_unit_that_fails_is_a_row_and_the_same_again_completes(
     with world(settings, tmp_path) as there:
         for name in drill.before:
             asked = {"candidates": ("golden", "nop"), **drill.asked}
-            assert tell(name, asked, there, FaultyThreads(Victim("", None))).exit_code == 0
+            assert tell(name, asked, there, Faulty(Victim("", None))).exit_code == 0
         for round_ in drill.rounds:
             for fault, error in FAULTS.items():
                 check(drill, there, store, round_, fault, error)
-        assert tell(drill.story, drill.asked, there, FaultyThreads(Victim("", None))).exit_code == 0
+        assert tell(drill.story, drill.asked, there, Faulty(Victim("", None))).exit_code == 0
         keys = store.run_keys()
-        assert tell(drill.story, drill.asked, there, FaultyThreads(Victim("", None))).exit_code == 0
+        assert tell(drill.story, drill.asked, there, Faulty(Victim("", None))).exit_code == 0
         assert store.run_keys() == keys, "nothing is run twice"
     assert store.check() == ()
 
@@ -157,7 +156,7 @@ def check(
     before = {(row.flow_run, row.round, row.scope) for row in store.read(FlowRound)}
     victim = Victim(round_, error)
     with pytest.raises(KeyboardInterrupt) if fault == "kill" else nullcontext():
-        summary = tell(drill.story, drill.asked, settings, FaultyThreads(victim, workers=1))
+        summary = tell(drill.story, drill.asked, settings, Faulty(victim, Threads(1, AT_ONCE)))
         assert summary.exit_code in (LEFT, NOTHING), (round_, fault)
     assert victim.subject, f"{round_} was never asked"
     new = [row for row in store.read(FlowRound) if (row.flow_run, row.round, row.scope) not in before]

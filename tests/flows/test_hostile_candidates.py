@@ -168,7 +168,7 @@ def test_a_torn_parquet_file_is_moved_aside_and_the_rest_is_answered(settings: S
 
 def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Settings, tmp_path: Path) -> None:
     from flows.demo import DEMO
-    from flows.importing import import_rows
+    from flows.snapshots import import_rows
 
     first, second = (json.loads(line) for line in (DEMO / "instances.jsonl").read_text().splitlines()[:2])
     broken = first | {"base_commit": "0" * 40}

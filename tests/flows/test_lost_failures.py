@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from faults import FaultyThreads, disk_full
+from faults import Faulty, disk_full
 
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
@@ -28,13 +28,13 @@ LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 
 
-def validated(settings: Settings, board: FaultyThreads) -> ValidationSummary:
+def validated(settings: Settings, board: Faulty) -> ValidationSummary:
     request = ValidationRequest(snapshot=SNAPSHOT, instances=INSTANCES)
     return begin(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
 
 
 def test_where_every_repeat_fails_nothing_is_valid(settings: Settings) -> None:
-    full = validated(settings, FaultyThreads(disk_full("validation", "settling", "doubts")))
+    full = validated(settings, Faulty(disk_full("validation", "settling", "doubts")))
     assert (full.valid, full.exit_code) == ((), 1)
     assert {row.reason for row in full.validations} == {InvalidReason.INFRASTRUCTURE}
     assert all("disk full" in row.detail for row in full.validations)
@@ -44,7 +44,7 @@ def test_where_every_repeat_fails_nothing_is_valid(settings: Settings) -> None:
     assert [tuple(row.values()) for row in rows] == expected
     assert query(settings.database, asked.format("undone_now")).num_rows == 2
 
-    free = validated(settings, FaultyThreads(disk_full()))
+    free = validated(settings, Faulty(disk_full()))
     assert (free.valid, free.exit_code, free.undone) == (INSTANCES, 0, ())
     assert query(settings.database, asked.format("undone")).num_rows == 2, "rows stay"
     assert query(settings.database, asked.format("undone_now")).num_rows == 0, "and are made up for"
@@ -58,7 +58,7 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))
 
 
-def rebuilt(settings: Settings, url: str, board: FaultyThreads) -> RebuildSummary:
+def rebuilt(settings: Settings, url: str, board: Faulty) -> RebuildSummary:
     request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, git="")
     there = replace(settings, github=url)
     return begin(
@@ -71,12 +71,12 @@ def rebuilt(settings: Settings, url: str, board: FaultyThreads) -> RebuildSummar
 def test_a_month_that_was_not_collected_or_judged_is_not_published(settings: Settings, hub: Hub) -> None:
     with listening(hub) as url:
         for round_ in ("scrape", "rows", "filter", "validation"):
-            held = rebuilt(settings, f"{url}/graphql", FaultyThreads(disk_full(round_)))
+            held = rebuilt(settings, f"{url}/graphql", Faulty(disk_full(round_)))
             assert (held.published, held.exit_code) == (None, 1), round_
             assert "is not published, and stays a draft" in held.text
             assert ("publish", "held-back") in {(row.round, row.error) for row in held.undone}
             assert any(row.round == round_ and row.detail == "disk full" for row in held.undone)
-        free = rebuilt(settings, f"{url}/graphql", FaultyThreads(disk_full()))
+        free = rebuilt(settings, f"{url}/graphql", Faulty(disk_full()))
     assert (free.exit_code, free.undone) == (0, ())
     assert free.published
     assert free.published.snapshot.instances == 1
@@ -87,7 +87,7 @@ def test_without_a_token_or_a_network_nothing_starts(settings: Settings, monkeyp
     build_demo_mirror(settings)
     for name in TOKEN_VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    board = FaultyThreads(disk_full())
+    board = Faulty(disk_full())
     refused = rebuilt(settings, "http://127.0.0.1:9/graphql", board)
     assert (refused.published, refused.exit_code) == (None, 3)
     assert {row.error for row in refused.undone} == {"github-token", "held-back"}

@@ -15,10 +15,9 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
 from flows.deployments import FLOWS
-from flows.options import HERE
 from flows.parameters import GenerateRequest, Parameter, choices, parameters, read_request
 from flows.settings import PROJECT
-from flows.stories import STORIES, Story
+from flows.stories import HERE, STORIES, Story
 from tasks.domain.generation import Give
 
 OF_THE_WORKER = {name for name, *_ in HERE}

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from flows.demo import DEMO, build_demo_mirror
-from flows.demo_rebuild import rebuild_demo
+from flows.demo import DEMO, build_demo_mirror, rebuild_demo
 from flows.parameters import RebuildRequest
 from flows.rebuild import POOL, RebuildSummary, rebuild_here
 from flows.settings import Settings

@@ -12,8 +12,6 @@ import httpx
 import pytest
 from small_github import NUMBERS, REPO, QuickClock, hub_of, week, world_of
 
-from flows.dev_github import GitHubRequest, hub_for
-from flows.settings import Settings
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.command import GitFailed
 from tasks.adapters.github.client import GitHub, RequestRetries
@@ -24,6 +22,7 @@ from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
+from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening, transport
 from tasks.rehearsal.local_github.world import LocalRepository, open_repository
 from tasks.scrape.fetching import SyncContext
@@ -242,13 +241,13 @@ def test_the_server_is_told_to_release_more_history(hub: Hub, url: str) -> None:
 def test_the_command_serves_what_it_is_given(small_repository: LocalRepository, tmp_path: Path) -> None:
     said: list[str] = []
     folder = small_repository.history.folder
-    settings = Settings(scratch=tmp_path, cache=tmp_path / "cache")
+    mirrors = tmp_path / "mirrors"
     request = GitHubRequest(repos=(REPO,), git=(folder,), licenses=("MIT",), until="2024-02-15", faults="502=0.5")
-    hub = hub_for(settings, request, said.append)
+    hub = hub_for(mirrors, tmp_path, request, said.append)
     assert said == [f"{REPO}: 12 merged pull requests, 2 issues"]
     assert hub.world.until
     assert hub.world.until.isoformat() == "2024-02-15T00:00:00+00:00"
     with pytest.raises(BadInput, match="as many --git"):
-        hub_for(settings, GitHubRequest(repos=(REPO, "a/b"), git=(folder,)), said.append)
+        hub_for(mirrors, tmp_path, GitHubRequest(repos=(REPO, "a/b"), git=(folder,)), said.append)
     with pytest.raises(BadInput, match="is no date"):
-        hub_for(settings, GitHubRequest(repos=(REPO,), git=(folder,), until="soon"), said.append)
+        hub_for(mirrors, tmp_path, GitHubRequest(repos=(REPO,), git=(folder,), until="soon"), said.append)

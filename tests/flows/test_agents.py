@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.agents import install_agents
 from flows.cli import app
+from flows.machine import install_agents
 from flows.settings import Settings
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import place

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows import doctor
+from flows import machine
 from flows.settings import Settings
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import automatic, available
@@ -24,7 +24,7 @@ def said(tmp_path, monkeypatch):
         )
         monkeypatch.setattr(picking, "ENTRIES", entries)
         settings = Settings(store=str(tmp_path / "store"), cache=tmp_path / "cache", database=tmp_path / "db")
-        return {line[:22].strip(): line[23:] for line in doctor.report(settings).splitlines()}
+        return {line[:22].strip(): line[23:] for line in machine.report(settings).splitlines()}
 
     return say
 

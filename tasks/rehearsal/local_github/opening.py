@@ -10,7 +10,6 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import dice_from
@@ -36,26 +35,27 @@ class GitHubRequest:
     port: int = 0
 
 
-def hub_for(settings: Settings, request: GitHubRequest, say: Callable[[str], object]) -> Hub:
-    """Index everything that is to be served. `BadInput` or `NotFound` where something does not fit or is not there."""
-    mirrors = Mirrors(settings.places.mirrors)
-    git = _matching("--git", request, request.git) or [mirrors.path(repo) for repo in request.repos]
+def hub_for(mirrors: Path, scratch: Path, request: GitHubRequest, say: Callable[[str], object]) -> Hub:
+    """Index everything that is to be served; `mirrors` is the folder of mirrors.
+
+    `BadInput` or `NotFound` where something does not fit or is not there.
+    """
+    git = _matching("--git", request, request.git) or [Mirrors(mirrors).path(repo) for repo in request.repos]
     issues = _matching("--issues", request, request.issues) or [_NONE] * len(request.repos)
     licenses = _matching("--license", request, request.licenses) or [_NONE] * len(request.repos)
-    scratch = settings.scratch / "dev-github"
     held: dict[str, LocalRepository] = {}
     for repo, folder, file, spdx in zip(request.repos, git, issues, licenses, strict=True):
         path = None if file == _NONE else Path(file)
         held[repo] = open_repository(
-            repo, folder, issues=path, scratch=scratch, license=None if spdx == _NONE else spdx
+            repo, folder, issues=path, scratch=scratch / "dev-github", license=None if spdx == _NONE else spdx
         )
         say(f"{repo}: {len(held[repo].pulls)} merged pull requests, {len(held[repo].issues)} issues")
     return Hub(World(held, until=_moment(request.until)), dice=dice_from(request.faults))
 
 
-def serve_github(settings: Settings, request: GitHubRequest, say: Callable[[str], object]) -> None:
+def serve_github(mirrors: Path, scratch: Path, request: GitHubRequest, say: Callable[[str], object]) -> None:
     """Serve until interrupted."""
-    with listening(hub_for(settings, request, say), request.port) as url, suppress(KeyboardInterrupt):
+    with listening(hub_for(mirrors, scratch, request, say), request.port) as url, suppress(KeyboardInterrupt):
         say(f"listening: set SWT_GITHUB_URL={url}/graphql and any SWT_GITHUB_TOKENS")
         Event().wait()
 
