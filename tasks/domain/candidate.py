@@ -44,6 +44,9 @@ class Candidate:
     problem: str
     """Why the row could not be taken as it stands (a duplicate, say); empty otherwise."""
     created_at: datetime
+    """When it was handed in, or generated: of two for one place the later counts."""
+    made_at: datetime | None = None
+    """When the method made it, where a predictions file says so; null otherwise."""
 
     @staticmethod
     def id_of(instance_key: str, method: str, model: str | None, sample: int, patch: str) -> CandidateId:

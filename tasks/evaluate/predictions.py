@@ -1,17 +1,28 @@
-"""Predictions files → `Candidate` rows. Nothing is judged here: an empty patch is a candidate like any other."""
+"""Predictions files → `Candidate` rows. Nothing is judged here: an empty patch is a candidate like any other.
+
+| key | what |
+| --- | --- |
+| `instance_id` | the instance; or the key that the row stands under |
+| `model_name_or_path`, `method` | what the method is called |
+| `model_patch`, `prediction`, `patch` | the patch; null and empty are the same |
+| `model` | the model behind the method, as `data/models.toml` calls it: contamination and cost go by it |
+| `sample` | 0-based number among the samples of one method and model for one instance |
+| `date` | when the method made it: ISO 8601, or seconds since 1970 |
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, text_of
+from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, MethodName
+from tasks.domain.names import InstanceId, MethodName, ModelName
 
 PATCH_NAMES = ("model_patch", "prediction", "patch")
 METHOD_NAMES = ("model_name_or_path", "method")
@@ -33,22 +44,28 @@ class _Prediction:
     line: int
     instance_id: InstanceId
     method: str
+    model: ModelName | None
+    sample: int | None
+    """As the row says it; null where it does not."""
+    made_at: datetime | None
     patch: str
 
 
 @dataclass(slots=True)
 class _Seen:
-    """First line and number of predictions so far, per instance and method."""
+    """The sample numbers that are taken, with their lines, per instance, method and model."""
 
-    first: dict[tuple[str, str], int] = field(default_factory=dict)
-    count: dict[tuple[str, str], int] = field(default_factory=dict)
+    lines: defaultdict[tuple[str, str, str | None], dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
-    def add(self, prediction: _Prediction) -> tuple[int, int]:
-        """The line of the first prediction of its kind, and how many came before this one."""
-        key = (prediction.instance_id, prediction.method)
-        before = self.count.get(key, 0)
-        self.count[key] = before + 1
-        return self.first.setdefault(key, prediction.line), before
+    def add(self, prediction: _Prediction, *, several: bool) -> tuple[int, int | None]:
+        """Its sample number, and the line that has its place already: null where the place was free, or `several` are
+        meant."""
+        taken = self.lines[prediction.instance_id, prediction.method, prediction.model]
+        wanted = prediction.sample or 0
+        holder = taken.get(wanted)
+        sample = wanted if holder is None else max(taken) + 1
+        taken[sample] = prediction.line
+        return sample, None if several else holder
 
 
 def read_predictions(
@@ -91,10 +108,10 @@ def predictions_of(
         except WrongValue as error:
             problems.append(LineProblem(row.line, _name(row), str(error)))
             continue
-        first, sample = seen.add(prediction)
-        again = sample > 0 and not several
-        problem = f"line {first} of {source} holds the first prediction for this instance and method" if again else ""
-        if problem:
+        sample, holder = seen.add(prediction, several=several)
+        problem = ""
+        if holder is not None:
+            problem = f"line {holder} of {source} holds the first prediction for this instance and method"
             problems.append(LineProblem(row.line, prediction.instance_id, problem))
         candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))
     return Predictions(tuple(candidates), tuple(problems))
@@ -103,7 +120,15 @@ def predictions_of(
 def _read(row: RawRow, method: str | None) -> _Prediction:
     if row.problem:
         raise WrongValue(row.problem)
-    return _Prediction(row.line, _instance_id(row), _method(row.values, method), _patch(row.values))
+    return _Prediction(
+        line=row.line,
+        instance_id=_instance_id(row),
+        method=_method(row.values, method),
+        model=ModelName(_text(row.values, ("model",))) or None,
+        sample=_sample(row.values),
+        made_at=_date(row.values),
+        patch=_patch(row.values),
+    )
 
 
 def _instance_id(row: RawRow) -> InstanceId:
@@ -128,6 +153,22 @@ def _patch(values: Mapping[str, object]) -> str:
     if not any(name in values for name in PATCH_NAMES):
         raise WrongValue(f"{PATCH_NAMES[0]} is missing")
     return _text(values, PATCH_NAMES)
+
+
+def _sample(values: Mapping[str, object]) -> int | None:
+    value = values.get("sample")
+    if is_missing(value):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value % 1:
+        raise WrongValue(f"sample is {value!r}, and not a number from 0 on")
+    return int(value)  # data frames with a null among the numbers write 1.0
+
+
+def _date(values: Mapping[str, object]) -> datetime | None:
+    try:
+        return moment_of(values.get("date"))
+    except WrongValue as error:
+        raise WrongValue(f"date {error}") from error
 
 
 def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
@@ -159,16 +200,17 @@ def _candidate(
 ) -> Candidate:
     key, method, patch = instance.instance_key, prediction.method, prediction.patch
     return Candidate(
-        candidate_id=Candidate.id_of(key, method, None, sample, patch),
+        candidate_id=Candidate.id_of(key, method, prediction.model, sample, patch),
         snapshot=instance.snapshot,
         instance_id=instance.instance_id,
         instance_key=key,
         method=MethodName(method),
-        model=None,
+        model=prediction.model,
         sample=sample,
         patch=patch,
         provenance="self_reported",
         source=f"{source}:{prediction.line}",
         problem=problem,
         created_at=created_at,
+        made_at=prediction.made_at,
     )

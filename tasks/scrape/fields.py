@@ -6,20 +6,16 @@ Each raises `WrongValue` with the end of a sentence that starts with the column'
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
-from tasks.adapters.rows.raw import WrongValue, describe, text_of
+from tasks.adapters.rows.raw import WrongValue, describe, is_missing, moment_of, text_of
 from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id
 
 _REPO = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _SHA = re.compile(r"[0-9a-fA-F]{40}")
-_MILLISECONDS = 10_000_000_000
-"""A larger number of seconds is past the year 2286, so it counts milliseconds."""
 
 
 def repo(value: object) -> RepoName:
@@ -50,7 +46,7 @@ def sha(value: object) -> Sha:
 
 def optional_sha(value: object) -> Sha | None:
     """The same, or None where there is none."""
-    return None if _missing(value) else sha(value)
+    return None if is_missing(value) else sha(value)
 
 
 def patch(value: object) -> str:
@@ -71,7 +67,7 @@ def statement(value: object) -> str:
 
 def version(value: object) -> str | None:
     """Text; a number is written as Python writes it."""
-    if _missing(value):
+    if is_missing(value):
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -80,22 +76,12 @@ def version(value: object) -> str | None:
 
 def cases(value: object) -> tuple[str, ...] | None:
     """A list of names, or the same as JSON text. None where there is no list, which is not the empty list."""
-    if _missing(value):
+    if is_missing(value):
         return None
     listed = _from_json(value) if isinstance(value, str | bytes) else value
     if not isinstance(listed, list):
         raise WrongValue(f"is {describe(listed)} and not a list")
     return tuple(text_of(name) for name in listed)
-
-
-def moment(value: object) -> datetime | None:
-    """ISO 8601 in any of its forms, or a number since 1970, as aware UTC; without an offset it is UTC already."""
-    if _missing(value):
-        return None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return _since_1970(value)
-    when = value if isinstance(value, datetime) else _from_iso(text_of(value).strip())
-    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
 
 
 REQUIRED: Mapping[str, Callable[[object], Any]] = MappingProxyType(
@@ -107,7 +93,7 @@ OPTIONAL: Mapping[str, Callable[[object], Any]] = MappingProxyType(
     {
         "problem_statement": statement,
         "hints_text": text_of,
-        "created_at": moment,
+        "created_at": moment_of,
         "version": version,
         "FAIL_TO_PASS": cases,
         "PASS_TO_PASS": cases,
@@ -117,30 +103,8 @@ OPTIONAL: Mapping[str, Callable[[object], Any]] = MappingProxyType(
 """A row in which one of these is wrong is taken without it."""
 
 
-def _missing(value: object) -> bool:
-    """Null, blank text, or the NaN that data frames write for null."""
-    if isinstance(value, float):
-        return math.isnan(value)
-    return value is None or (isinstance(value, str | bytes) and not value.strip())
-
-
 def _from_json(value: str | bytes) -> object:
     try:
         return json.loads(text_of(value))
     except (ValueError, RecursionError) as error:
         raise WrongValue("is text that is not a JSON list") from error
-
-
-def _from_iso(text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError as error:
-        raise WrongValue(f"{text!r} is not a moment in ISO 8601") from error
-
-
-def _since_1970(value: float) -> datetime:
-    seconds = value / 1000 if abs(value) > _MILLISECONDS else value
-    try:
-        return datetime.fromtimestamp(seconds, UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise WrongValue(f"{value} is no number of seconds since 1970") from error

@@ -68,6 +68,15 @@ def test_candidate_says_where_it_came_from(tmp_path: Path) -> None:
     assert candidate.candidate_id == Candidate.id_of(INSTANCES[1].instance_key, "m", None, 0, "d")
 
 
+def test_a_row_may_say_its_model_and_its_day() -> None:
+    """Contamination and cost go by the model; without a word, there is none."""
+    first, *_ = read(next(path for path in CASES if path.stem == "samples")).candidates
+    assert (first.model, first.made_at) == ("gpt", datetime(2026, 1, 1, tzinfo=UTC))
+    assert first.candidate_id == Candidate.id_of(INSTANCES[0].instance_key, "m", "gpt", 1, "one")
+    plain, *_ = read(next(path for path in CASES if path.stem == "plain")).candidates
+    assert (plain.model, plain.made_at) == (None, None)
+
+
 def test_every_candidate_has_its_own_id() -> None:
     duplicates = read(next(path for path in CASES if path.stem == "duplicates")).candidates
     assert len({candidate.candidate_id for candidate in duplicates}) == len(duplicates)

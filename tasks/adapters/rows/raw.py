@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from tasks.domain.names import InstanceId
 
 MAX_ROW_BYTES = 32 * 1024 * 1024
 """A longer line is not a row but an accident; the largest honest ones hold a few megabytes."""
 
+_MILLISECONDS = 10_000_000_000
+"""A larger number of seconds is past the year 2286, so it counts milliseconds."""
 _LONE_SURROGATE = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
 
 
@@ -58,6 +62,38 @@ def describe(value: object) -> str:
     """What JSON calls the type of `value`."""
     names = {bool: "a boolean", int: "a number", float: "a number", list: "a list", dict: "an object", str: "text"}
     return "null" if value is None else names.get(type(value), f"a {type(value).__name__}")
+
+
+def is_missing(value: object) -> bool:
+    """Null, blank text, or the NaN that data frames write for null."""
+    if isinstance(value, float):
+        return math.isnan(value)
+    return value is None or (isinstance(value, str | bytes) and not value.strip())
+
+
+def moment_of(value: object) -> datetime | None:
+    """ISO 8601 in any of its forms, or a number since 1970, as aware UTC; without an offset it is UTC already."""
+    if is_missing(value):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _since_1970(value)
+    when = value if isinstance(value, datetime) else _from_iso(text_of(value).strip())
+    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+
+
+def _from_iso(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError as error:
+        raise WrongValue(f"{text!r} is not a moment in ISO 8601") from error
+
+
+def _since_1970(value: float) -> datetime:
+    seconds = value / 1000 if abs(value) > _MILLISECONDS else value
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise WrongValue(f"{value} is no number of seconds since 1970") from error
 
 
 def _escape(match: re.Match[str]) -> str:
