@@ -48,6 +48,7 @@ from tasks.snapshot.task import (
     Published,
     already_published,
     count_facts,
+    next_revision,
     publish,
     published_before,
     withdrawal_of,
@@ -226,6 +227,6 @@ def _remark(settings: Settings, name: str) -> str:
     withdrawn = withdrawal_of(settings.places, name)
     said = f"{name} was published before, and stays as it is"
     if withdrawn:
-        said += f"; it is withdrawn: {withdrawn.reason}. Publish under another name"
+        said += f"; it is withdrawn: {withdrawn.reason}. Publish as {next_revision(settings.places, name)}"
     log.info("%s", said)
     return said

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
 from datetime import datetime
+from types import MappingProxyType
 
-from tasks.domain.names import InstanceId, InstanceKey, LineNo, RepoName, RepoPath, Sha, SnapshotName, content_key
+from tasks.domain.names import (
+    InstanceId,
+    InstanceKey,
+    LineNo,
+    RepoName,
+    RepoPath,
+    Sha,
+    SnapshotName,
+    content_key,
+    jsonable,
+)
 from tasks.domain.outcome import CodeState
 from tasks.domain.table import table
 
@@ -43,6 +54,13 @@ class TaskInstance:
     """How far the statement is what it was before the fix: `unedited`, `restored`, `as_fetched`; empty where the source
     does not say."""
 
+    @property
+    def content(self) -> str:
+        """Content key of all that the row says, but for where it lies (`snapshot`) and came from (`source`)."""
+        facts = {name: value for name, value in asdict(self).items() if name not in ("snapshot", "source")}
+        facts["created_at"] = self.created_at.isoformat() if self.created_at else None
+        return content_key("task_instance", jsonable(facts))
+
     @staticmethod
     def key_of(repo: str, base_commit: str, patch: str, test_patch: str) -> InstanceKey:
         return InstanceKey(content_key("instance", repo, base_commit, patch, test_patch))
@@ -57,7 +75,8 @@ class Snapshot:
     instances: int
     """Number of rows of `task_instance` with this name."""
     content: str
-    """Content key over the sorted (instance_id, instance_key) pairs."""
+    """Content key over whole rows and the locks of their environments: other statements, other lists of cases or
+    another lock are another content."""
     source: str
     created_at: datetime
     previous: str = ""
@@ -66,9 +85,10 @@ class Snapshot:
     """SHA-256 of the manifest under `files/` of the store; empty for an imported snapshot."""
 
     @staticmethod
-    def content_of(instances: Iterable[TaskInstance]) -> str:
-        """Does not depend on their order."""
-        return content_key("snapshot", sorted((one.instance_id, one.instance_key) for one in instances))
+    def content_of(instances: Iterable[TaskInstance], locks: Mapping[InstanceKey, str] = MappingProxyType({})) -> str:
+        """Does not depend on their order. `locks`: what an instance's environment is locked to, where it has one."""
+        rows = ((one.instance_id, one.content, locks.get(one.instance_key, "")) for one in instances)
+        return content_key("snapshot", sorted(rows))
 
 
 @table("instance_key")

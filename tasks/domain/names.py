@@ -40,7 +40,7 @@ Sha = NewType("Sha", str)
 """40 hexadecimal digits of a git commit."""
 
 SnapshotName = NewType("SnapshotName", str)
-"""A month such as `2026-11`, a draft of one, or the name that an import was given."""
+"""A month such as `2026-11`, a revision of one (`2026-11.1`), or the name that an import was given."""
 
 SuiteId = NewType("SuiteId", str)
 
@@ -48,6 +48,8 @@ FixId = NewType("FixId", str)
 
 KEY_DIGITS = 32
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
+
+_MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
 
 
 def content_key(*parts: object) -> str:
@@ -70,6 +72,13 @@ def parse_instance_id(name: str) -> tuple[RepoName, int]:
     if match is None:
         raise ValueError(f"{name!r} is not an instance id of the form owner__name-number")
     return RepoName(f"{match['owner']}/{match['name']}"), int(match["number"])
+
+
+def month_of(name: str) -> tuple[int, int, int] | None:
+    """Year, month and revision of a snapshot that is named after a month: `2026-03` is revision 0, `2026-03.1` the next
+    one. They sort as they follow each other; null for any other name."""
+    match = _MONTH.fullmatch(name)
+    return (int(match["year"]), int(match["month"]), int(match["revision"] or 0)) if match else None
 
 
 def sorted_lines(lines: Iterable[int]) -> tuple[LineNo, ...]:

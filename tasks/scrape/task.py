@@ -25,7 +25,7 @@ from tasks.adapters.rows.raw import LineProblem
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
 from tasks.domain.errors import NotFound, UsageError
-from tasks.domain.instance import Snapshot
+from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
@@ -129,7 +129,7 @@ def import_snapshot(store: str, file: Path, name: str) -> tuple[Snapshot | None,
     held = Store(store)
     made = snapshot_of(read.instances, snapshot=name, source=file.name, created_at=datetime.now(UTC))
     for known in held.read(Snapshot, snapshot=name):
-        if known.content != made.content:
+        if Snapshot.content_of(held.read(TaskInstance, snapshot=name)) != made.content:
             message = f"snapshot {name} exists with other content ({known.instances} instances from {known.source})"
             raise UsageError(message, hint="snapshots are immutable: choose another name")
         return known, read.problems

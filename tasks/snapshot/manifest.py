@@ -5,6 +5,7 @@ A JSON document under `files/` of the store, named by its hash in `snapshot.mani
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import sys
@@ -15,8 +16,8 @@ from typing import Any
 
 from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
 from tasks.domain.environment import Environment
-from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceKey, content_key, jsonable
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.names import EnvId, InstanceKey, content_key
 
 TOOLS = ("prefect", "pyarrow", "duckdb", "uv", "coverage", "unidiff")
 """Distributions whose versions go on record."""
@@ -38,14 +39,13 @@ class Gate:
         return f"golden {self.golden_solved} of {self.instances}, nop {self.nop_solved} of {self.instances}"
 
 
-def row_hash(instance: TaskInstance) -> str:
-    """Content key of a whole row, but for times of day, which JSON cannot hold."""
-    facts = asdict(instance) | {"created_at": instance.created_at.isoformat() if instance.created_at else None}
-    return content_key("task_instance", jsonable(facts))
-
-
 def lock_hash(environment: Environment) -> str:
     return content_key("lock", environment.python, environment.lock)
+
+
+def locks_of(environments: Mapping[InstanceKey, Environment]) -> dict[InstanceKey, str]:
+    """What each instance's environment is, in one word: its id and its lock."""
+    return {key: f"{one.env_id} {lock_hash(one)}" for key, one in environments.items()}
 
 
 def manifest_of(
@@ -60,6 +60,7 @@ def manifest_of(
     return {
         "snapshot": snapshot,
         "previous": previous,
+        "content": Snapshot.content_of(instances, locks_of(environments)),
         "gate": asdict(gate),
         "counts": dict(counts),
         "tools": _tools(),
@@ -67,7 +68,7 @@ def manifest_of(
             {
                 "instance_id": row.instance_id,
                 "instance_key": row.instance_key,
-                "row": row_hash(row),
+                "row": row.content,
                 "env_id": environments[row.instance_key].env_id,
                 "lock": lock_hash(environments[row.instance_key]),
             }
@@ -81,16 +82,21 @@ def to_bytes(manifest: Mapping[str, Any]) -> bytes:
 
 
 def complaints(
-    manifest: Mapping[str, Any], instances: Iterable[TaskInstance], locks: Mapping[EnvId, str]
+    made: Snapshot, document: bytes, instances: Iterable[TaskInstance], locks: Mapping[EnvId, str]
 ) -> tuple[str, ...]:
-    """One line for everything of the store that is not what the manifest says; `locks` by environment."""
-    rows = {row.instance_id: row for row in instances}
+    """One line for everything of the store that is not what the manifest says, and for a manifest that is not the one
+    that the snapshot's row names; `locks` by environment."""
+    if hashlib.sha256(document).hexdigest() != made.manifest:
+        return (f"{made.snapshot}: its manifest is not the one that was published",)
+    manifest, rows = json.loads(document), {row.instance_id: row for row in instances}
     said = {entry["instance_id"]: entry for entry in manifest["instances"]}
-    found = [f"{name}: not in the manifest" for name in sorted(rows.keys() - said.keys())]
+    row = {"snapshot": made.snapshot, "previous": made.previous, "content": made.content}
+    found = [f"{made.snapshot}: its row has another {name}" for name, value in row.items() if manifest[name] != value]
+    found += [f"{name}: not in the manifest" for name in sorted(rows.keys() - said.keys())]
     for name, entry in sorted(said.items()):
         if name not in rows:
             found.append(f"{name}: its row is missing")
-        elif row_hash(rows[name]) != entry["row"]:
+        elif rows[name].content != entry["row"]:
             found.append(f"{name}: its row is not the one that was published")
         if locks.get(entry["env_id"]) != entry["lock"]:
             found.append(f"{name}: the lock of environment {entry['env_id']} is missing or another")

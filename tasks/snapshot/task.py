@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
@@ -15,14 +15,14 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment
 from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import EnvId, InstanceKey, SnapshotName
+from tasks.domain.names import EnvId, InstanceKey, SnapshotName, month_of
 from tasks.domain.places import Places
 from tasks.domain.published import InstanceFact, SnapshotChange, Withdrawal
 from tasks.domain.undone import OfSnapshot
 from tasks.domain.validation import CaseStability, Validation
 from tasks.snapshot.compose import changes, golden_cases, latest, published
 from tasks.snapshot.facts import code_base, fact_of
-from tasks.snapshot.manifest import Gate, complaints, lock_hash, manifest_of, to_bytes
+from tasks.snapshot.manifest import Gate, complaints, lock_hash, locks_of, manifest_of, to_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +153,25 @@ def already_published(places: Places, name: str) -> Published | None:
 
 
 def published_before(places: Places, name: str) -> str:
-    """The latest published snapshot of another name that stands; empty where there is none."""
+    """The published snapshot that stands and that `name` follows; empty where there is none.
+
+    A month follows the latest month or revision before it, whenever that was published. A name that is no month follows
+    whatever was published last.
+    """
     store = Store(places.store)
     passed = {name, *(row.snapshot for row in store.read(Withdrawal))}
     made = [row for row in store.read(Snapshot) if row.manifest and row.snapshot not in passed]
-    return max(made, key=lambda row: row.created_at).snapshot if made else ""
+    if (month := month_of(name)) is None:
+        return max(made, key=lambda row: row.created_at).snapshot if made else ""
+    earlier = ((when, row.snapshot) for row in made if (when := month_of(row.snapshot)) and when < month)
+    return max(earlier, default=(month, ""))[1]
+
+
+def next_revision(places: Places, name: str) -> str:
+    """What a month may be published as that is withdrawn: `2026-03` → `2026-03.1`, or the first that is free."""
+    taken = {row.snapshot for row in Store(places.store).read(Snapshot)}
+    month = name.partition(".")[0]
+    return next(one for number in count(1) if (one := f"{month}.{number}") not in taken)
 
 
 def draft_snapshot(places: Places, order: Order) -> Draft:
@@ -199,12 +213,9 @@ def verify_snapshot(places: Places, name: str) -> tuple[str, ...]:
     found = store.read(Snapshot, snapshot=name)
     if not found or not found[0].manifest:
         raise NotFound(f"there is no published snapshot {name!r}", hint="`swt snapshot list` names them")
-    with store.open_file(found[0].manifest) as file:
-        manifest = json.load(file)
     locks = {row.env_id: lock_hash(row) for row in store.read(Environment)}
-    rows = store.read(TaskInstance, snapshot=name)
-    wrong = [] if Snapshot.content_of(rows) == found[0].content else [f"{name}: its rows have another content key"]
-    return (*wrong, *complaints(manifest, rows, locks))
+    with store.open_file(found[0].manifest) as file:
+        return complaints(found[0], file.read(), store.read(TaskInstance, snapshot=name), locks)
 
 
 def _snapshot(store: Store, draft: Draft, gate: Gate) -> Snapshot:
@@ -217,7 +228,7 @@ def _snapshot(store: Store, draft: Draft, gate: Gate) -> Snapshot:
     return Snapshot(
         snapshot=SnapshotName(order.snapshot),
         instances=len(rows),
-        content=Snapshot.content_of(rows),
+        content=Snapshot.content_of(rows, locks_of(environments)),
         source=order.pool,
         created_at=datetime.now(UTC),
         previous=order.previous,

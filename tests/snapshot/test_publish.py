@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from snapshot_rows import case, environment, instance, validation
+from snapshot_rows import MARCH, case, environment, instance, validation
 
+from tasks.adapters.store.layout import file_path
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import GateFailed, NotFound, UsageError
-from tasks.domain.instance import TaskInstance
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.names import SnapshotName
 from tasks.domain.places import Places
 from tasks.domain.published import SnapshotChange
 from tasks.domain.validation import InvalidReason, Stability
 from tasks.snapshot.manifest import Gate
-from tasks.snapshot.task import Order, Published, draft_snapshot, publish_snapshot, verify_snapshot
+from tasks.snapshot.task import (
+    Order,
+    Published,
+    draft_snapshot,
+    next_revision,
+    publish_snapshot,
+    published_before,
+    verify_snapshot,
+    withdraw_snapshot,
+)
 
 MARCH_ORDER = Order(snapshot="2026-03", pool="pool", counts=(("pull_request", 40),))
 
@@ -106,6 +120,64 @@ def test_a_changed_row_and_another_lock_are_found(places: Places) -> None:
         "a__b-1: its row is not the one that was published",
         "a__b-1: the lock of environment env is missing or another",
     )
+
+
+def test_a_changed_manifest_and_another_row_of_the_snapshot_are_found(places: Places) -> None:
+    made = publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0)).snapshot
+    store = Store(places.store)
+    store.write([replace(made, previous="2025-12")], key="later")
+    assert verify_snapshot(places, "2026-03") == ("2026-03: its row has another previous",)
+    store.write([made], key="latest")
+
+    path = Path(places.store) / file_path(made.manifest)
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b'"nop_solved": 0', b'"nop_solved": 1')))
+
+    assert verify_snapshot(places, "2026-03") == ("2026-03: its manifest is not the one that was published",)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"problem_statement": "other"}, {"FAIL_TO_PASS": ("test_other",)}, {"PASS_TO_PASS": ("b",)}, {"hints_text": "h"}],
+    ids=lambda change: next(iter(change)),
+)
+def test_two_snapshots_with_other_rows_have_other_contents(change: dict[str, Any]) -> None:
+    row = instance(1)
+    assert Snapshot.content_of([row]) != Snapshot.content_of([replace(row, **change)])
+    assert Snapshot.content_of([row]) == Snapshot.content_of([replace(row, snapshot="elsewhere", source="x")])
+    assert Snapshot.content_of([row]) != Snapshot.content_of([row], {row.instance_key: "env lock"})
+
+
+@pytest.mark.parametrize(
+    ("name", "previous"),
+    [
+        ("2026-03", "2026-02"),
+        ("2026-01", "2025-12.2"),
+        ("2025-12", ""),
+        ("2026-02.1", "2026-02"),
+        ("2027-01", "2026-04"),
+        ("demo", "2026-02"),
+    ],
+)
+def test_a_month_follows_the_month_before_and_not_what_was_published_last(
+    places: Places, name: str, previous: str
+) -> None:
+    """April was published first, and 2025-12 has been withdrawn."""
+    store = Store(places.store)
+    published = ("2026-04", "2025-12", "2025-12.2", "frozen", "2026-02")
+    for day, each in enumerate(published):
+        row = Snapshot(
+            snapshot=SnapshotName(each),
+            instances=1,
+            content="c",
+            source="pool",
+            created_at=MARCH + timedelta(days=day),
+            manifest="m",
+        )
+        store.write([row])
+    withdraw_snapshot(places, "2025-12", "wrong")
+    assert published_before(places, name) == previous
+    assert next_revision(places, "2025-12") == "2025-12.1"
+    assert next_revision(places, "2025-12.2") == "2025-12.1"
 
 
 def test_an_imported_snapshot_has_nothing_to_be_held_against(places: Places) -> None:
