@@ -272,15 +272,16 @@ class PublishRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawRequest(Request):
-    """Withdraw a published snapshot: its rows stay, a row says why it is not to be used, and the next one does not
-    follow it. Nothing is deleted."""
+    """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
+    snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""
 
     snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT)]
     reason: Annotated[str, Option(help="Why, for those who used it.")]
+    instance: Annotated[str, Option(help="Only this instance, such as one that its authors want taken down.")] = ""
 
     @property
     def title(self) -> str:
-        return f"withdraw {self.snapshot}"
+        return f"withdraw {self.instance or self.snapshot}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

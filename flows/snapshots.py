@@ -38,7 +38,8 @@ def list_snapshots(settings: Settings) -> str:
     return _answer(
         settings,
         "SELECT snapshot, instances, left(content, 12) AS content, previous, source, created_at, reason AS withdrawn "
-        "FROM snapshot LEFT JOIN withdrawal USING (snapshot) ORDER BY created_at, snapshot",
+        "FROM snapshot LEFT JOIN (FROM withdrawal WHERE instance_id = '') USING (snapshot) "
+        "ORDER BY created_at, snapshot",
     )
 
 
@@ -93,9 +94,10 @@ def _issued(one: PublicationOutcome) -> str:
 
 def withdraw(request: WithdrawRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
     """The story: a row that says why a published snapshot is not to be used any more."""
-    row = withdraw_snapshot(settings.places, request.snapshot, request.reason)
+    row = withdraw_snapshot(settings.places, request.snapshot, request.reason, request.instance)
     ensure_views(settings.store, settings.database, settings.sql)
-    text = f"{row.snapshot}: withdrawn at {row.withdrawn_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
+    named = f"{row.instance_id} of {row.snapshot}" if row.instance_id else row.snapshot
+    text = f"{named}: withdrawn at {row.withdrawn_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
     return SnapshotSummary(text=text, exit_code=run.exit_code())
 
 

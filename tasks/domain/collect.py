@@ -183,6 +183,21 @@ class Rejection:
     """What was found."""
 
 
+@table("repo", folder="repo")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryState:
+    """What GitHub says of a repository as a whole, when it was last asked."""
+
+    repo: RepoName
+    """As our list calls it."""
+    name_now: str
+    """`owner/name` as GitHub calls it."""
+    licence: str | None
+    """SPDX identifier that GitHub found; null where it found none, or one that it cannot name."""
+    default_branch: str | None
+    archived: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """A repository that instances are collected from: a table of `data/repositories.toml`."""

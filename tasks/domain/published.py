@@ -35,14 +35,57 @@ class SnapshotChange:
     detail: str
 
 
-@table("snapshot", folder="snapshot")
+@table("snapshot", "instance_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal:
-    """A published snapshot that is not to be used any more. Its rows stay."""
+    """A published snapshot, or one instance of it, that is not to be used any more. Its rows stay."""
 
     snapshot: str
     reason: str
     withdrawn_at: datetime
+    instance_id: str = ""
+    """Empty where it is the whole snapshot. An instance is not published again, in whatever month."""
+
+
+class Flag(StrEnum):
+    """What makes an instance doubtful."""
+
+    PLACEHOLDER = "placeholder"
+    """The statement is no text of the issue: for trials only."""
+    ONLY_LINK = "only_link"
+    """What reproduces the issue lies behind a link."""
+    ONLY_PICTURE = "only_picture"
+    """The same with a picture."""
+    NOT_ENGLISH = "not_english"
+    SHORT = "short"
+    LONG = "long"
+    UNNAMED = "unnamed"
+    """The golden tests use a name that the golden patch makes and the statement does not give."""
+    EXACT_WORDING = "exact_wording"
+    """The golden tests hold a message of the golden patch word for word, and the statement does not give it."""
+    NAMES_NOTHING = "names_nothing"
+    """The statement and what the tests and the patch touch have no name in common."""
+    SEVERAL_ISSUES = "several_issues"
+    """The pull request closes several issues: the statement has all of them."""
+    SHARED_ISSUE = "shared_issue"
+    """Another pull request closes the same issue: neither may fix the whole of it."""
+    SAME_PULL_REQUEST = "same_pull_request"
+    """An imported snapshot has an instance of this pull request, with another base or other patches."""
+
+
+@table("snapshot", "origin", folder="snapshot")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QualityFlag:
+    """One doubt about an instance. It rejects nothing; an instance without a row has none."""
+
+    snapshot: SnapshotName
+    instance_id: InstanceId
+    instance_key: InstanceKey
+    flag: Flag
+    detail: str
+    """What was found."""
+    origin: str
+    """Who says so: `rules`, or a model's or a person's name."""
 
 
 @table("instance_key")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.schema import Column, columns, from_arrow
-from tasks.domain.collect import PullRequest, Rejection, Repository
+from tasks.domain.collect import PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.names import RepoName
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Limits, Rule
@@ -88,7 +88,8 @@ _BACKPORT = r"""
 """
 _FACTS = f"""
     CREATE TABLE facts AS
-    SELECT p.repo, p.number, p.merged_at, p.base_branch, p.author, p.author_kind, r.default_branch, r.licence,
+    SELECT p.repo, p.number, p.merged_at, p.base_branch, p.author, p.author_kind,
+           r.default_branch, r.licence, r.other_licence,
            coalesce(f.files, 0) AS files, coalesce(f.test_files, 0) AS test_files,
            coalesce(f.source_files, 0) AS source_files, coalesce(f.all_source_files, 0) AS all_source_files,
            coalesce(f.source_lines, 0) AS source_lines, coalesce(f.test_lines, 0) AS test_lines,
@@ -123,6 +124,8 @@ class Inputs:
     """For pull requests that have a statement."""
     reproduces: Mapping[PullKey, bool]
     """For pull requests whose patch was replayed."""
+    states: Iterable[RepositoryState] = ()
+    """What GitHub says of the repositories."""
 
 
 def rejections(inputs: Inputs, limits: Limits, rules: Iterable[Rule] = RULES) -> tuple[Rejection, ...]:
@@ -161,6 +164,7 @@ def _failing(rules: Iterable[Rule]) -> str:
 
 def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: Limits) -> None:
     repositories = tuple(inputs.repositories)
+    on_github = {state.repo: state.licence for state in inputs.states}
     connection.register("pulls", inputs.pulls)
     connection.register("links", inputs.links)
     connection.register("bases", inputs.bases)
@@ -170,9 +174,22 @@ def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: Lim
         "repo": [repository.repo for repository in repositories],
         "default_branch": [repository.default_branch for repository in repositories],
         "licence": [repository.licence for repository in repositories],
+        "other_licence": [_other(repository.licence, on_github.get(repository.repo)) for repository in repositories],
     }
     connection.register("repositories", pa.table(named, pa.schema([(name, pa.string()) for name in named])))
     connection.register("limits", _limits(limits))
+
+
+def _other(listed: str, found: str | None) -> str | None:
+    """The licence that GitHub found, where it is another than our list says; null where it is the same or unknown.
+
+    GitHub does not tell `GPL-2.0-only` from `GPL-2.0-or-later`, and names no licence that is its project's own.
+    """
+    return None if found is None or _family(found) == _family(listed) else found
+
+
+def _family(licence: str) -> str:
+    return licence.removesuffix("-only").removesuffix("-or-later").lower()
 
 
 def _limits(limits: Limits) -> pa.Table:

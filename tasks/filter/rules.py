@@ -82,7 +82,12 @@ RULES: tuple[Rule, ...] = (
         "statement_words NOT BETWEEN min_statement_words AND max_statement_words",
         "statement_words || ' words'",
     ),
-    Rule("licence", "May the code be handed on?", "NOT list_contains(licences, licence)", "licence"),
+    Rule(
+        "licence",
+        "May the code be handed on, by our list and by GitHub?",
+        "NOT list_contains(licences, licence) OR other_licence IS NOT NULL",
+        "licence || coalesce(' by our list, ' || other_licence || ' by GitHub', '')",
+    ),
     Rule("base_verified", "Do git's counts equal GitHub's?", "base_verified = ''", "base_problem"),
     Rule(
         "patch_reproduces",

@@ -10,7 +10,7 @@ from functools import partial
 from tasks.adapters.git.changes import Changes, Range
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.store.schema import to_arrow
-from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName, instance_id
 from tasks.filter.base import prove
@@ -35,6 +35,8 @@ class Material:
     pulls: Sequence[PullRequest]
     issues: Iterable[Issue]
     links: Sequence[IssueLink]
+    states: Sequence[RepositoryState] = ()
+    """What GitHub says of the repository; empty where it was not asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,7 @@ def _rejections(
         repositories=(material.repository,),
         statement_words={key: len(statement.text.split()) for key, statement in statements.items()},
         reproduces=reproduces,
+        states=material.states,
     )
     return rejections(inputs, limits, rules)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
+from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
@@ -57,6 +57,7 @@ def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
         pulls=store.read(PullRequest, repo=repository.repo),
         issues=store.read(Issue, repo=repository.repo),
         links=store.read(IssueLink, repo=repository.repo),
+        states=store.read(RepositoryState, repo=repository.repo),
     )
     done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), unit.limits, snapshot=unit.snapshot)
     key, repo = f"filtered-{repository.repo.replace('/', '__')}", repository.repo

@@ -50,5 +50,7 @@ ISSUES = PageKind(
     filters_by_date=True,
 )
 KINDS = (PULL_REQUESTS, ISSUES)
+REPOSITORY = "repository"
+"""Query for the repository as a whole."""
 ISSUE_BY_NUMBER = "issue_by_number"
 """Query for one issue that no page held."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from tasks.domain.collect import Issue, PullRequest
+from tasks.domain.collect import Issue, PullRequest, RepositoryState
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoName, RepoPath, Sha
 
@@ -41,6 +41,18 @@ def issue_of(repo: RepoName, node: Node) -> Issue:
         return _issue(repo, node)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _not_a_node("issue", repo, node, error) from error
+
+
+def repository_of(repo: RepoName, node: Node) -> RepositoryState:
+    """The node of `repository.graphql`."""
+    found = (node.get("licenseInfo") or {}).get("spdxId")
+    return RepositoryState(
+        repo=repo,
+        name_now=_text(node, "nameWithOwner") or repo,
+        licence=None if found in ("NOASSERTION", "", None) else str(found),
+        default_branch=(node.get("defaultBranchRef") or {}).get("name"),
+        archived=bool(node.get("isArchived")),
+    )
 
 
 def _pull_request(repo: RepoName, node: Node) -> PullRequest:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.domain.collect import Issue, PullRequest
+from tasks.domain.collect import Issue, PullRequest, RepositoryState
 from tasks.domain.names import RepoName
-from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, PageKind
-from tasks.scrape.nodes import Node, issue_of, pull_request_of
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, REPOSITORY, PageKind
+from tasks.scrape.nodes import Node, issue_of, pull_request_of, repository_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,22 @@ class CollectedRows:
     pulls: tuple[PullRequest, ...]
     """Sorted by repository and number, as are the issues."""
     issues: tuple[Issue, ...]
+    repositories: tuple[RepositoryState, ...] = ()
 
 
 def rows_of(pages: Iterable[Page]) -> CollectedRows:
     """The rows of any pages of any repositories, in whatever order. `BadInput` for a node that is none."""
     pulls, issues = _Nodes(PULL_REQUESTS), _Nodes(ISSUES)
+    repositories: dict[RepoName, RepositoryState] = {}
     for page in pages:
         pulls.add(page)
         issues.add(page)
+        if page.kind == REPOSITORY and (node := page.data.get("repository")):
+            repositories[page.repo] = repository_of(page.repo, node)  # the latest page comes last
     return CollectedRows(
         tuple(pull_request_of(repo, node) for repo, node in pulls.whole()),
         tuple(issue_of(repo, node) for repo, node in issues.whole()),
+        tuple(repositories.values()),
     )
 
 

@@ -27,4 +27,5 @@ def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCo
     key = f"collected-{repo.replace('/', '__')}"
     for kind, rows in ((PullRequest, collected.pulls), (Issue, collected.issues), (IssueLink, links)):
         store.replace(kind, rows, key=key, repo=repo)
+    store.write(collected.repositories, key=key)
     return RecordedCounts(pulls=len(collected.pulls), issues=len(collected.issues), links=len(links))

@@ -22,7 +22,7 @@ from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
 from tasks.domain.undone import Left
 from tasks.scrape.fetching import FetchedPage, SyncContext, Walk, keep_page, owner_and_name
-from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, PageKind
+from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, REPOSITORY, PageKind
 
 OVERLAP = timedelta(hours=24)
 """GitHub's index of updates may lag behind."""
@@ -113,8 +113,8 @@ def _record(
 
 def _describe(context: SyncContext, repo: RepoName) -> dict[str, int]:
     """Keep the page about the repository itself; GitHub's counts by kind."""
-    data = context.github.ask("repository", owner_and_name(repo))
-    context.page_store.keep(data, [], repo=repo, kind="repository", fetched_at=context.now())
+    data = context.github.ask(REPOSITORY, owner_and_name(repo))
+    context.page_store.keep(data, [], repo=repo, kind=REPOSITORY, fetched_at=context.now())
     return {kind.name: data["repository"][kind.connection]["totalCount"] for kind in KINDS}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, SnapshotName
@@ -58,8 +59,9 @@ def changes(
     *,
     snapshot: str,
     previous: str,
+    withdrawn: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[SnapshotChange, ...]:
-    """What differs, sorted by instance."""
+    """What differs, sorted by instance. `withdrawn`: why each instance that was withdrawn is not to be used."""
     old, new = ({row.instance_id: row for row in rows} for rows in (before, after))
     found = [
         SnapshotChange(
@@ -72,17 +74,22 @@ def changes(
             detail=detail,
         )
         for name in sorted(old.keys() | new.keys())
-        for change, reason, detail in _difference(old.get(name), new.get(name), validations)
+        for change, reason, detail in _difference(old.get(name), new.get(name), validations, withdrawn)
     ]
     return tuple(found)
 
 
 def _difference(
-    old: TaskInstance | None, new: TaskInstance | None, validations: Mapping[InstanceKey, Validation]
+    old: TaskInstance | None,
+    new: TaskInstance | None,
+    validations: Mapping[InstanceKey, Validation],
+    withdrawn: Mapping[str, str],
 ) -> list[tuple[ChangeKind, str, str]]:
     if old is None:
         return [(ChangeKind.ADDED, "", "")]
     if new is None:
+        if old.instance_id in withdrawn:
+            return [(ChangeKind.RETIRED, "withdrawn", withdrawn[old.instance_id])]
         judged = validations.get(old.instance_key)
         if judged and not judged.valid:
             return [(ChangeKind.RETIRED, judged.reason, judged.detail)]

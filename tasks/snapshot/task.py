@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 
@@ -12,17 +14,19 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.collect import IssueLink
 from tasks.domain.environment import Environment
 from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import EnvId, InstanceKey, SnapshotName, month_of
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, SnapshotName, instance_id, month_of
 from tasks.domain.places import Places
-from tasks.domain.published import InstanceFact, SnapshotChange, Withdrawal
+from tasks.domain.published import InstanceFact, QualityFlag, SnapshotChange, Withdrawal
 from tasks.domain.undone import OfSnapshot
 from tasks.domain.validation import CaseStability, Validation
 from tasks.snapshot.compose import changes, golden_cases, latest, published
 from tasks.snapshot.facts import code_base, fact_of
 from tasks.snapshot.manifest import Gate, complaints, lock_hash, locks_of, manifest_of, to_bytes
+from tasks.snapshot.quality import ORIGIN, flags_of, relations_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,24 +129,51 @@ def count_facts(places: Places, unit: OfSnapshot) -> int:
     known = {row.instance_key for row in store.read(InstanceFact)}
     fresh = [row for row in store.read(TaskInstance, snapshot=snapshot) if row.instance_key not in known]
     store.write([fact_of(row, code_base(mirrors, row.repo, row.base_commit)) for row in fresh])
+    flags = _flags(store, mirrors, snapshot)
+    store.replace(QualityFlag, flags, key=f"flags-{snapshot}-{ORIGIN}", snapshot=snapshot, origin=ORIGIN)
     return len(fresh)
 
 
-def withdraw_snapshot(places: Places, name: str, reason: str) -> Withdrawal:
-    """Say that a published snapshot is not to be used any more. `NotFound` where nothing was published by this name."""
+def _flags(store: Store, mirrors: Mirrors, snapshot: str) -> list[QualityFlag]:
+    """All that the rules doubt of a snapshot: rules may have changed, and imports have come, since the last time."""
+    rows = store.read(TaskInstance, snapshot=snapshot)
+    names = tuple(row.instance_id for row in rows)
+    made = {row.snapshot for row in store.read(Snapshot) if row.manifest} | {snapshot}
+    issues: dict[InstanceId, list[int]] = defaultdict(list)
+    for link in store.read(IssueLink, repo=tuple({row.repo for row in rows}), known=True, other_repository=False):
+        if link.usable:
+            issues[instance_id(link.repo, link.number)].append(link.issue)
+    same = store.read(TaskInstance, instance_id=names) if rows else ()
+    imported = (row for row in same if row.snapshot not in made and row.source not in {one.source for one in rows})
+    own = [found for row in rows for found in flags_of(row, partial(mirrors.mentions, row.repo, row.base_commit))]
+    return [*own, *relations_of(rows, issues, imported)]
+
+
+def withdraw_snapshot(places: Places, name: str, reason: str, instance: str = "") -> Withdrawal:
+    """Say that a published snapshot, or one instance of it, is not to be used any more.
+
+    `NotFound` where nothing was published by this name.
+    """
     store = Store(places.store)
     if already_published(places, name) is None:
         raise NotFound(f"there is no published snapshot {name!r}", hint="`swt snapshot list` names them")
-    if known := withdrawal_of(places, name):
+    if instance and not store.read(TaskInstance, snapshot=name, instance_id=instance):
+        raise NotFound(f"{name} has no instance {instance}", hint=f"`swt snapshot show {name}` names them")
+    if known := withdrawal_of(places, name, instance):
         return known
-    row = Withdrawal(snapshot=name, reason=reason, withdrawn_at=datetime.now(UTC))
-    store.write([row], key=name)
+    row = Withdrawal(snapshot=name, reason=reason, withdrawn_at=datetime.now(UTC), instance_id=instance)
+    store.write([row], key=f"{name}-{instance}" if instance else name)
     return row
 
 
-def withdrawal_of(places: Places, name: str) -> Withdrawal | None:
-    """The row that withdraws a snapshot; null where nobody did."""
-    return next(iter(Store(places.store).read(Withdrawal, snapshot=name)), None)
+def withdrawal_of(places: Places, name: str, instance: str = "") -> Withdrawal | None:
+    """The row that withdraws a snapshot, or an instance of it; null where nobody did."""
+    return next(iter(Store(places.store).read(Withdrawal, snapshot=name, instance_id=instance)), None)
+
+
+def _withdrawn_instances(store: Store) -> dict[str, str]:
+    """Instance → why it is not to be used any more."""
+    return {row.instance_id: row.reason for row in store.read(Withdrawal) if row.instance_id}
 
 
 def already_published(places: Places, name: str) -> Published | None:
@@ -159,7 +190,7 @@ def published_before(places: Places, name: str) -> str:
     whatever was published last.
     """
     store = Store(places.store)
-    passed = {name, *(row.snapshot for row in store.read(Withdrawal))}
+    passed = {name, *(row.snapshot for row in store.read(Withdrawal, instance_id=""))}
     made = [row for row in store.read(Snapshot) if row.manifest and row.snapshot not in passed]
     if (month := month_of(name)) is None:
         return max(made, key=lambda row: row.created_at).snapshot if made else ""
@@ -179,7 +210,9 @@ def draft_snapshot(places: Places, order: Order) -> Draft:
     store = Store(places.store)
     judged = latest(store.read(Validation, snapshot=order.pool))
     cases = golden_cases(store.read(CaseStability), judged)
-    rows = published(store.read(TaskInstance, snapshot=order.pool), judged, cases, order.snapshot)
+    gone = _withdrawn_instances(store)
+    held = (row for row in store.read(TaskInstance, snapshot=order.pool) if row.instance_id not in gone)
+    rows = published(held, judged, cases, order.snapshot)
     return Draft(order=order, rows=rows, judged=judged)
 
 
@@ -197,14 +230,29 @@ def publish_snapshot(places: Places, draft: Draft, gate: Gate) -> Published:
     if known and known[0].content != made.content:
         raise UsageError(f"snapshot {order.snapshot} exists with other rows", hint="choose another name")
     before = store.read(TaskInstance, snapshot=order.previous) if order.previous else ()
-    differs = changes(before, rows, draft.judged, snapshot=order.snapshot, previous=order.previous)
+    differs = changes(
+        before,
+        rows,
+        draft.judged,
+        snapshot=order.snapshot,
+        previous=order.previous,
+        withdrawn=_withdrawn_instances(store),
+    )
     if known:
         return Published(snapshot=known[0], changes=differs)
     key = f"{order.snapshot}-{made.content}"
     store.write(rows, key=key)
     store.write(differs, key=key)
+    store.write(_flags_of_rows(store, order.pool, rows), key=key)
     store.write([made], key=key)
     return Published(snapshot=made, changes=differs)
+
+
+def _flags_of_rows(store: Store, pool: str, rows: Iterable[TaskInstance]) -> list[QualityFlag]:
+    """What is doubted of these rows in the pool, under the name that they are published by."""
+    names = {row.instance_key: row.snapshot for row in rows}
+    found = store.read(QualityFlag, snapshot=pool)
+    return [replace(row, snapshot=names[row.instance_key]) for row in found if row.instance_key in names]
 
 
 def verify_snapshot(places: Places, name: str) -> tuple[str, ...]:

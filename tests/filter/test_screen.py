@@ -14,7 +14,7 @@ from tasks.adapters.patch.read import to_text
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.store.database import build_views, query
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repository
+from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, Sha
 from tasks.domain.places import Places
@@ -156,6 +156,31 @@ def test_globs_of_a_repository(source: Source, pull: PullRequest) -> None:
         "source_file"
     ]
     assert is_test("spec/deep/x.py", replace(REPOSITORY, test_globs=("spec/*",)))
+
+
+@pytest.mark.parametrize(
+    ("listed", "found", "rejected"),
+    [
+        ("MIT", None, False),
+        ("MIT", "MIT", False),
+        ("GPL-2.0-or-later", "GPL-2.0", False),
+        ("MIT", "GPL-3.0", True),
+        ("Proprietary", "Proprietary", True),
+    ],
+)
+def test_the_licence_of_our_list_is_held_against_that_of_github(
+    source: Source, fixed: Sha, listed: str, found: str | None, rejected: bool
+) -> None:
+    state = RepositoryState(repo=REPOSITORY.repo, name_now=REPO, licence=found, default_branch="main", archived=False)
+    material = Material(
+        repository=replace(REPOSITORY, licence=listed),
+        pulls=[pull_row(7, BOTH, merge=fixed)],
+        issues=[issue_row()],
+        links=[link_row(7)],
+        states=[state],
+    )
+    done = screen(material, source.changes(source.folder.parent / "mirrors"), Limits(), snapshot="s")
+    assert [row.rule for row in done.rejections] == (["licence"] if rejected else [])
 
 
 def test_the_halves_make_the_merged_tree_and_less_does_not(source: Source) -> None:

@@ -55,6 +55,7 @@ def test_a_sync_brings_everything(context: SyncContext, small_repository: LocalR
     assert [pull.number for pull in rows.pulls] == [1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 13, 14]
     assert [issue.number for issue in rows.issues] == [5, 10, 15]
     assert all(row.complete for row in (*rows.pulls, *rows.issues))
+    assert [(row.repo, row.licence, row.default_branch) for row in rows.repositories] == [(REPO, "MIT", "main")]
 
 
 def test_lists_longer_than_a_page_are_whole_and_in_order(

@@ -180,6 +180,23 @@ def test_a_month_follows_the_month_before_and_not_what_was_published_last(
     assert next_revision(places, "2025-12.2") == "2025-12.1"
 
 
+def test_an_instance_that_is_taken_down_is_in_no_later_snapshot(places: Places) -> None:
+    publish(places, MARCH_ORDER, Gate(instances=1, golden_solved=1, nop_solved=0))
+    with pytest.raises(NotFound, match="no instance a__b-9"):
+        withdraw_snapshot(places, "2026-03", "its authors ask for it", "a__b-9")
+    row = withdraw_snapshot(places, "2026-03", "its authors ask for it", "a__b-1")
+    assert withdraw_snapshot(places, "2026-03", "again", "a__b-1") == row
+
+    order = Order(snapshot="2026-04", pool="pool", previous=published_before(places, "2026-04"))
+    made = publish(places, order, Gate(instances=0, golden_solved=0, nop_solved=0))
+
+    assert order.previous == "2026-03", "the snapshot itself stands"
+    assert [(change.change, change.reason, change.detail) for change in made.changes] == [
+        ("retired", "withdrawn", "its authors ask for it")
+    ]
+    assert verify_snapshot(places, "2026-03") == ()
+
+
 def test_an_imported_snapshot_has_nothing_to_be_held_against(places: Places) -> None:
     with pytest.raises(NotFound, match="no published snapshot"):
         verify_snapshot(places, "pool")

@@ -122,6 +122,11 @@ class Mirrors:
         found = (entry for entry in self.entries(repo, sha) if entry.is_plain and entry.path.endswith(".py"))
         return tuple(sorted(found, key=lambda entry: entry.path))
 
+    def mentions(self, repo: str, sha: str, text: str) -> bool:
+        """Whether a Python file of a commit holds a text, character for character."""
+        told = self._at(repo, "grep", "--quiet", "--fixed-strings", "-e", text, self.commit(repo, sha))
+        return told.returncode == 0
+
     def blobs(self, repo: str, shas: Iterable[str]) -> Iterator[bytes]:
         """The contents of many blobs, in order, through one git process."""
         with self._git.talk("--git-dir", str(self.path(repo)), "cat-file", "--batch") as process:
