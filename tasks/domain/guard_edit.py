@@ -1,10 +1,11 @@
-"""The edits of the fix that guard runs are made with."""
+"""The edits of the fix that guard runs are made with, and the secret order of these runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
-from tasks.domain.names import InstanceId, InstanceKey, RepoPath
+from tasks.domain.names import InstanceId, InstanceKey, RepoPath, SuiteId
 from tasks.domain.outcome import RunVariant
 from tasks.domain.table import table
 
@@ -23,3 +24,16 @@ class GuardEdit:
     edited: tuple[RepoPath, ...]
     skipped: tuple[str, ...]
     """`path: reason` for every file of the golden patch that is left as it is."""
+
+
+@table("suite_id")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardPlan:
+    """What decides in which order the guard runs of a suite are made: drawn once in each store, seen by no sandbox."""
+
+    suite_id: SuiteId
+    instance_key: InstanceKey
+    secret: str
+    """128 random bits as hexadecimal digits, the seed of the shuffle."""
+    drawn_at: datetime
+    """Guard runs that started later are in the order of this plan."""

@@ -5,11 +5,14 @@ A candidate adds two runs of its own, and two of suite `none` on the files of th
 other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
 the base commit, so suite `none` is not run for it.
 
-A would-be success adds four runs as guards: both states again in reversed order, a placebo and a paraphrase.
+A would-be success adds its guards: both states again, twice, and a placebo and a paraphrase. They are made in an order
+that a secret of the store decides: who carries a bit from run to run knows how many there were, and not on which side
+of the fix any of them is. Three runs like `before` and three like `after` are told apart by chance once in twenty.
 """
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -25,6 +28,9 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
+REPEATS = 2
+"""Of each state, among the guards of a would-be success. With the edited run there are three on each side, and chance
+passes them once in 20; one more repeat of each state makes it once in 70, and costs two more runs of a success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,22 +66,35 @@ def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
     """What a would-be success has to show again, all of it untraced, so that it confirms the traced runs as well.
 
-    The repeats take the cases in reversed order under another hash seed. An edit that came to nothing has no run.
+    Every other repeat takes the cases in reversed order, all of them under another hash seed. An edit that came to
+    nothing has no run.
     """
     plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
-    repeats = tuple(
-        replace(
-            spec, variant=RunVariant.REPEAT, order=CaseOrder.REVERSED, env=other_seed(spec.env, bench.environment.env)
-        )
-        for spec in plain.values()
-    )
+    repeats = tuple(_repeat(bench, spec, number) for number in range(REPEATS) for spec in plain.values())
     return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
+
+
+def in_secret_order(specs: Iterable[RunSpec], secret: str) -> tuple[RunSpec, ...]:
+    """The runs in an order that follows from the secret and their forms, and from nothing else."""
+    shuffled = sorted(specs, key=lambda spec: (spec.variant, spec.code_state, spec.repeat))
+    random.Random(secret).shuffle(shuffled)  # noqa: S311 - the seed is what is secret
+    return tuple(shuffled)
 
 
 def fix_spec(bench: Bench, suite: Suite, fix: ProposedFix) -> RunSpec:
     """The suite on the base commit with a proposed fix in the golden patch's place."""
     plain = run_spec(bench, suite, CodeState.BEFORE, suite.files, Tracer.NONE)
     return replace(plain, variant=RunVariant.PROPOSED, patches=(fix.patch, *plain.patches))
+
+
+def _repeat(bench: Bench, plain: RunSpec, number: int) -> RunSpec:
+    return replace(
+        plain,
+        variant=RunVariant.REPEAT,
+        repeat=number,
+        order=CaseOrder.GIVEN if number % 2 else CaseOrder.REVERSED,
+        env=other_seed(plain.env, bench.environment.env),
+    )
 
 
 def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec:

@@ -6,6 +6,7 @@ Reads `task_instance`, `environment`, `suite`; writes `candidate`, `submission`,
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.environment import Environment
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
-from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.guard_edit import GuardEdit, GuardPlan
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, RunStatus, RunVariant, SandboxKind, Tracer
@@ -40,7 +41,15 @@ from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.identity import RESERVED, merged, method_names, refuse_reserved, resubmitted
 from tasks.evaluate.intake import Intake, take_in
-from tasks.evaluate.plan import Bench, confirmation_specs, distinct, guard_specs, suite_specs, watches
+from tasks.evaluate.plan import (
+    Bench,
+    confirmation_specs,
+    distinct,
+    guard_specs,
+    in_secret_order,
+    suite_specs,
+    watches,
+)
 from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, read_predictions
 from tasks.evaluate.stored import is_stored, stored_candidates
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
@@ -277,7 +286,8 @@ Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]
 def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, purpose: Purpose) -> Plan:
     """Which runs a suite needs for `purpose`."""
     if purpose is Purpose.GUARD:
-        return partial(guard_specs, edits=_guard_edits(store, places, instance))
+        edits = _guard_edits(store, places, instance)
+        return lambda bench, suite: in_secret_order(guard_specs(bench, suite, edits), _guard_secret(store, suite))
     plans: dict[Purpose, Plan] = {
         Purpose.JUDGE: suite_specs,
         Purpose.CONFIRM: confirmation_specs,
@@ -296,6 +306,21 @@ def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[
     if set(edits) != set(known):
         store.write(edits)
     return edits
+
+
+def _guard_secret(store: Store, suite: Suite) -> str:
+    """What orders the guard runs of a suite, drawn where the store has none yet."""
+    known = store.read(GuardPlan, suite_id=suite.suite_id)
+    if known:
+        return known[0].secret
+    drawn = GuardPlan(
+        suite_id=suite.suite_id,
+        instance_key=suite.instance_key,
+        secret=secrets.token_hex(16),
+        drawn_at=datetime.now(UTC),
+    )
+    store.write([drawn])
+    return drawn.secret
 
 
 def _run_all(store: Store, workshop: Workshop, specs: Sequence[RunSpec]) -> list[Run]:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
 from flows.parameters import EvaluationRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
-from tasks.domain.outcome import RunVariant
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Suite
+from tasks.domain.guard_edit import GuardPlan
+from tasks.domain.outcome import RunVariant, SandboxKind, SuiteKind
+from tasks.evaluate.plan import REPEATS
 
 INSTANCE = "rolling-swt-bench__larder-3"
+IN_TURN, OTHERWISE = "3", "0"
+"""Secrets from which before, after, before, after … follows, and another order."""
 CANDIDATES = ("golden", *(str(DEMO / f"predictions.demo-{name}.jsonl") for name in ("careful", "cheater")))
 
 
@@ -42,7 +54,7 @@ def test_a_look_at_the_source_is_solved_and_does_not_hold(settings: Settings) ->
     }
     counts = runs(settings)
     successes = counts[f"{RunVariant.PLACEBO}/none"]
-    assert counts[f"{RunVariant.REPEAT}/none"] == 2 * successes
+    assert counts[f"{RunVariant.REPEAT}/none"] == 2 * REPEATS * successes
     assert counts[f"{RunVariant.PARAPHRASE}/none"] == successes
     assert f"{RunVariant.PLAIN}/none" not in counts
 
@@ -54,3 +66,50 @@ def test_without_guards_nothing_is_said_about_them(settings: Settings) -> None:
         "demo-cheater": (True, None),
     }
     assert set(runs(settings)) == {f"{RunVariant.PLAIN}/none"}
+
+
+COUNTING = """\
+from pathlib import Path
+
+
+def test_in_turn():
+    count = Path("{count}")
+    earlier = len(count.read_text()) if count.exists() else 0
+    count.write_text("x" * (earlier + 1))
+    assert earlier % 2
+"""
+
+
+def evaluate_counting(settings: Settings, folder: Path, *, guards: bool) -> None:
+    """A candidate that knows nothing but how often it was run: it fails and passes in turn."""
+    code = COUNTING.format(count=folder / "count").splitlines()
+    head = ("diff --git a/{0} b/{0}", "new file mode 100644", "--- /dev/null", "+++ b/{0}", "@@ -0,0 +1,{1} @@")
+    lines = "\n".join(head).format("tests/test_turn.py", len(code)) + "\n"
+    patch = lines + "".join(f"+{line}\n" for line in code)
+    predictions = folder / "turns.jsonl"
+    row = {"instance_id": INSTANCE, "model_name_or_path": "turns", "model_patch": patch}
+    predictions.write_text(json.dumps(row) + "\n")
+    request = EvaluationRequest(
+        candidates=(str(predictions),), snapshot=SNAPSHOT, instances=(INSTANCE,), coverage=False, guards=guards
+    )
+    evaluate_here(request, settings)
+
+
+@pytest.mark.parametrize(("secret", "held"), [(IN_TURN, True), (OTHERWISE, False)])
+def test_keeping_count_passes_only_the_order_that_it_guesses(
+    settings: Settings, tmp_path: Path, secret: str, held: bool
+) -> None:
+    """Nothing isolates here, so the count lasts from run to run. In turn, from `before` on, is what was the order."""
+    nothing_isolates = replace(settings, sandbox=SandboxKind.PROCESS, workers=1)
+    evaluate_counting(nothing_isolates, tmp_path, guards=False)
+    (suite,) = (row for row in Store(settings.store).read(Suite) if row.kind is SuiteKind.CANDIDATE)
+    plan = GuardPlan(
+        suite_id=suite.suite_id, instance_key=suite.instance_key, secret=secret, drawn_at=datetime.now(UTC)
+    )
+    Store(settings.store).write([plan])
+    evaluate_counting(nothing_isolates, tmp_path, guards=True)
+    asked = "SELECT solved, guarded, before_like, after_like, round(1 / chance) AS one_in FROM guarded"
+    joined = f"{asked} JOIN guard_chance USING (candidate_id, policy) WHERE grader = 'paper'"
+    assert query(settings.database, joined).to_pylist() == [
+        {"solved": True, "guarded": held, "before_like": 3, "after_like": 3, "one_in": 20.0}
+    ]

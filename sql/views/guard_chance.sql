@@ -1,0 +1,18 @@
+-- With which probability would the guards of a submission pass somebody who cannot tell the sides of the fix apart?
+--
+-- One row per (candidate_id, policy) with guard runs. before_like, after_like: guard runs of each side that were made in
+-- the secret order of `guard_plan`. chance: 1 / C(before_like + after_like, before_like), what is left to a test that
+-- keeps count of its runs, for it has to be right on every one of them; null where no plan was drawn before they ran.
+-- needs: guard_run, guard_plan
+CREATE OR REPLACE VIEW guard_chance AS
+SELECT
+    g.candidate_id, g.policy,
+    count(*) FILTER (g.code_state = 'before' AND p.suite_id IS NOT NULL) AS before_like,
+    count(*) FILTER (g.code_state = 'after' AND p.suite_id IS NOT NULL) AS after_like,
+    CASE
+        WHEN count(p.suite_id) > 0
+            THEN factorial(before_like::INT) * factorial(after_like::INT) / factorial((before_like + after_like)::INT)
+    END AS chance
+FROM guard_run AS g
+LEFT JOIN guard_plan AS p ON p.suite_id = g.suite_id AND g.started_at >= p.drawn_at
+GROUP BY g.candidate_id, g.policy;
