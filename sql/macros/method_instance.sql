@@ -4,7 +4,7 @@
 -- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
 -- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
 -- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
--- (solved, and no guard failed; null as well where a solved one was not guarded).
+-- (solved, and no guard failed; null as well where a solved one was not guarded), chance (as in `guarded`).
 -- needs: task_instance, counted_candidate, counted_policy, guarded, left_undone
 CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
 WITH entry AS (
@@ -39,6 +39,7 @@ SELECT
     CASE WHEN c.absent THEN false ELSE v.well_formed END AS well_formed,
     CASE WHEN c.absent THEN false ELSE v.solved END AS solved,
     CASE WHEN c.absent THEN false ELSE v.guarded END AS guarded,
+    v.chance,
     CASE WHEN c.absent THEN false ELSE v.fail_to_any END AS fail_to_any,
     CASE WHEN c.absent THEN false ELSE v.fail_to_pass END AS fail_to_pass,
     CASE WHEN c.absent THEN false ELSE v.pass_to_pass END AS pass_to_pass

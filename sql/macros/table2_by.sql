@@ -5,7 +5,8 @@
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
--- unguarded counts these.
+-- unguarded counts these. chance: in %, the highest probability with which one of the successes that hold could have
+-- passed its guards by guessing; null where no order was drawn for them.
 -- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- needs: method_instance, wilson, guarded_share
@@ -17,6 +18,7 @@ SELECT
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
     round(100.0 * count(*) FILTER (solved) / nullif(n, 0), 1) AS S,
     guarded_share(count(*) FILTER (guarded), count(*) FILTER (solved AND guarded IS NULL), n) AS S_guarded,
+    round(100.0 * max(chance) FILTER (guarded), 1) AS chance,
     round(100.0 * count(*) FILTER (fail_to_any) / nullif(n, 0), 1) AS F_X,
     round(100.0 * count(*) FILTER (fail_to_pass) / nullif(n, 0), 1) AS F_P,
     round(100.0 * count(*) FILTER (pass_to_pass) / nullif(n, 0), 1) AS P_P,

@@ -1,8 +1,9 @@
 -- Which verdicts still say solved when the guards have had their say?
 --
 -- Every column of `verdict`, and: guarded: solved, and no guard failed; null where the verdict is, and where a guard
--- that nothing speaks against was not measured. failed_guards: their names, sorted.
--- needs: verdict, guard_result
+-- that nothing speaks against was not measured. failed_guards: their names, sorted. chance: with which probability the
+-- guards of a success that holds pass a test that only guesses (`guard_chance`).
+-- needs: verdict, guard_result, guard_chance
 CREATE OR REPLACE VIEW guarded AS
 WITH held AS (
     SELECT
@@ -19,7 +20,9 @@ SELECT
         WHEN v.solved AND len(h.failed_guards) = 0 AND h.unmeasured THEN NULL
         WHEN v.solved THEN len(h.failed_guards) = 0
         ELSE v.solved
-    END AS guarded
+    END AS guarded,
+    CASE WHEN v.solved AND len(h.failed_guards) = 0 THEN c.chance END AS chance
 FROM verdict AS v
 LEFT JOIN held AS h
-    ON h.candidate_id = v.candidate_id AND h.policy = v.policy AND h.grader = v.grader;
+    ON h.candidate_id = v.candidate_id AND h.policy = v.policy AND h.grader = v.grader
+LEFT JOIN guard_chance AS c ON c.candidate_id = v.candidate_id AND c.policy = v.policy;

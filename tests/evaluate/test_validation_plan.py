@@ -19,6 +19,8 @@ from tasks.scrape.swe_bench_rows import import_instances
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 LIBRARY = "/usr/lib/faketime/libfaketime.so.1"
 
+BOTH_ORDERS = (CaseOrder.GIVEN, CaseOrder.REVERSED)
+
 
 @pytest.fixture
 def bench() -> Bench:
@@ -78,10 +80,10 @@ def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench
     assert all(spec.order_seed is None for spec in first if spec not in drawn)
 
 
-def test_guards_keep_the_reversed_order(bench: Bench, suite: Suite) -> None:
-    specs = guard_specs(bench, suite, ())
+def test_guards_take_the_cases_in_both_orders_on_both_sides(bench: Bench, suite: Suite) -> None:
+    forms = [(spec.code_state, spec.order, spec.order_seed) for spec in guard_specs(bench, suite, ())]
 
-    assert {(spec.order, spec.order_seed) for spec in specs} == {(CaseOrder.REVERSED, None)}
+    assert sorted(forms) == sorted((state, order, None) for state in CodeState for order in BOTH_ORDERS)
 
 
 def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:

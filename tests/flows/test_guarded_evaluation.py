@@ -108,8 +108,8 @@ def test_keeping_count_passes_only_the_order_that_it_guesses(
     )
     Store(settings.store).write([plan])
     evaluate_counting(nothing_isolates, tmp_path, guards=True)
-    asked = "SELECT solved, guarded, before_like, after_like, round(1 / chance) AS one_in FROM guarded"
-    joined = f"{asked} JOIN guard_chance USING (candidate_id, policy) WHERE grader = 'paper'"
+    asked = "SELECT solved, guarded, before_like, after_like, round(1 / c.chance) AS one_in FROM guarded"
+    joined = f"{asked} JOIN guard_chance AS c USING (candidate_id, policy) WHERE grader = 'paper'"
     assert query(settings.database, joined).to_pylist() == [
         {"solved": True, "guarded": held, "before_like": 3, "after_like": 3, "one_in": 20.0}
     ]

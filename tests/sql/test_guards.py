@@ -170,6 +170,17 @@ def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
     assert store.rows(f"{table3} WHERE method = 'm' AND definition = 'paper'") == [(50.0, 2, 100.0, 1)]
 
 
+def test_what_guessing_would_pass_stands_beside_the_successes_that_hold(solved: SqlStore) -> None:
+    """Guard runs count from the draw of their order on."""
+    guard(solved)
+    chance = "SELECT before_like, after_like, round(chance, 3) FROM guard_chance"
+    table2 = "SELECT S_guarded, chance FROM table2 WHERE method = 'm'"
+    assert (solved.rows(chance), solved.rows(table2)) == ([(0, 0, None)], [(100.0, None)])
+    first = "SELECT started_at FROM run WHERE variant <> 'plain' ORDER BY started_at LIMIT 1"
+    solved.add("guard_plan", suite_id="i-m", instance_key="i", drawn_at=solved.one(first)[0])
+    assert (solved.rows(chance), solved.rows(table2)) == ([(2, 2, 0.167)], [(100.0, 16.7)])
+
+
 def test_every_table_of_successes_has_a_guarded_side(store: SqlStore) -> None:
     for name in "ab":
         store.instance(name)
