@@ -55,6 +55,8 @@ class Seen:
     ended: frozenset[str]
     """Cases that got to their end, by their own word; the second has a body and a teardown that is made up for it."""
     exit_code: int
+    log: str
+    """What the runner printed, and what its report says of itself: for whoever reads a failed test."""
 
     def __str__(self) -> str:
         return " ".join(f"{name}:{outcome}" for name, outcome in sorted(self.outcomes.items()))
@@ -94,7 +96,13 @@ def run_cell(cell: Cell, python: str, libraries: Path | None, folder: Path) -> S
     settled = found.settled(job.files, found.complaint or "it ended", under_way=under_way, cut=not whole)
     evidence = folder / "evidence"
     ended = evidence.read_text().split() if evidence.exists() else []
-    return Seen(dict(_outcomes(settled)), frozenset(name.removeprefix("test_") for name in ended), code)
+    passed = frozenset(name.removeprefix("test_") for name in ended)
+    return Seen(dict(_outcomes(settled)), passed, code, _log(folder, found, timed_out))
+
+
+def _log(folder: Path, found: Report, timed_out: bool) -> str:
+    facts = f"completed {found.completed}, complaint {found.complaint!r}, out of time {timed_out}"
+    return f"{facts}\n{(folder / 'log').read_text('utf-8', errors='replace')}"
 
 
 def _project(cell: Cell) -> dict[str, str]:
@@ -158,6 +166,12 @@ def table(chosen: Sequence[Cell], python: str, libraries: Path, workers: int = 2
             return run_cell(chosen[place], python, libraries if chosen[place].runner == "pytest" else None, folder)
 
         return list(zip(chosen, pool.map(run, range(len(chosen))), strict=True))
+
+
+def alone(cell: Cell, python: str, libraries: Path) -> Seen:
+    """What becomes of one cell with nothing beside it."""
+    ((_, seen),) = table([cell], python, libraries, workers=1)
+    return seen
 
 
 if __name__ == "__main__":
