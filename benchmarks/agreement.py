@@ -36,8 +36,7 @@ AGREEMENT = """
 """
 DIFFERENCES = """
     SELECT method, instance_id, CASE WHEN resolved THEN 'resolved' ELSE 'not' END AS published,
-           string_agg(DISTINCT grader || ': ' || CASE WHEN solved THEN 'solved' ELSE reason END, '; ' ORDER BY grader)
-               AS ours,
+           string_agg(grader || ': ' || CASE WHEN solved THEN 'solved' ELSE reason END, '; ' ORDER BY grader) AS ours,
            any_value(cases) AS cases
     FROM judged LEFT JOIN (
         SELECT candidate_id, policy, string_agg(outcomes || ' ×' || n, ', ' ORDER BY outcomes) AS cases
@@ -66,7 +65,7 @@ def main(
         connection.register("published", published)
         connection.execute(JUDGED, {"snapshot": snapshot})
         for sql in (AGREEMENT, DIFFERENCES, UNMEASURED):
-            typer.echo(_markdown(connection.sql(sql).to_arrow_table()))
+            typer.echo(markdown(connection.sql(sql).to_arrow_table()))
 
 
 def _published(given: str) -> list[dict[str, object]]:
@@ -77,7 +76,8 @@ def _published(given: str) -> list[dict[str, object]]:
     return [{"method": method, "instance_id": row["instance_id"], "resolved": row["resolved"]} for row in rows]
 
 
-def _markdown(table: pa.Table) -> str:
+def markdown(table: pa.Table) -> str:
+    """As a Markdown table; null is the row over all."""
     cells = [["**all**" if cell is None else str(cell) for cell in row.values()] for row in table.to_pylist()]
     rows: list[list[str]] = [table.column_names, ["---"] * table.num_columns, *cells]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
