@@ -6,6 +6,7 @@ import textwrap
 from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
+from tasks.adapters.text import printable, spreadsheet_cell
 from tasks.domain.errors import NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def _render(answer: pa.Table, output: str, out: IO[bytes]) -> None:
 
         pq.write_table(answer, out)
     elif output == "csv":
-        answer.to_pandas().to_csv(out, index=False)
+        answer.to_pandas().map(spreadsheet_cell).to_csv(out, index=False)
     elif output == "json":
         import json
 
@@ -117,7 +118,7 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
-    return str(value).replace("\n", "\\n")[:80]
+    return printable(str(value).replace("\n", "\\n")[:80])
 
 
 def rebuild_views(settings: Settings) -> str:

@@ -16,6 +16,7 @@ import typer
 
 from flows.settings import Settings, settings_from
 from flows.stories import STORIES, add_stories, end
+from tasks.adapters.text import PrintableFormatter, say
 from tasks.domain.errors import SwtError, UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
@@ -38,13 +39,15 @@ Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is f
 
 def main() -> None:
     """Run the command line; an error of ours ends with a `hint:` and its exit code, not with a traceback."""
-    logging.basicConfig(level=logging.WARNING, format="%(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(PrintableFormatter("%(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         app()
     except SwtError as error:
-        typer.echo(f"error[{error.slug}]: {error}", err=True)
+        say(f"error[{error.slug}]: {error}", err=True)
         if error.hint:
-            typer.echo(f"hint: {error.hint}", err=True)
+            say(f"hint: {error.hint}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 3)
 
 
@@ -52,7 +55,7 @@ def _version(asked: bool) -> None:
     if asked:
         from tasks.adapters.store.provenance import project_version
 
-        typer.echo(f"swt {project_version()}")
+        say(f"swt {project_version()}")
         raise typer.Exit
 
 
@@ -73,7 +76,7 @@ def doctor() -> None:
     """
     from flows.machine import report
 
-    typer.echo(report(settings()))
+    say(report(settings()))
 
 
 @app.command()
@@ -84,7 +87,7 @@ def demo() -> None:
     """
     from flows.demo import run_demo
 
-    typer.echo(run_demo(settings()))
+    say(run_demo(settings()))
 
 
 @app.command(name="import")
@@ -98,7 +101,7 @@ def import_file(
     """
     from flows.snapshots import import_rows
 
-    typer.echo(import_rows(settings(), file, snapshot))
+    say(import_rows(settings(), file, snapshot))
 
 
 @repo_app.command("add")
@@ -112,7 +115,7 @@ def repo_add(
     """
     from flows.machine import add_mirror
 
-    typer.echo(add_mirror(settings(), name, git))
+    say(add_mirror(settings(), name, git))
 
 
 @app.command()
@@ -138,7 +141,7 @@ def log(run: Annotated[str, typer.Argument(help="A run's key, or the beginning o
     """
     from flows.asking import show_log
 
-    typer.echo(show_log(settings(), run, sys.stdout.buffer), err=True)
+    say(show_log(settings(), run, sys.stdout.buffer), err=True)
 
 
 @store_app.command("views")
@@ -146,7 +149,7 @@ def store_views() -> None:
     """Rebuild the DuckDB file of views; deleting it loses nothing."""
     from flows.asking import rebuild_views
 
-    typer.echo(rebuild_views(settings()))
+    say(rebuild_views(settings()))
 
 
 @store_app.command("check")
@@ -155,7 +158,7 @@ def store_check() -> None:
     from flows.asking import check_store
 
     text, clean = check_store(settings())
-    typer.echo(text)
+    say(text)
     raise typer.Exit(0 if clean else 1)
 
 
@@ -164,7 +167,7 @@ def store_compact() -> None:
     """Merge the small files of each table into one."""
     from flows.asking import compact_store
 
-    typer.echo(compact_store(settings()))
+    say(compact_store(settings()))
 
 
 @store_app.command("gc")
@@ -172,7 +175,7 @@ def store_gc() -> None:
     """Remove logs that no row names, and leftovers of killed writers."""
     from flows.asking import collect_garbage
 
-    typer.echo(collect_garbage(settings()))
+    say(collect_garbage(settings()))
 
 
 @snapshot_app.command("list")
@@ -183,7 +186,7 @@ def snapshot_list() -> None:
     """
     from flows.snapshots import list_snapshots
 
-    typer.echo(list_snapshots(settings()))
+    say(list_snapshots(settings()))
 
 
 @snapshot_app.command("show")
@@ -194,7 +197,7 @@ def snapshot_show(name: Name) -> None:
     """
     from flows.snapshots import show_snapshot
 
-    typer.echo(show_snapshot(settings(), name))
+    say(show_snapshot(settings(), name))
 
 
 @snapshot_app.command("diff")
@@ -205,7 +208,7 @@ def snapshot_diff(older: Name, newer: Name) -> None:
     """
     from flows.snapshots import diff_snapshots
 
-    typer.echo(diff_snapshots(settings(), older, newer))
+    say(diff_snapshots(settings(), older, newer))
 
 
 @snapshot_app.command("verify")
@@ -218,8 +221,8 @@ def snapshot_verify(name: Name) -> None:
 
     wrong = verify(settings(), name)
     for line in wrong:
-        typer.echo(line)
-    typer.echo(f"{name}: {'not what was published' if wrong else 'as published'}", err=True)
+        say(line)
+    say(f"{name}: {'not what was published' if wrong else 'as published'}", err=True)
     raise typer.Exit(1 if wrong else 0)
 
 
@@ -231,7 +234,7 @@ def agents_list() -> None:
     """
     from flows.machine import list_agents
 
-    typer.echo(list_agents(settings()))
+    say(list_agents(settings()))
 
 
 @agents_app.command("install")
@@ -248,7 +251,7 @@ def agents_install(
 
     done = install_agents(settings(), names or (), os.environ)
     for problem in done.problems:
-        typer.echo(problem, err=True)
+        say(problem, err=True)
     end(done.text, done.exit_code)
 
 
@@ -286,7 +289,7 @@ def dev_github(
         port=port,
     )
     where = settings()
-    serve_github(where.places.mirrors, where.scratch, request, say=lambda text: typer.echo(text, err=True))
+    serve_github(where.places.mirrors, where.scratch, request, say=lambda text: say(text, err=True))
 
 
 @dev_app.command("model")
@@ -307,11 +310,11 @@ def dev_model(
     from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
     with ScriptedProvider(read_script(script), key=key).serve(port) as url:
-        typer.echo(f"SWT_SCRIPTED_BASE_URL={url}")
+        say(f"SWT_SCRIPTED_BASE_URL={url}")
         try:
             Event().wait()
         except KeyboardInterrupt:
-            typer.echo("stopped", err=True)
+            say("stopped", err=True)
 
 
 def settings() -> Settings:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from flows.snapshots import import_rows
 from flows.strength import strength_here
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.loaded import answers
+from tasks.adapters.text import say
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.local_github.hub import Hub
@@ -64,7 +64,7 @@ def run_demo(settings: Settings) -> str:
     """
     settings = own_store(settings)
     mirror = build_demo_mirror(settings)
-    print(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), file=sys.stderr)
+    say(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), err=True)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT)
     summary = evaluate_here(request, settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from flows.validation import validate_inside
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.text import say
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.published import SnapshotChange
@@ -122,7 +122,7 @@ def import_rows(settings: Settings, file: Path, name: str) -> str:
     """Take the rows of a SWE-bench file as snapshot `name`; every row that cannot be taken is named on stderr."""
     made, problems = import_snapshot(settings.store, file, name)
     for problem in problems:
-        print(f"{file.name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}", file=sys.stderr)
+        say(f"{file.name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}", err=True)
     if made is None:
         raise BadInput(f"{file} holds no instance that can be taken", hint="see the lines above")
     left = f", {len(problems)} problems" if problems else ""

@@ -32,6 +32,7 @@ from flows.parameters import (
     read_request,
 )
 from flows.settings import settings_from
+from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
 
 DAY = "%Y-%m-%d"
@@ -196,5 +197,5 @@ def _info(parameter: Parameter) -> Any:
 
 def end(text: str, exit_code: int) -> NoReturn:
     """Say what it came to and end the command with `exit_code`."""
-    typer.echo(text)
+    say(text)
     raise typer.Exit(exit_code)

@@ -2,6 +2,40 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import sys
+
+_ACTS_ON_A_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def printable(text: str) -> str:
+    """`text` without what moves a cursor, changes a colour or turns the direction of writing: that is spelled out.
+
+    Names, messages and patches come from others, and a terminal does what they say. Halves of a surrogate pair, which
+    no terminal can be sent, are spelled out as well.
+    """
+    return _ACTS_ON_A_TERMINAL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print a line to standard output, or to standard error."""
+    print(printable(text), file=sys.stderr if err else sys.stdout)
+
+
+def spreadsheet_cell(value: object) -> object:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it; anything else stays."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_BEGINS_A_FORMULA) else value
+
+
+class PrintableFormatter(logging.Formatter):
+    """Lines of a log as they may go to a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as one text."""
+        return printable(super().format(record))
+
 
 def without_middle(text: str, characters: int) -> str:
     """`text`, its middle left out where it is longer than `characters`, with a line that says so."""

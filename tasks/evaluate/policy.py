@@ -25,6 +25,10 @@ from tasks.domain.names import InstanceId, InstanceKey
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.run import files_key
 
+MAX_CHARS = 2_000_000
+MAX_FILES = 500
+"""Of a candidate. The largest of 801 published predictions and repairs have 11,228 characters, and four files; a
+patch of 20,000 files would hold up the intake of everybody else for minutes."""
 NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
 NOT_A_TEST_FILE = "not-a-test-file"
@@ -81,9 +85,15 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
 
 
 def read_inside(patch: str) -> Patch | Refused:
-    """A patch whose paths all lie inside the checkout."""
+    """A patch of a size that somebody could have written, whose paths all lie inside the checkout."""
+    if len(patch) > MAX_CHARS:
+        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(patch):,} characters; {MAX_CHARS:,} are taken")
     read = read_patch(patch)
-    return read if isinstance(read, Refused) else refuse_paths(read) or read
+    if isinstance(read, Refused):
+        return read
+    if len(read.files) > MAX_FILES:
+        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(read.files):,} files; {MAX_FILES:,} are taken")
+    return refuse_paths(read) or read
 
 
 def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:

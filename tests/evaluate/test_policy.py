@@ -54,6 +54,8 @@ def golden(test_patch: str) -> Suite:
         ("", "empty"),
         ("I could not do it.", "no-diff"),
         (new("../x.py"), "climbing-path"),
+        ("".join(new(f"tests/test_{number}.py") for number in range(501)), "too-large"),
+        (new("tests/test_new.py", "#" * 2_000_000), "too-large"),
         (TESTS + new("tests/.git/hooks/x.py"), "climbing-path"),
         (new("tests/" + "x" * 300 + ".py"), "climbing-path"),
         (new("tests/" + "x/" * 2000 + "test_x.py"), "climbing-path"),

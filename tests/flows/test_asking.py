@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.asking import listing, rebuild_views
+from flows.asking import ask, listing, rebuild_views
 from flows.settings import Settings
 from tasks.adapters.store.questions import named_queries
 from tasks.domain.errors import StoreError
@@ -41,3 +42,15 @@ def test_a_place_that_cannot_be_made_is_named(place: str, tmp_path: Path) -> Non
     with pytest.raises(StoreError, match="cannot be made") as caught:
         rebuild_views(wrong)
     assert f"SWT_{place.upper()}" in caught.value.hint
+
+
+def test_an_answer_holds_neither_formulas_nor_commands_to_a_terminal(tmp_path: Path) -> None:
+    settings = Settings(store=str(tmp_path / "store"), database=tmp_path / "swt.duckdb", cache=tmp_path / "cache")
+    hostile = "SELECT '=HYPERLINK(1)' AS method, chr(27) || '[2J' AS reason, -1 AS number"
+    table, csv = io.BytesIO(), io.BytesIO()
+    ask(settings, hostile, "table", table)
+    ask(settings, hostile, "csv", csv)
+    assert b"\\x1b[2J" in table.getvalue()
+    assert b"\x1b" not in table.getvalue()
+    assert csv.getvalue().splitlines()[1].startswith(b"'=HYPERLINK(1),")
+    assert csv.getvalue().endswith(b",-1\n")

@@ -180,11 +180,13 @@ class _Files:
 def _batches(files: Sequence[FilePatch]) -> Iterator[list[FilePatch]]:
     """Runs of files in which no path occurs twice: each is one question to git."""
     batch: list[FilePatch] = []
+    known: set[str] = set()
     for file in files:
-        if not set(file.paths).isdisjoint(paths_of(batch)):
+        if not known.isdisjoint(file.paths):
             yield batch
-            batch = []
+            batch, known = [], set()
         batch.append(file)
+        known.update(file.paths)
     yield batch
 
 

@@ -33,6 +33,8 @@ class Reason(StrEnum):
     NO_SUCH_FILE = "no-such-file"
     """The patch edits, deletes or renames a file that the base commit lacks."""
     DOES_NOT_APPLY = "does-not-apply"
+    TOO_LARGE = "too-large"
+    """More text or more files than a candidate may have: `policy.MAX_CHARS`, `policy.MAX_FILES`."""
 
 
 class Rung(StrEnum):

@@ -18,7 +18,8 @@ _GIT_SPLIT = re.compile(r'diff --git (?P<old>"(?:[^"\\]|\\.)*"|\S+) (?P<new>"(?:
 _QUOTED = re.compile(r'\\([0-7]{3}|["\\abfnrtv])')
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "\\": "\\"}
 _INDEX = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})")
-_TIMESTAMP = re.compile(r"\t.*$|\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*$")
+_TIMESTAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*$")
+"""Looked for from the first of several spaces only: else a line of spaces takes time by the square of its length."""
 CRLF_NOTE = "line endings: the patch text was CRLF"
 
 

@@ -48,3 +48,11 @@ def test_surrogates_that_are_no_bytes_do_not_break_reading() -> None:
     read = read_patch("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+\ud800\n")
     assert isinstance(read, Patch)
     assert to_bytes(read.files[0].hunks[0].lines[0]) == b"+\xed\xa0\x80\n"
+
+
+@pytest.mark.parametrize("blank", [" ", "\u3000"])
+def test_a_name_with_a_million_spaces_is_read_like_any_other(blank: str) -> None:
+    """By the square of their number it would be an hour."""
+    read = read_patch(f"--- a/x{blank * 1_000_000}y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    assert isinstance(read, Patch)
+    assert [file.new_path for file in read.files] == ["x"]

@@ -1,0 +1,40 @@
+"""What others wrote does nothing to a terminal or a spreadsheet."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.adapters.text import printable, spreadsheet_cell
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("golden\x1b[2J", "golden\\x1b[2J"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("over\rwritten", "over\\rwritten"),
+        ("c1 \x9b31m", "c1 \\x9b31m"),
+        ("right \u202eto left", "right \\u202eto left"),
+        ("half \ud800", "half \\ud800"),
+        ("two\nlines\tand naïve 漢字 🐍", "two\nlines\tand naïve 漢字 🐍"),
+    ],
+)
+def test_control_characters_are_spelled_out(text: str, shown: str) -> None:
+    assert printable(text) == shown
+
+
+@given(st.text())
+def test_what_is_shown_can_be_sent_and_stays_so(text: str) -> None:
+    shown = printable(text)
+    shown.encode()
+    assert printable(shown) == shown
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t", "\r"])
+def test_no_cell_is_a_formula(begin: str) -> None:
+    assert spreadsheet_cell(f'{begin}HYPERLINK("http://example.org")') == f'\'{begin}HYPERLINK("http://example.org")'
+
+
+def test_numbers_and_plain_text_stay() -> None:
+    assert [spreadsheet_cell(value) for value in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
