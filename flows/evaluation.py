@@ -95,12 +95,12 @@ def evaluate_inside(outer: StoryRun, request: EvaluationRequest, settings: Setti
 def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     """The story."""
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
-    check_sandbox(places, how)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
     sources, methods = request.candidates, request.method
     taken = take_candidates(places, sources, instances, request.policy, request.coverage, methods)
+    check_sandbox(places, how)
     run.leave("candidates", request.snapshot, taken.left)
     wanted = {name: suites for name, suites in taken.suites.items() if suites}
     ready = prepare(run, settings, request.snapshot, wanted)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 import traceback
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -127,6 +128,8 @@ class Threads:
 
     workers: int
     retries: Retries = field(default_factory=Retries)
+    every_s: float = 30.0
+    """A line of progress comes so long after the last one, where no bar can be drawn: in a log file."""
 
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         at_once = round_.at_once or self.workers
@@ -136,10 +139,14 @@ class Threads:
                 pool.submit(attempt, round_.function, unit, self.retries): place
                 for place, unit in enumerate(round_.units)
             }
+            said = time.monotonic()
             try:
-                for future in as_completed(asked):
+                for number, future in enumerate(as_completed(asked), 1):
                     settled(asked[future], future.result())
                     bar.advance(shown)
+                    if not bar.console.is_terminal and time.monotonic() - said >= self.every_s:
+                        said = time.monotonic()
+                        bar.console.print(f"{round_.name}: {number} of {len(asked)}")
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

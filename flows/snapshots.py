@@ -34,13 +34,8 @@ from tasks.snapshot.task import (
 
 
 def list_snapshots(settings: Settings) -> str:
-    """One line for each, the oldest first."""
-    return _answer(
-        settings,
-        "SELECT snapshot, instances, left(content, 12) AS content, previous, source, created_at, reason AS withdrawn "
-        "FROM snapshot LEFT JOIN (FROM withdrawal WHERE instance_id = '') USING (snapshot) "
-        "ORDER BY created_at, snapshot",
-    )
+    """One line for each name that tables have, the oldest first."""
+    return _answer(settings, "FROM snapshot_state")
 
 
 def show_snapshot(settings: Settings, name: str) -> str:
@@ -123,6 +118,8 @@ def import_rows(settings: Settings, file: Path, name: str) -> str:
     made, problems = import_snapshot(settings.store, file, name)
     for problem in problems:
         say(f"{file.name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}", err=True)
+    if made is None and not problems:
+        raise BadInput(f"{file} is empty", hint="one SWE-bench row a line: JSONL, JSON or Parquet")
     if made is None:
         raise BadInput(f"{file} holds no instance that can be taken", hint="see the lines above")
     left = f", {len(problems)} problems" if problems else ""

@@ -52,8 +52,8 @@ def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> Str
     """The story."""
     places, snapshot = settings.places, request.snapshot
     how = run_settings(settings)
-    check_sandbox(places, how)
     proposed = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances))
+    check_sandbox(places, how)
     for line in proposed.problems:
         log.warning("%s", line)
     run.leave("fixes taken", snapshot, proposed.left)

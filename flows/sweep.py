@@ -104,11 +104,11 @@ def sweep(
 ) -> SweepSummary:
     """The story. `patience` says how often one model call is tried."""
     methods = [method_named(name) for name in request.methods]
-    check_sandbox(settings.places, run_settings(settings))
+    instances = chosen_instances(request, settings)
     budget = share_of(request)
     board = open_board(settings, request.models, budget, patience=patience)
+    check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
-    instances = chosen_instances(request, settings)
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
     context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
     meter = Meter(f"sweep {request.payer}", budget, already=spent_by(run.store, request.payer))
@@ -167,11 +167,12 @@ def open_board(
     *,
     patience: CallRetries | None = None,
 ) -> Switchboard:
-    """Where models are asked. Fails at once for a model that nobody knows, or one whose price a ceiling in dollars
-    would need."""
+    """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
+    a ceiling in dollars would need."""
     store = Store(settings.store)
     board = open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=settings.environ)
     for name in models:
+        board.check_key(name)
         card = board.models.card(name)
         if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
             hint = "add the price to data/prices.toml, or set a ceiling on calls instead"

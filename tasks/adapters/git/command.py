@@ -80,7 +80,11 @@ class Git:
     def _config(self) -> Path:
         path = self.folder / "gitconfig"
         if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                hint = "name a folder that can be written: SWT_CACHE"
+                raise GitFailed(f"{self.folder} cannot be made: {error.strerror}", hint=hint) from error
             temporary = path.with_name(f"gitconfig.{os.getpid()}")
             temporary.write_text(_CONFIG)
             temporary.replace(path)

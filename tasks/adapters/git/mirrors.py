@@ -59,6 +59,8 @@ class Mirrors:
         """
         path = self._path(repo)
         half = path.with_name(f".{path.name}.half")
+        if _is_local(source) and self._git.attempt("ls-remote", "--heads", str(source)).returncode != 0:
+            raise NotFound(f"there is no git repository at {source}", hint=_how_to_add(repo))
         with alone(path.with_name(f".{path.name}.lock")):
             if path.is_dir():
                 self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
@@ -149,6 +151,11 @@ class Mirrors:
 
     def _at(self, repo: str, *args: str) -> CompletedProcess[bytes]:
         return self._git.attempt("--git-dir", str(self.path(repo)), *args)
+
+
+def _is_local(source: Path | str) -> bool:
+    """Whether a source is a folder; a URL and `host:path` have a colon."""
+    return isinstance(source, Path) or ":" not in source
 
 
 def _how_to_add(repo: str) -> str:

@@ -82,7 +82,8 @@ class TokenPool:
     def __post_init__(self) -> None:
         self._accounts = [_Account(token) for token in self.tokens]
         if not self._accounts:
-            raise NoTokenAccepted("there is no GitHub token", hint="set SWT_GITHUB_TOKENS, or GITHUB_TOKEN")
+            what = "there is no GitHub token: neither SWT_GITHUB_TOKENS nor GITHUB_TOKEN is set"
+            raise NoTokenAccepted(what, hint="export SWT_GITHUB_TOKENS=…")
 
     @contextmanager
     def lease(self) -> Iterator[Token]:

@@ -27,7 +27,7 @@ from tasks.adapters.llm.row_maker import RowMaker, Stamp
 from tasks.adapters.llm.wire import Wire
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
-from tasks.domain.llm import CallStatus, Work
+from tasks.domain.llm import CallStatus, LlmCall, Work
 
 MAYBE_PAID = ("cut", "timeout", "garbage")
 """Failures after which the provider may have done the work, and charged for it."""
@@ -82,6 +82,13 @@ class Switchboard:
     def model(self, name: str, work: Work, *, meters: Sequence[Meter] = ()) -> Model:
         """A model for doing one unit of work once. `NotFound` where data/models.toml has none of this name."""
         return SwitchedModel(board=self, card=self.models.card(name), caller=Caller(work=work, meters=tuple(meters)))
+
+    def check_key(self, name: str) -> None:
+        """`NotFound` where a model cannot be asked and there is nothing to replay: it never answered before."""
+        card = self.models.card(name)
+        askable = self.replay_only or card.provider.name in self.wires
+        if not askable and not self.archive.store.read(LlmCall, model=name, status=CallStatus.ANSWERED):
+            raise _without_key(card)
 
     def call(self, request: ModelRequest, caller: Caller) -> Reply:
         """The reply, which is on disk. A `ModelError` where there is none; the rows say why."""
@@ -172,9 +179,7 @@ class Switchboard:
         try:
             return self.wires[card.provider.name]
         except KeyError:
-            variable = card.provider.key_env
-            hint = f"set {variable}" if variable else "give it a wire"
-            raise NotFound(f"provider {card.provider.name} of {card.name} has no key", hint=hint) from None
+            raise _without_key(card) from None
 
     def _limiter(self, card: ModelCard) -> Limiter:
         provider = card.provider
@@ -219,6 +224,14 @@ class SwitchedModel:
             max_tokens=max_tokens,
         )
         return self.board.call(request, self.caller)
+
+
+def _without_key(card: ModelCard) -> NotFound:
+    variable = card.provider.key_env
+    if not variable:
+        return NotFound(f"there is no wire to {card.provider.name} of {card.name}", hint="give it one")
+    hint = f"export {variable}=…, or take another model of data/models.toml"
+    return NotFound(f"{card.name} needs a key of {card.provider.name}: {variable} is not set", hint=hint)
 
 
 def open_archive(store: Store, cache: Path) -> Archive:

@@ -25,6 +25,12 @@ _FOREIGN = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
+_PARQUET = b"PAR1"
+_BEGIN = 4096
+"""Bytes that are looked at."""
+_CONTROLS = bytes(byte for byte in range(32) if chr(byte) not in "\t\n\r")
+_TEXT = 0.95
+"""The share of its bytes that are no control characters, of any text."""
 
 
 def read_rows(path: Path, *, max_row_bytes: int = MAX_ROW_BYTES) -> Iterator[RawRow]:
@@ -33,7 +39,7 @@ def read_rows(path: Path, *, max_row_bytes: int = MAX_ROW_BYTES) -> Iterator[Raw
     JSON lines and Parquet are read piece by piece; a JSON document is held in memory as text. Raises
     `NotFound` where there is no file, and `BadInput` where the file as a whole cannot be read.
     """
-    if _head(path) == b"PAR1":
+    if _head(path) == _PARQUET:
         return parquet.read(path)
     if _is_document(path, max_row_bytes):
         return document.read(path, max_row_bytes)
@@ -45,11 +51,16 @@ def _head(path: Path) -> bytes:
     if not path.is_file():
         raise NotFound(f"there is no file {path}", hint="give the path of a JSON lines, JSON or Parquet file")
     with path.open("rb") as handle:
-        head = handle.read(4)
+        begin = handle.read(_BEGIN)
     for magic, what in _FOREIGN.items():
-        if head.startswith(magic):
+        if begin.startswith(magic):
             raise BadInput(f"{path} is {what}", hint="unpack it, or save it as UTF-8, and try again")
-    return head
+    if path.suffix.lower() == ".parquet" and not begin.startswith(_PARQUET):
+        raise BadInput(f"{path} is no Parquet file", hint="is it whole? copy it again")
+    # One broken row among good ones is named by its line; a file that is no text at all would be as many lines.
+    if not begin.startswith(_PARQUET) and len(begin.translate(None, _CONTROLS)) < _TEXT * len(begin):
+        raise BadInput(f"{path} is binary, and neither JSON nor Parquet", hint="is it the file that you meant?")
+    return begin[: len(_PARQUET)]
 
 
 def _is_document(path: Path, max_row_bytes: int) -> bool:

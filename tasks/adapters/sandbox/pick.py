@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -14,8 +15,12 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.sandbox.docker.engine import docker_settings
 from tasks.adapters.sandbox.docker.sandbox import Docker
 from tasks.adapters.sandbox.process import Process
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import SandboxError, UsageError
 from tasks.domain.outcome import SandboxKind
+
+log = logging.getLogger("swt")
+
+TRUST = "trust the code: --trusted, or SWT_TRUSTED=1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,7 @@ def pick(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
             return entry.make(base)
     raise UsageError(
         "no sandbox of this machine isolates, and the code to run is not trusted",
-        hint="install bubblewrap or start a container engine (see `swt doctor`), or say that you trust the code",
+        hint=f"install bubblewrap or start a container engine (see `swt doctor`), or {TRUST}",
     )
 
 
@@ -79,8 +84,14 @@ def _docker(base: Path) -> Docker:
 @lru_cache(maxsize=8)
 def swept(kind: SandboxKind | None, *, trusted: bool, base: Path) -> Sandbox:
     """`pick`, once per process, with what earlier processes left below `base` taken away. Raises as `pick`."""
-    base.mkdir(parents=True, exist_ok=True, mode=0o711)
     sandbox = pick(kind, trusted=trusted, base=base)
+    try:
+        base.mkdir(parents=True, exist_ok=True, mode=0o711)
+    except OSError as error:
+        hint = "name a folder that can be written: SWT_SCRATCH"
+        raise SandboxError(f"the scratch folder {base} cannot be made: {error.strerror}", hint=hint) from error
+    if sandbox.kind is SandboxKind.PROCESS:
+        log.warning("nothing isolates the code under test here: it runs as you, with a network and all your files")
     sandbox.sweep()
     return sandbox
 
@@ -92,7 +103,7 @@ def _asked(kind: SandboxKind, trusted: bool, base: Path) -> Sandbox:
     if not trusted and not entry.isolating:
         raise UsageError(
             f"the sandbox `{entry.kind}` isolates nothing, and the code to run is not trusted",
-            hint="choose another one, or say that you trust the code",
+            hint=f"choose another one, or {TRUST}",
         )
     if why_not := entry.why_not():
         raise UsageError(f"the sandbox `{entry.kind}` cannot be used: {why_not}", hint="see `swt doctor`")

@@ -52,6 +52,7 @@ def _replace(database: Path, write: Callable[[Path], None]) -> None:
     database.parent.mkdir(parents=True, exist_ok=True)
     unfinished = database.with_name(f".{database.name}.{secrets.token_hex(4)}.tmp")
     try:
+        unfinished.touch()  # an error of this place's; DuckDB's would be taken for one of the store's files
         steadily(lambda: write(unfinished))
         database.with_name(database.name + ".wal").unlink(missing_ok=True)
         unfinished.replace(database)

@@ -75,7 +75,7 @@ def test_only_owner_and_name_are_a_repository(mirrors: Mirrors, repo: str) -> No
 def test_a_failed_copy_leaves_nothing(tmp_path: Path) -> None:
     mirrors = Mirrors(tmp_path / "mirrors")
     with pytest.raises(InfrastructureError, match="git clone"):
-        mirrors.add(REPO, tmp_path / "nowhere")
+        mirrors.add(REPO, f"file://{tmp_path}/nowhere")
     assert sorted(path.name for path in mirrors.root.iterdir()) == [".owner__name.git.lock", "gitconfig"]
 
 
