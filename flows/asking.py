@@ -27,8 +27,17 @@ HEADINGS = {
 }
 
 
-def ask(settings: Settings, question: str | None, output: str, out: IO[bytes], *, everything: bool = False) -> None:
-    """Answer a named question or SQL to `out`; without a question, list the named ones."""
+def ask(
+    settings: Settings,
+    question: str | None,
+    output: str,
+    out: IO[bytes],
+    *,
+    everything: bool = False,
+    withdrawn: bool = False,
+) -> None:
+    """Answer a named question or SQL to `out`; without a question, list the named ones: with `everything`, all. Tables
+    count what was withdrawn where that is asked for."""
     if output not in FORMATS:
         raise UsageError(f"there is no format {output!r}", hint="one of " + ", ".join(FORMATS))
     if question is None:
@@ -38,7 +47,7 @@ def ask(settings: Settings, question: str | None, output: str, out: IO[bytes], *
 
     if not settings.database.exists():
         rebuild_views(settings)
-    _render(query(settings.database, _sql(question)), output, out)
+    _render(query(settings.database, _sql(question), withdrawn=withdrawn), output, out)
 
 
 def listing(settings: Settings, *, everything: bool) -> str:

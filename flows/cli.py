@@ -123,6 +123,7 @@ def query(
     question: Annotated[str | None, typer.Argument(help="A name from `swt query`, or SQL.")] = None,
     output: Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")] = "table",
     everything: Annotated[bool, typer.Option("--all", help="List views, audits and macros as well.")] = False,
+    withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Count what was withdrawn as well.")] = False,
 ) -> None:
     """Ask the warehouse; without a question, list the named ones.
 
@@ -130,7 +131,7 @@ def query(
     """
     from flows.asking import ask
 
-    ask(settings(), question, output, sys.stdout.buffer, everything=everything)
+    ask(settings(), question, output, sys.stdout.buffer, everything=everything, withdrawn=withdrawn)
 
 
 @app.command()

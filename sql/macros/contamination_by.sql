@@ -7,13 +7,13 @@
 -- that samples of these sizes find with power 80 % at the one-sided level 5 %, from the pooled rate; needed: instances
 -- on each side to find the difference that is seen, null where it is none. undated: instances without a date, and
 -- unmeasured ones, left out.
--- needs: method_instance, task_instance, model_fact, exact_tests, normal_tests
+-- needs: method_instance, used_instance, model_fact, exact_tests, normal_tests
 CREATE OR REPLACE MACRO contamination_by(for_grader, for_policy) AS TABLE
 WITH sided AS (
     SELECT m.*, f.cutoff, i.created_at < f.cutoff AS before
     FROM method_instance(for_grader, for_policy) AS m
     JOIN model_fact AS f ON f.model = m.model AND f.cutoff IS NOT NULL
-    JOIN task_instance AS i ON i.snapshot = m.snapshot AND i.instance_id = m.instance_id
+    JOIN used_instance AS i ON i.snapshot = m.snapshot AND i.instance_id = m.instance_id
 ),
 counted AS (
     SELECT

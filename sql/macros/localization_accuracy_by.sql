@@ -4,11 +4,11 @@
 -- `unmeasured` that of instances with a golden file whose localization timed out or was not made. In %: `any_k` some
 -- golden file is among the first k, `all_k` every one is (accuracy@k of the literature), `recall_k` the mean share of
 -- them. MAP and MRR are between 0 and 1, over the stored depth, `top_n`.
--- needs: localization_score, golden_file, task_instance
+-- needs: localization_score, golden_file, used_instance
 CREATE OR REPLACE MACRO localization_accuracy_by(for_variant) AS TABLE
 WITH asked AS (
     SELECT DISTINCT snapshot, instance_key
-    FROM task_instance
+    FROM used_instance
     SEMI JOIN golden_file USING (instance_key)
 ),
 size AS (

@@ -5,7 +5,7 @@
 -- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
 -- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
 -- (solved, and no guard failed; null as well where a solved one was not guarded), chance (as in `guarded`).
--- needs: task_instance, counted_candidate, counted_policy, guarded, left_undone
+-- needs: used_instance, counted_candidate, counted_policy, guarded, left_undone
 CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
 WITH entry AS (
     SELECT snapshot, method, model, string_agg(DISTINCT provenance, '+' ORDER BY provenance) AS provenance
@@ -18,7 +18,7 @@ cell AS (
         e.snapshot, e.method, e.model, e.provenance, i.instance_id, c.candidate_id,
         c.candidate_id IS NULL AND u.instance_id IS NULL AS absent
     FROM entry AS e
-    JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = e.snapshot
+    JOIN (SELECT DISTINCT snapshot, instance_id FROM used_instance) AS i ON i.snapshot = e.snapshot
     LEFT JOIN counted_candidate AS c
         ON c.snapshot = e.snapshot AND c.instance_id = i.instance_id AND c.sample = 0
         AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model

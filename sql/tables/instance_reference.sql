@@ -8,7 +8,7 @@
 -- `[ 50%]`: what the line `PASSED [100%]` names), unless a case is called so.
 -- f2p_exact: f2p_ok, no artefact, and no other case goes from not passing to passing.
 -- Names are matched by `golden_case`. This is the question `reference_check`.
--- needs: task_instance, golden_suite, settled_run, golden_case
+-- needs: used_instance, golden_suite, settled_run, golden_case
 CREATE OR REPLACE VIEW instance_reference AS
 WITH ready AS (
     SELECT g.instance_key, count(DISTINCT r.code_state) = 2 AS measured
@@ -40,13 +40,13 @@ listed AS (
         coalesce(k.passing, []) AS passing, coalesce(k.turning, []) AS turning, coalesce(k.swallowed, []) AS swallowed,
         [name for name in t.FAIL_TO_PASS || coalesce(t.PASS_TO_PASS, [])
          if regexp_full_match(name, '\[( *\d+%\])?') AND NOT list_contains(coalesce(k.names, []), name)] AS marks
-    FROM task_instance AS t
+    FROM used_instance AS t
     LEFT JOIN known AS k ON k.instance_key = t.instance_key
     WHERE t.FAIL_TO_PASS IS NOT NULL
 ),
 extra AS (
     SELECT t.snapshot, t.instance_id, count(*) AS cases
-    FROM task_instance AS t JOIN golden_case AS g ON g.instance_key = t.instance_key
+    FROM used_instance AS t JOIN golden_case AS g ON g.instance_key = t.instance_key
     WHERE g.after = 'passed' AND g.before <> 'passed' AND NOT list_has_any(g.names, t.FAIL_TO_PASS)
     GROUP BY t.snapshot, t.instance_id
 ),

@@ -4,7 +4,7 @@
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
 -- pass_at_k_guarded: the same for successes that hold against the guards; null where a success was not guarded.
--- needs: counted_candidate, guarded, task_instance, unbiased_pass, left_undone
+-- needs: counted_candidate, guarded, used_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (
     SELECT
@@ -36,7 +36,7 @@ cell AS (
         coalesce(s.unguarded, 0) AS unguarded,
         coalesce(s.hits, 0) > 0 AS hit
     FROM asked AS a
-    JOIN (SELECT DISTINCT snapshot, instance_id FROM task_instance) AS i ON i.snapshot = a.snapshot
+    JOIN (SELECT DISTINCT snapshot, instance_id FROM used_instance) AS i ON i.snapshot = a.snapshot
     LEFT JOIN sampled AS s
         ON s.snapshot = a.snapshot AND s.instance_id = i.instance_id AND s.method = a.method
         AND s.model IS NOT DISTINCT FROM a.model AND s.grader = a.grader AND s.policy = a.policy

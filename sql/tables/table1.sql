@@ -3,7 +3,7 @@
 -- The paper's Table 1. One row per snapshot and fact, in the order of the paper: instances (those that have it), mean,
 -- max. Existing cases are those of suite `none` in the golden files, golden cases those of the golden suite, both
 -- before and after the fix in the latest environment; golden_f2p counts cases that turn, missing before included.
--- needs: task_instance, instance_fact, golden_suite, golden_case, settled_run, case_outcome
+-- needs: used_instance, instance_fact, golden_suite, golden_case, settled_run, case_outcome
 CREATE OR REPLACE VIEW table1 AS
 WITH existing AS (
     SELECT g.instance_key, count(DISTINCT o.case_id) AS cases
@@ -39,7 +39,7 @@ fact AS (
             {'step': 10, 'fact': 'test files edited', 'number': i.test_files},
             {'step': 11, 'fact': 'test lines edited', 'number': i.test_added + i.test_removed}
         ], recursive := true)
-    FROM task_instance AS t
+    FROM used_instance AS t
     LEFT JOIN instance_fact AS i ON i.instance_key = t.instance_key
     LEFT JOIN existing AS e ON e.instance_key = t.instance_key
     LEFT JOIN golden AS g ON g.instance_key = t.instance_key

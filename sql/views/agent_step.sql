@@ -1,7 +1,7 @@
 -- The steps of counted agent localizations, with what they are grouped by.
 --
 -- One row per step and snapshot.
--- needs: counted_localization, localization_step, task_instance
+-- needs: counted_localization, localization_step, used_instance
 CREATE OR REPLACE VIEW agent_step AS
 SELECT
     snapshot,
@@ -14,5 +14,5 @@ SELECT
     step.* EXCLUDE (localization_id, instance_key, method)
 FROM localization_step AS step
 JOIN counted_localization USING (localization_id, instance_key)
-JOIN (SELECT DISTINCT snapshot, instance_key FROM task_instance) USING (instance_key)
+JOIN (SELECT DISTINCT snapshot, instance_key FROM used_instance) USING (instance_key)
 WHERE counted_localization.method = 'agent';

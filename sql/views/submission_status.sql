@@ -1,7 +1,7 @@
 -- What is known about each submission before any grader looks at it?
 --
 -- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
--- sample, counted (false for a duplicate, and where a later candidate took its place), applied (the patch applies),
+-- sample, counted (false for a duplicate, a withdrawn instance, and where a later candidate took its place), applied (the patch applies),
 -- measured (the runs that a verdict needs are there; nothing is needed where it does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
 -- runner than its own, `not-run`), else empty.
 -- needs: candidate, counted_candidate, submission, submission_run, run, current_run

@@ -1,6 +1,7 @@
 -- Every verdict of every grader on a candidate that counts: one row per candidate, policy and grader.
 --
--- Columns as in `paper` but `counted`. Verdicts on candidates that a later one took the place of are in the graders.
+-- Columns as in `paper` but `counted`. Verdicts on candidates that a later one took the place of,
+-- and on withdrawn instances, are in the graders.
 -- needs: graders
 CREATE OR REPLACE VIEW verdict AS
 SELECT * FROM each_grader($$SELECT * EXCLUDE (counted) FROM {grader} WHERE counted$$);

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sql_store import START, SqlStore
+from sql_store import SQL, START, SqlStore, questions
+
+from tasks.adapters.store.questions import WITH_WITHDRAWN
 
 SOLVED = {"test_a.py::new": "- - failed passed"}
 FAILED = {"test_a.py::new": "- - failed failed"}
+LITE = {"statement_words": 60, "patch_files": 1}
 PASSES = {"test_a.py::new": "- - passed passed"}
 
 
@@ -235,3 +238,45 @@ def test_golden_misses_say_why(store: SqlStore) -> None:
         ("c", "no-environment", "not-compiled: no _core", False),
         ("d", "not-run", "", False),
     ]
+
+
+TABLES = ("table1", "table2", "table9", "provenance", "lite_instance", "verdict")
+
+
+def answered(store: SqlStore) -> dict[str, int]:
+    """Rows of each."""
+    (row,) = store.rows("SELECT " + ", ".join(f"(SELECT count(*) FROM {name})" for name in TABLES))
+    return dict(zip(TABLES, row, strict=True))
+
+
+def test_what_was_withdrawn_is_in_no_table_unless_it_is_asked_for(four: SqlStore) -> None:
+    four.add("llm_call", snapshot="s", instance_id="a", method="one", model="x", status="answered", cost_usd=1.0)
+    four.add("instance_fact", instance_key="a", instance_id="a", **LITE)
+    four.add("withdrawal", snapshot="s", reason="collected without a network")
+    assert answered(four) == dict.fromkeys(TABLES, 0)
+    assert four.rows("SELECT DISTINCT counted FROM paper") == [(False,)]
+    four.con.execute(WITH_WITHDRAWN)
+    try:
+        assert all(answered(four).values())
+    finally:
+        four.con.execute("RESET VARIABLE withdrawn")
+
+
+def test_an_instance_that_was_withdrawn_leaves_every_snapshot(four: SqlStore) -> None:
+    four.add("withdrawal", snapshot="another month", instance_id="b", reason="its authors want it taken down")
+    assert four.rows("SELECT method, n, solved FROM table2 WHERE method <> 'three' ORDER BY method") == [
+        ("one", 3, 1),
+        ("two", 3, 1),
+    ]
+    assert four.rows("SELECT DISTINCT health FROM instance_health WHERE instance_id = 'b'") == [("withdrawn",)]
+
+
+def test_tables_are_made_of_what_is_left_when_the_withdrawn_is_out() -> None:
+    """Health tells of withdrawals itself; a window is asked about one snapshot by its name."""
+    made_of_all = {
+        question.name
+        for question in questions()
+        if (SQL / "tables" / f"{question.name}.sql").exists() or (SQL / "macros" / f"{question.name}.sql").exists()
+        if {"task_instance", "candidate", "llm_call"} & set(question.needs)
+    }
+    assert made_of_all == {"instance_health", "instance_window"}

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest, literal, quoted
-from tasks.adapters.store.questions import Question, as_tables, define, named_queries, views_of
+from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, as_tables, define, named_queries, views_of
 from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
@@ -70,12 +70,15 @@ def ensure_views(store_root: str, database: Path, sql: Path) -> None:
         store.seed(missing_only=True)
 
 
-def query(database: Path, sql: str) -> pa.Table:
-    """The answer to one statement, which cannot write. `NotFound` without a database, `BadInput` for bad SQL."""
+def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
+    """The answer to one statement, which cannot write; whether tables count what was withdrawn as well.
+
+    `NotFound` without a database, `BadInput` for bad SQL.
+    """
     if not database.exists():
         raise NotFound(f"there is no {database}", hint="build it with `swt store views`")
     try:
-        return steadily(lambda: _query(database, sql))
+        return steadily(lambda: _query(database, sql, withdrawn=withdrawn))
     except duckdb.Error as error:
         raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
 
@@ -167,7 +170,9 @@ def _reach(connection: duckdb.DuckDBPyConnection, url: str) -> None:
         raise BadInput(f"DuckDB cannot read {url}: {error}", hint="run `INSTALL httpfs` in DuckDB once") from error
 
 
-def _query(database: Path, sql: str) -> pa.Table:
+def _query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
     with connected(database) as connection:
+        if withdrawn:
+            connection.execute(WITH_WITHDRAWN)
         answer = connection.sql(sql)
         return pa.table({}) if answer is None else answer.to_arrow_table()

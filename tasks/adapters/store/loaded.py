@@ -18,7 +18,7 @@ from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest
 from tasks.adapters.store.quarantine import quarantine
-from tasks.adapters.store.questions import Question, as_tables, define, named_queries, needed_by
+from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, as_tables, define, named_queries, needed_by
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.domain.run import Run
 from tasks.domain.table import table_name
@@ -40,7 +40,7 @@ class _Needed:
 def answers(store_root: str, sql: Path, names: Sequence[str], statements: Sequence[str]) -> tuple[pa.Table, ...]:
     """The answer to each statement. They may use `names`: tables of the domain and files of `sql`.
 
-    Torn files are moved aside on the way.
+    Flows name what they ask about, so what was withdrawn counts here. Torn files are moved aside on the way.
     """
     disk = open_disk(store_root)
     needed = _needed(sql, names)
@@ -58,6 +58,7 @@ def _needed(sql: Path, names: Sequence[str]) -> _Needed:
 
 def _answers(disk: Disk, needed: _Needed, statements: Sequence[str]) -> tuple[pa.Table, ...]:
     with connected() as connection:
+        connection.execute(WITH_WITHDRAWN)
         connection.execute(f"CREATE TABLE {RUNS} AS FROM {source_of(connection, disk, Run)}")
         for row_type in needed.tables:
             _load(connection, disk, row_type)

@@ -29,6 +29,8 @@ from tasks.domain.errors import BadInput
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
+WITH_WITHDRAWN = "SET VARIABLE withdrawn = true"
+"""On a connection that is to count what was withdrawn (`withdrawn_instance`)."""
 MACROS = "macros"
 GRADERS = "graders"
 """Folder of the graders, and what files need that ask `each_grader`."""
