@@ -1,6 +1,6 @@
 """`swt`: thin, typed commands over the flows. Data goes to standard output, everything else to standard error.
 
-Exit codes: 0 done, 1 done with infrastructure failures left, 2 usage, 3 nothing could run.
+Exit codes: 0 done, 1 done with infrastructure failures left, 2 usage, 3 nothing could run, 130 interrupted.
 Heavy imports happen inside the commands, so that `swt --help` and `swt query` answer at once.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,9 @@ app.add_typer(agents_app, name="agents")
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
 
 
+INTERRUPTED = 130
+"""Exit code of a command that Ctrl-C ended, as shells have it; typer makes it of a KeyboardInterrupt."""
+
 Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
 
@@ -49,6 +53,12 @@ def main() -> None:
         if error.hint:
             say(f"hint: {error.hint}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 3)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED and threading.active_count() > 1:
+            # Pressed twice: Python itself would wait for the threads, and units take as long as their tests.
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
+        raise
 
 
 def _version(asked: bool) -> None:

@@ -10,8 +10,6 @@ rows. An exception that is not ours is the failure of its unit, with its traceba
 from __future__ import annotations
 
 import logging
-import sys
-import time
 import traceback
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,9 +20,8 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
 
 import tenacity
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from tasks.adapters.progress import LINE_S, shown
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
 from tasks.domain.retrying import Retries, may_pass
@@ -128,27 +125,25 @@ class Threads:
 
     workers: int
     retries: Retries = field(default_factory=Retries)
-    every_s: float = 30.0
+    every_s: float = LINE_S
     """A line of progress comes so long after the last one, where no bar can be drawn: in a log file."""
 
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         at_once = round_.at_once or self.workers
-        with progress_bar() as bar, ThreadPoolExecutor(at_once) as pool:
-            shown = bar.add_task(round_.name, total=len(round_.units))
+        with shown(round_.name, len(round_.units), self.every_s) as advance, ThreadPoolExecutor(at_once) as pool:
             asked: dict[Future[R | Failure], int] = {
                 pool.submit(attempt, round_.function, unit, self.retries): place
                 for place, unit in enumerate(round_.units)
             }
-            said = time.monotonic()
             try:
-                for number, future in enumerate(as_completed(asked), 1):
+                for future in as_completed(asked):
                     settled(asked[future], future.result())
-                    bar.advance(shown)
-                    if not bar.console.is_terminal and time.monotonic() - said >= self.every_s:
-                        said = time.monotonic()
-                        bar.console.print(f"{round_.name}: {number} of {len(asked)}")
+                    advance()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
+                if under_way := sum(future.running() for future in asked):
+                    # What they come to is in the store, so the same again finds it; nobody has to wait for it.
+                    log.warning("%s: waiting for %d under way; Ctrl-C again does not wait", round_.name, under_way)
                 raise
 
     def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:  # noqa: ARG002
@@ -383,9 +378,3 @@ def _say(rows: Iterable[Undone]) -> None:
 def line_of(row: Undone) -> str:
     """A row for people."""
     return f"{row.round} {row.subject}{f' ({row.scope})' if row.scope else ''}: {row.error}: {row.detail}"
-
-
-def progress_bar() -> Progress:
-    """A bar on standard error; one line at the end where that is not a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(file=sys.stderr), refresh_per_second=2)

@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from flows.asking import text_table
 from flows.parameters import GenerateRequest
-from flows.run import StoryRun, Threads, begin, line_of, progress_bar
+from flows.run import StoryRun, Threads, begin, line_of
 from flows.settings import Settings
 from flows.sweep import Context, SweepSummary, chosen_instances, generation_settings, retrieve, sweep, works_for
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Price, Prices, read_prices
+from tasks.adapters.progress import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.environment import Environment, EnvironmentAttempt
@@ -96,13 +97,12 @@ def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> S
     context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
     looks = _Looks(request, settings, context)
     rows: list[Planned] = []
-    with progress_bar() as bar:
-        shown = bar.add_task("prompts", total=len(methods) * len(instances))
+    with shown("prompts", len(methods) * len(instances)) as advance:
         for method in methods:
             found = []
             for instance in instances:
                 found.append(looks.at(method, instance))
-                bar.advance(shown)
+                advance()
             rows += [_planned(method, name, found, _price(models, prices, name)) for name in request.models]
     return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
 

@@ -1,6 +1,6 @@
 -- Which snapshots are there, and what is each?
 --
--- One row per name that instances stand under; tables count each of them. state: `published`, `imported`, `withdrawn`,
+-- One row per name that instances stand under; tables count each of them but the withdrawn. state: `published`, `imported`, `withdrawn`,
 -- or `pool`, from which months are published. content: the beginning of the content key. withdrawn: why, where it is.
 -- needs: task_instance, snapshot, withdrawal
 CREATE OR REPLACE VIEW snapshot_state AS

@@ -272,11 +272,11 @@ def test_an_instance_that_was_withdrawn_leaves_every_snapshot(four: SqlStore) ->
 
 
 def test_tables_are_made_of_what_is_left_when_the_withdrawn_is_out() -> None:
-    """Health tells of withdrawals itself; a window is asked about one snapshot by its name."""
+    """Health and state tell of withdrawals themselves; a window is asked about one snapshot by its name."""
     made_of_all = {
         question.name
         for question in questions()
         if (SQL / "tables" / f"{question.name}.sql").exists() or (SQL / "macros" / f"{question.name}.sql").exists()
         if {"task_instance", "candidate", "llm_call"} & set(question.needs)
     }
-    assert made_of_all == {"instance_health", "instance_window"}
+    assert made_of_all == {"instance_health", "instance_window", "snapshot_state"}
