@@ -37,4 +37,4 @@ lock: $(READY)  ## resolve requirements.lock again: hashes, no index address
 		--no-header --quiet --upgrade -o requirements.lock
 
 clean:  ## forget the environment and the warehouse
-	rm -rf $(VENV) data/store data/cache data/swt.duckdb
+	rm -rf $(VENV) data/store data/cache data/report data/swt.duckdb

@@ -24,6 +24,7 @@ HEADINGS = {
     "audits": "audits, which answer nothing where all is well",
     "views": "views that the questions are made of",
     "macros": "macros, which take arguments",
+    "pages": "what the pages of a report show",
 }
 
 

@@ -114,6 +114,22 @@ def import_file(
     say(import_rows(settings(), file, snapshot))
 
 
+@app.command()
+def view(
+    snapshot: Annotated[str, typer.Option(help="Name of the snapshot; empty: the newest that is in use.")] = "",
+    folder: Annotated[Path | None, typer.Option("--folder", help="A report that was written elsewhere.")] = None,
+    port: Port = 0,
+    browser: Annotated[bool, typer.Option(help="Open a browser on it.")] = True,
+) -> None:
+    """Serve a report to this machine only and open a browser on it; ctrl-c ends it.
+
+    Example: swt view --snapshot lite
+    """
+    from flows.report import view as serve
+
+    serve(settings(), snapshot, folder, port, lambda text: typer.echo(text, err=True), browser)
+
+
 @repo_app.command("add")
 def repo_add(
     name: Annotated[str, typer.Argument(help="OWNER/NAME as GitHub spells it.")],

@@ -42,7 +42,7 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         request = read_request(story.request, values)
         run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
         summary = teller(story)(request, settings, run)
-        return final_state(summary.exit_code, summary.text)
+        return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
     told.__signature__ = inspect.Signature([_shown(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
     told.__name__ = told.__qualname__ = story.name
@@ -91,10 +91,10 @@ def _doc(story: Story[Any]) -> str:
 
 
 FLOWS = {story.name: flow_of(story) for story in STORIES}
-evaluate, validate, strength, rebuild, localize, generate, sweep, freeze, withdraw = (
+evaluate, validate, strength, rebuild, localize, generate, sweep, report, freeze, withdraw = (
     FLOWS[name]
     for name in (
         *("evaluate", "validate", "strength", "rebuild", "localize", "generate", "sweep"),
-        *("freeze", "withdraw"),
+        *("report", "freeze", "withdraw"),
     )
 )

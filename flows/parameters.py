@@ -271,6 +271,22 @@ class PublishRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest(Request):
+    """Write the report of a snapshot: a static site with leaderboard, figures, and a page for each instance, method and
+    candidate. What is there and has not changed is left as it is."""
+
+    snapshot: Annotated[str, Option(help="Name of the snapshot; empty: the newest that is in use.")] = ""
+    out: Annotated[Path | None, Option(help="Folder of the site; default: report/SNAPSHOT beside the database.")] = None
+    with_golden: Annotated[
+        bool, Option(help="Show what a submitter must not see: held-out golden sides, messages on fixed code.")
+    ] = False
+
+    @property
+    def title(self) -> str:
+        return f"report {self.snapshot or 'latest'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawRequest(Request):
     """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
     snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""

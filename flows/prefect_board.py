@@ -18,7 +18,12 @@ from typing import Any, Generic, cast
 from uuid import UUID
 
 from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact, create_progress_artifact, update_progress_artifact
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    update_progress_artifact,
+)
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
@@ -153,8 +158,11 @@ def listen() -> None:
         log.setLevel(logging.INFO)
 
 
-def final_state(exit_code: int, text: str) -> State[None]:
-    """What the flow run ends as: Failed where the command line would end with another code than 0."""
+def final_state(exit_code: int, text: str, link: str = "") -> State[None]:
+    """What the flow run ends as: Failed where the command line would end with another code than 0. What `link` names is
+    shown beside the summary."""
+    if link:
+        create_link_artifact(link=link, key=artifact_key(f"{flow_run.flow_name}-link"))
     create_markdown_artifact(markdown=f"```\n{text}\n```", key=artifact_key(f"{flow_run.flow_name}-summary"))
     if exit_code:
         return Failed(message=f"exit code {exit_code}\n{text}"[-SUMMARY:])

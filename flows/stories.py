@@ -24,6 +24,7 @@ from flows.parameters import (
     PublishRequest,
     Q,
     RebuildRequest,
+    ReportRequest,
     StrengthRequest,
     SweepRequest,
     ValidationRequest,
@@ -107,6 +108,12 @@ STORIES: tuple[Story[Any], ...] = (
         tells="flows.sweep_plan:sweep_or_plan",
         example="swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite "
         "--budget-usd 20",
+    ),
+    Story(
+        name="report",
+        request=ReportRequest,
+        tells="flows.report:report",
+        example="swt report --snapshot lite --out public",
     ),
     Story(
         name="withdraw",

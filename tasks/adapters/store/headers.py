@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-KINDS = ("tables", "graders", "audits", "views", "macros")
+KINDS = ("tables", "graders", "audits", "views", "macros", "pages")
 """Folders of `sql/`, what people ask for first."""
 _COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
 _NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)

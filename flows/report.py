@@ -1,0 +1,99 @@
+"""The report of a snapshot as a static site, and a look at it.
+
+rows ─► answers of sql/ ─► pages, figures ─► a folder that needs no server
+"""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from flows.parameters import ReportRequest
+from flows.run import StoryRun, Threads, begin, bind
+from flows.settings import Settings
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import NotFound
+from tasks.report.naming import LEADERBOARD, file_name
+from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_report
+
+STORY = "report"
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSummary:
+    """What was written."""
+
+    built: ReportBuilt | None
+    """Null where it could not be; the rows of `undone` say why."""
+    exit_code: int
+
+    @property
+    def text(self) -> str:
+        return str(self.built) if self.built else "no report was written"
+
+    @property
+    def link(self) -> str:
+        """The first page, as an address."""
+        return self.built.index.absolute().as_uri() if self.built else ""
+
+
+def report(request: ReportRequest, settings: Settings, run: StoryRun) -> ReportSummary:
+    """The story."""
+    snapshot = chosen_snapshot(settings.places, request.snapshot)
+    folder = request.out or report_folder(settings, snapshot)
+    unit = ReportOf(snapshot=snapshot, folder=str(folder), with_golden=request.with_golden)
+    done = run.round("pages", bind(write_report, settings.places, settings.sql), [unit])
+    built = next(iter(done.results), None)
+    return ReportSummary(built=built, exit_code=run.exit_code(nothing=built is None))
+
+
+def report_here(request: ReportRequest, settings: Settings) -> ReportSummary:
+    """Write it in this process, with no server."""
+    board = Threads(settings.workers)
+    return begin(STORY, request.title, Store(settings.store), board, lambda run: report(request, settings, run))
+
+
+def report_folder(settings: Settings, snapshot: str) -> Path:
+    """Where the report of a snapshot is, unless somebody says otherwise."""
+    return settings.database.parent / "report" / file_name(snapshot)
+
+
+def view(
+    settings: Settings, snapshot: str, folder: Path | None, port: int, say: Callable[[str], None], look: bool
+) -> None:
+    """Serve a report to this machine only, until it is interrupted; `look` opens a browser on it. `NotFound` where none
+    was written."""
+    where = folder or report_folder(settings, chosen_snapshot(settings.places, snapshot))
+    if not (where / LEADERBOARD).exists():
+        raise NotFound(f"there is no report in {where}", hint="`swt report` writes one")
+    with serving(where, port) as server:
+        address = f"http://{HOST}:{server.server_address[1]}/{LEADERBOARD}"
+        say(address)
+        if look:
+            webbrowser.open(address)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            say("stopped")
+
+
+def serving(folder: Path, port: int) -> ThreadingHTTPServer:
+    """A server of the files of `folder`, for this machine only; it does not serve yet."""
+    return ThreadingHTTPServer((HOST, port), partial(QuietHandler, directory=str(folder)))
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Files of one folder; nothing is logged, and nothing kept by the browser: pages are written anew."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "no-cache")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        super().end_headers()

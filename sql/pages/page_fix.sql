@@ -1,0 +1,25 @@
+-- Which fixes were proposed for each instance, and who rejects the wrong ones?
+--
+-- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. status and why as in `fix_status`;
+-- rejected_by, accepted_by: names of the methods whose counted candidate was run on it. why names golden cases, and is
+-- null where the instance is held out, unless `with_golden`.
+-- needs: proposed_fix, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
+CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE
+WITH tried AS (
+    SELECT r.fix_id, r.rejected, c.method || coalesce(' (' || c.model || ')', '') AS name
+    FROM fix_rejection AS r
+    JOIN counted_policy('tests-only') AS p ON p.candidate_id = r.candidate_id AND p.policy = r.policy
+    JOIN counted_candidate AS c ON c.candidate_id = r.candidate_id
+    WHERE c.snapshot = for_snapshot
+)
+SELECT
+    o.instance_id, f.fix_id, f.method, f.source, s.status,
+    CASE WHEN with_golden OR NOT o.held_out THEN s.why END AS why,
+    coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (t.rejected), []) AS rejected_by,
+    coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (NOT t.rejected), []) AS accepted_by
+FROM proposed_fix AS f
+JOIN held_out AS o ON o.instance_key = f.instance_key AND o.snapshot = for_snapshot
+JOIN fix_status AS s ON s.fix_id = f.fix_id
+LEFT JOIN tried AS t ON t.fix_id = f.fix_id
+GROUP BY ALL
+ORDER BY o.instance_id, f.method, f.fix_id;

@@ -1,0 +1,32 @@
+-- What does the leaderboard say of each method?
+--
+-- One row per snapshot, method and model, by the grader `paper` under `tests-only`, best first: columns of `table2`;
+-- name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
+-- strength with its interval; what it cost (`table10`, `cost_per_success`) and how long it took (`table11`); what is
+-- left without suspected candidates (`table2_unsuspected`); cutoff: the last day of the model's training data.
+-- needs: table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
+CREATE OR REPLACE VIEW page_method AS
+SELECT
+    t.*,
+    t.method || coalesce(' (' || t.model || ')', '') AS name,
+    t.method IN ('golden', 'nop') AS control,
+    d.dc_all, d.dc_solved, d.dc_unsolved, d.n_all AS dc_n,
+    s.strength, s.strength_low, s.strength_high, s.tried AS strength_tried, s.fixes AS strength_fixes,
+    c.cost_usd, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
+    w.seconds_mean, w.seconds_median,
+    u.audited, u.suspected, u.S_unsuspected,
+    CAST(f.cutoff AS DATE) - 1 AS cutoff
+FROM table2 AS t
+LEFT JOIN table3 AS d
+    ON d.snapshot = t.snapshot AND d.method = t.method AND d.model IS NOT DISTINCT FROM t.model
+    AND d.definition = 'paper'
+LEFT JOIN strength AS s
+    ON s.snapshot = t.snapshot AND s.method = t.method AND s.model IS NOT DISTINCT FROM t.model
+LEFT JOIN table10 AS c ON c.snapshot = t.snapshot AND c.method = t.method AND c.model = t.model
+LEFT JOIN cost_per_success AS e
+    ON e.snapshot = t.snapshot AND e.method = t.method AND e.model = t.model AND e.grader = 'paper'
+LEFT JOIN table11 AS w ON w.snapshot = t.snapshot AND w.method = t.method AND w.model = t.model
+LEFT JOIN table2_unsuspected AS u
+    ON u.snapshot = t.snapshot AND u.method = t.method AND u.model IS NOT DISTINCT FROM t.model
+LEFT JOIN model_fact AS f ON f.model = t.model
+ORDER BY t.snapshot, t.S DESC NULLS LAST, t.method, t.model;

@@ -1,0 +1,173 @@
+"""The figures of a report: what each shows, of which rows, and its Vega-Lite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tasks.report import charts
+from tasks.report.charts import MOST_METHODS, Chart, name_of, styled
+from tasks.report.rows import ReportRows, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure."""
+
+    name: str
+    title: str
+    caption: str
+    question: str
+    """The `swt query` that gives its numbers."""
+    rows: tuple[Row, ...]
+    chart: Callable[[list[dict[str, Any]]], Chart]
+    nothing: str
+    """What stands in its place where there are no rows."""
+
+    def spec(self) -> str:
+        """Vega-Lite as JSON, with the data inside."""
+        made: str = styled(self.chart([dict(row) for row in self.rows])).to_json(indent=None)
+        return made
+
+
+def figures(rows: ReportRows) -> tuple[Figure, ...]:
+    """All of them, in the order of the page."""
+    return (
+        Figure(
+            name="score",
+            title="Solved instances",
+            caption="Share of instances that each method solves, with Wilson's 95 % interval (dot), and what of it "
+            "holds against the guards (tick).",
+            question="table2",
+            rows=_ranked(rows["page_method"]),
+            chart=charts.score,
+            nothing="No method has been judged.",
+        ),
+        Figure(
+            name="overlap",
+            title="Who solves what together",
+            caption="Each column is a set of methods: the bar counts the instances that exactly these solve. "
+            "Bars on the left count all that a method solves.",
+            question="method_overlap",
+            rows=_sets(rows["method_overlap"]),
+            chart=charts.overlap,
+            nothing="No instance is solved by a method.",
+        ),
+        Figure(
+            name="coverage",
+            title="Change coverage by outcome",
+            caption="Mean share of the golden patch's executable lines that a method's tests reach, on the instances "
+            "that it solves, does not solve, and on all.",
+            question="table3",
+            rows=_coverage(rows["table3"]),
+            chart=charts.coverage,
+            nothing="No change coverage has been measured.",
+        ),
+        Figure(
+            name="contamination",
+            title="Before and after the model's cutoff",
+            caption="Share solved among pull requests opened before and after the last day of the model's training "
+            "data. p: Fisher's exact test that the rate before is higher.",
+            question="contamination",
+            rows=tuple(one for one in rows["contamination"] if one["grader"] == "paper"),
+            chart=charts.contamination,
+            nothing="No method here has a model whose cutoff is known.",
+        ),
+        Figure(
+            name="cost",
+            title="Cost against success",
+            caption="Dollars for each instance that was asked for, and the share solved.",
+            question="cost_per_success",
+            rows=_priced(rows["page_method"]),
+            chart=charts.cost,
+            nothing="No cost is known: candidates from predictions files carry none.",
+        ),
+        Figure(
+            name="years",
+            title="Success by year of the pull request",
+            caption="Share solved by the year in which the pull request was opened, with Wilson's 95 % interval.",
+            question="page_year",
+            rows=_years(rows["page_year"]),
+            chart=charts.years,
+            nothing="All dated pull requests are of one year.",
+        ),
+        Figure(
+            name="trend",
+            title="From snapshot to snapshot",
+            caption="Share solved in each snapshot that is in use, the oldest first, with Wilson's 95 % interval.",
+            question="page_trend",
+            rows=_trend(rows["page_trend"]),
+            chart=charts.trend,
+            nothing="There is one snapshot only, or no method was judged on two.",
+        ),
+        Figure(
+            name="difficulty",
+            title="How many methods solve an instance",
+            caption="Instances by the number of methods that solve them, controls left out.",
+            question="FROM method_instance('paper', 'tests-only')",
+            rows=_difficulty(rows["page_instance"]),
+            chart=charts.difficulty,
+            nothing="No method has been judged.",
+        ),
+        Figure(
+            name="funnel",
+            title="From pull requests to instances",
+            caption="Merged pull requests that are left after each rule of the filter, over all repositories that were "
+            "collected into this store.",
+            question="funnel",
+            rows=rows["funnel"],
+            chart=charts.funnel,
+            nothing="This store holds no collected pull requests: its snapshots were imported.",
+        ),
+    )
+
+
+def _years(rows: Iterable[Row]) -> tuple[Row, ...]:
+    kept = tuple(one for one in rows if not _control(one) and one["S"] is not None)
+    return kept if len({one["year"] for one in kept}) > 1 else ()
+
+
+def _control(row: Row) -> bool:
+    return row["method"] in ("golden", "nop")
+
+
+def _ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
+    kept = ("name", "S", "S_low", "S_high", "S_guarded")
+    return tuple({key: row[key] for key in kept} for row in rows if not row["control"] and row["S"] is not None)[
+        :MOST_METHODS
+    ]
+
+
+def _sets(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple({"methods": row["methods"], "exactly": row["exactly"]} for row in rows)
+
+
+def _coverage(rows: Iterable[Row]) -> tuple[Row, ...]:
+    names = {"dc_solved": "solved", "dc_unsolved": "not solved", "dc_all": "all"}
+    return tuple(
+        {"name": name_of(row), "outcome": outcome, "coverage": row[column]}
+        for row in rows
+        if row["definition"] == "paper" and row["method"] != "nop"
+        for column, outcome in names.items()
+        if row[column] is not None
+    )
+
+
+def _priced(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple(
+        {"name": row["name"], "method": row["method"], "S": row["S"], "usd": row["cost_usd"] / row["n"]}
+        for row in rows
+        if row["cost_usd"] and row["n"] and row["S"] is not None
+    )
+
+
+def _trend(rows: Iterable[Row]) -> tuple[Row, ...]:
+    kept = [row for row in rows if row["S"] is not None]
+    several = {row["name"] for row in kept if len({one["snapshot"] for one in kept if one["name"] == row["name"]}) > 1}
+    columns = ("number", "snapshot", "name", "S", "S_low", "S_high")
+    return tuple({key: row[key] for key in columns} for row in kept if row["name"] in several)
+
+
+def _difficulty(rows: Iterable[Row]) -> tuple[Row, ...]:
+    return tuple({"methods": row["solved_by"]} for row in rows if row["methods"])

@@ -1,0 +1,228 @@
+"""The questions of the report, and the site that is made of their answers: what it shows, and what it must not."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from sql_store import SqlStore
+from sql_store import questions as known
+
+from tasks.adapters.store.questions import as_tables, define, needed_by, views_of
+from tasks.report.prose import pieces
+from tasks.report.rows import ReportRows, questions
+from tasks.report.talk import Conversation, Step
+from tasks.report.task import SiteMade, write_site
+
+HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;"
+HELD_BACK = "the-golden-side"
+"""Stands wherever only those may look who may see the answer."""
+PATCH = """\
+diff --git a/src.py b/src.py
+--- a/src.py
++++ b/src.py
+@@ -1,3 +1,3 @@
+ def f():
+-    return 1
++    return 2  # {0}
+"""
+SOLVED = {"test_a.py::new": "- - failed passed"}
+
+
+@pytest.fixture
+def store() -> SqlStore:
+    """Rows only: `rows_of` computes each view once, as a report does, when all of them are there."""
+    return SqlStore([question for question in known() if question.name == "wilson"])
+
+
+def rows_of(store: SqlStore, snapshot: str = "s", *, with_golden: bool = False) -> ReportRows:
+    asked = questions(snapshot, with_golden=with_golden)
+    wanted = needed_by(known(), asked)
+    for question in known():
+        if question.name in wanted:
+            for view in views_of(question):
+                store.con.execute(f"DROP TABLE IF EXISTS {view}")
+            define(store.con, as_tables(question))
+    return ReportRows(
+        snapshot, {name: tuple(store.con.sql(sql).to_arrow_table().to_pylist()) for name, sql in asked.items()}
+    )
+
+
+def built(store: SqlStore, folder: Path, *, golden: bool = False) -> SiteMade:
+    step = Step(position=0, thread=0, role=HOSTILE, tool=HOSTILE, pieces=pieces(HOSTILE), command=HOSTILE, left_out=0)
+    talk = Conversation(steps=(step,), total=1)
+    return write_site(rows_of(store, with_golden=golden), folder, golden=golden, talk=lambda _: talk)
+
+
+def small(store: SqlStore, *, manifest: str = "") -> None:
+    """Two instances, golden and a method; all that is golden says so."""
+    store.add("snapshot", snapshot="s", instances=2, manifest=manifest)
+    for name in ("one", "two"):
+        secret = {"patch": PATCH.format(HELD_BACK), "test_patch": PATCH.format(HELD_BACK)}
+        store.instance(name, removed=[2], added=[2], repo="o/r", base_commit="0" * 40, **secret)
+        store.judged(name, "golden", {f"test_a.py::{HELD_BACK}": "- - failed passed"}, provenance="oracle", **PATCHED)
+        store.judged(name, "m", SOLVED, provenance="self_reported", patch=PATCH.format("mine"))
+    store.con.execute(
+        f"UPDATE case_outcome SET message = CASE WHEN run_key IN (SELECT run_key FROM run WHERE code_state = 'after') "
+        f"THEN '{HELD_BACK}' ELSE 'said before' END"
+    )
+    store.con.execute(f"UPDATE suite SET patch = '{PATCH.format(HELD_BACK)}' WHERE kind = 'golden'")
+
+
+PATCHED = {"patch": PATCH.format(HELD_BACK)}
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Everything that is written, by path."""
+    kinds = (".html", ".svg", ".json")
+    return {p.relative_to(folder).as_posix(): p.read_text() for p in folder.rglob("*") if p.suffix in kinds}
+
+
+class Tags(HTMLParser):
+    """What a page consists of."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_a_page_for_each_instance_method_and_candidate(store: SqlStore, tmp_path: Path) -> None:
+    small(store)
+    made = built(store, tmp_path)
+    assert made.pages == 6 + 2 + 2 + 4
+    page = texts(tmp_path)["instance/one.html"]
+    assert "test_a.py::new" in page
+    assert HELD_BACK in page
+    board = texts(tmp_path)["index.html"]
+    assert re.findall(r'data-v="([\d.]+)"', board.partition("method/m.html")[2])[0] == "100.0"
+
+
+def test_every_link_leads_somewhere(store: SqlStore, tmp_path: Path) -> None:
+    small(store)
+    built(store, tmp_path)
+    reached = set()
+    for path, page in texts(tmp_path).items():
+        if not path.endswith(".html"):
+            continue
+        ids = {attributes["id"] for _, attributes in Tags(page).found if attributes.get("id")}
+        for _, attributes in Tags(page).found:
+            for target in filter(None, (attributes.get("href"), attributes.get("src"))):
+                place, _, part = target.partition("#")
+                found = (tmp_path / path).parent / unquote(place) if place else tmp_path / path
+                assert found.is_file(), f"{path} → {target}"
+                assert not part or place or part in ids, f"{path} → {target}"
+                reached.add(found.resolve())
+    assert {p.resolve() for p in tmp_path.rglob("*.html")} <= reached
+
+
+def test_nothing_that_strangers_wrote_becomes_markup(store: SqlStore, tmp_path: Path) -> None:
+    """Names, statements, patches, messages, flags, reasons: wherever the text of others can get."""
+    store.add("snapshot", snapshot="s", instances=1, source=HOSTILE, previous=HOSTILE)
+    store.add("withdrawal", snapshot="s", reason=HOSTILE)
+    text = dict.fromkeys(("repo", "version", "problem_statement", "base_commit", "hints_text"), HOSTILE)
+    hostile = PATCH.replace("src.py", HOSTILE).format(HOSTILE)
+    store.instance(HOSTILE, removed=[2], patch=hostile, test_patch=hostile, **text)
+    store.add("quality_flag", snapshot="s", instance_id=HOSTILE, instance_key=HOSTILE, flag="long", detail=HOSTILE)
+    store.judged(
+        HOSTILE, HOSTILE, {f"test_a.py::{HOSTILE}": "- - failed passed"}, model=HOSTILE, source=HOSTILE, patch=hostile
+    )
+    (candidate,) = store.one("SELECT candidate_id FROM candidate")
+    generated = {"candidate_id": candidate, "trajectory": "file", "path": [HOSTILE], "method": HOSTILE}
+    store.add("generation", snapshot="s", instance_id=HOSTILE, generation_id="g", **generated)
+    store.add("proposed_fix", fix_id="f" * 8, instance_key=HOSTILE, method=HOSTILE, problem=HOSTILE)
+    store.add("snapshot_change", snapshot="s", instance_id=HOSTILE, change="retired", reason=HOSTILE)
+    store.con.execute("UPDATE case_outcome SET message = ?", [HOSTILE])
+    store.con.execute("UPDATE suite SET patch = ?", [hostile])
+    built(store, tmp_path, golden=True)
+    pages = {path: page for path, page in texts(tmp_path).items() if path.endswith(".html")}
+    assert len(pages) == 6 + 3
+    for path, page in pages.items():
+        tags = Tags(page).found
+        assert [one.get("src") for tag, one in tags if tag == "script"] == [f"{'../' * path.count('/')}asset/site.js"]
+        assert not {tag for tag, _ in tags} & {"img", "iframe", "object", "embed", "base"}
+        assert not [name for _, one in tags for name in one if name.startswith("on") or name == "style"], path
+        assert not [one for _, one in tags if re.match(r"\s*(javascript|data):", one.get("href") or "")]
+        assert "default-src 'none'" in page
+    assert sum("&lt;script&gt;" in page for page in pages.values()) >= 6
+    assert sum("{{ 7*7 }}" in page for page in pages.values()) >= 6
+
+
+def test_names_that_lead_elsewhere_stay_inside(store: SqlStore, tmp_path: Path) -> None:
+    store.add("snapshot", snapshot="s", instances=1)
+    store.instance("../../up", repo="o/r")
+    store.judged("../../up", "/etc/x", SOLVED)
+    built(store, tmp_path / "site")
+    assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_what_a_submitter_must_not_see_is_left_out(store: SqlStore, tmp_path: Path) -> None:
+    """Of the newest month: golden patch, golden tests, the names of their cases; of any: messages on fixed code."""
+    small(store, manifest="m")
+    built(store, tmp_path / "default")
+    assert [path for path, text in texts(tmp_path / "default").items() if HELD_BACK in text] == []
+    assert "said before" in "".join(texts(tmp_path / "default").values())
+    built(store, tmp_path / "all", golden=True)
+    shown = [path for path, text in texts(tmp_path / "all").items() if HELD_BACK in text]
+    assert {path.partition("/")[0] for path in shown} == {"instance", "candidate"}
+    assert len(shown) == 2 + 4
+
+
+@pytest.mark.parametrize(("manifest", "followed", "held"), [("", False, False), ("m", False, True), ("m", True, False)])
+def test_the_newest_month_is_held_out_until_another_follows(
+    store: SqlStore, manifest: str, followed: bool, held: bool
+) -> None:
+    store.add("snapshot", snapshot="s", manifest=manifest)
+    store.instance("i")
+    if followed:
+        store.add("snapshot", snapshot="t", manifest="n", previous="s")
+    assert rows_of(store)["page_snapshot"][0]["held_out"] == int(held)
+
+
+def test_a_withdrawn_month_opens_nothing(store: SqlStore) -> None:
+    store.add("snapshot", snapshot="s", manifest="m")
+    store.instance("i")
+    store.add("snapshot", snapshot="t", manifest="n", previous="s")
+    store.add("withdrawal", snapshot="t", reason="a mistake")
+    assert rows_of(store)["page_snapshot"][0]["held_out"] == 1
+
+
+def test_only_what_changed_is_written_again(store: SqlStore, tmp_path: Path) -> None:
+    small(store)
+    first = built(store, tmp_path)
+    assert built(store, tmp_path).written == 0
+    store.con.execute("UPDATE task_instance SET problem_statement = 'new words' WHERE instance_id = 'one'")
+    again = built(store, tmp_path)
+    assert again.pages == first.pages
+    assert again.written == 1
+    store.con.execute("DELETE FROM candidate WHERE method = 'm' AND instance_id = 'one'")
+    built(store, tmp_path)
+    assert len(list((tmp_path / "candidate" / "one").iterdir())) == 1
+
+
+def test_a_snapshot_that_nobody_tried_has_a_report(store: SqlStore, tmp_path: Path) -> None:
+    store.add("snapshot", snapshot="s", instances=1)
+    store.instance("i", repo="o/r")
+    assert built(store, tmp_path).pages == 7
+
+
+def test_what_became_of_a_candidate(store: SqlStore) -> None:
+    store.add("snapshot", snapshot="s")
+    store.instance("i")
+    store.judged("i", "solves", SOLVED)
+    store.judged("i", "misses", {"test_a.py::new": "- - failed failed"})
+    store.candidate("i", "broken")
+    store.candidate("i", "waits", suite=store.suite("i", "waits"))
+    found = [(row["method"], row["outcome"]) for row in rows_of(store)["page_candidate"]]
+    assert sorted(found) == [
+        ("broken", "malformed"),
+        ("misses", "missed"),
+        ("solves", "solved"),
+        ("waits", "unmeasured"),
+    ]
