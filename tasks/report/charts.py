@@ -68,7 +68,12 @@ def score(rows: Rows) -> Chart:
     """A dot and an interval for each method."""
     import altair as alt
 
-    y = alt.Y("name:N", sort=[row["name"] for row in rows], title=None, axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y(
+        "name:N",
+        sort=[row["name"] for row in rows],
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, labelPadding=12),
+    )
     base = alt.Chart(_data(rows)).encode(y=y)
     interval = base.mark_rule(strokeWidth=3, opacity=0.35, color=FIRST).encode(
         x=_percent("S_low", "instances solved, %"), x2="S_high:Q"
@@ -99,7 +104,7 @@ def overlap(rows: Rows) -> Chart:
     ]
     step = 26
     x = alt.X("set:O", axis=None)
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False))
+    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=6))
     bars = alt.Chart(_data(sets)).encode(x=x, y=alt.Y("instances:Q", title="solved by exactly these"))
     top = (bars.mark_bar(color=FIRST, size=16) + bars.mark_text(dy=-7).encode(text="instances:Q")).properties(
         width={"step": step}, height=150
@@ -140,7 +145,7 @@ def coverage(rows: Rows) -> Chart:
             best[row["name"]] = row["coverage"]
     order = sorted(dict.fromkeys(row["name"] for row in rows), key=lambda name: -best.get(name, 0))[:MOST_METHODS]
     outcomes = ["solved", "not solved", "all"]
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, labelPadding=12))
     base = alt.Chart(_data([row for row in rows if row["name"] in order])).encode(y=y)
     span = base.mark_rule(strokeWidth=2, color=GRID).encode(x="min(coverage):Q", x2="max(coverage):Q")
     dots = base.mark_point(size=90, filled=True, opacity=1).encode(
@@ -171,7 +176,7 @@ def contamination(rows: Rows) -> Chart:
         }
         for row in rows
     ]
-    y = alt.Y("name:N", title=None, axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y("name:N", title=None, axis=alt.Axis(domain=False, ticks=False, labelPadding=12))
     base = alt.Chart(_data(points)).encode(y=y)
     span = base.mark_rule(strokeWidth=2, color=GRID).encode(x="min(S):Q", x2="max(S):Q")
     when = ["before the cutoff", "after"]
@@ -253,7 +258,12 @@ def funnel(rows: Rows) -> Chart:
     total = rows[0]["pull_requests"]
     steps = [{"rule": "collected", "left": total}]
     steps += [{"rule": row["rule"].replace("_", " "), "left": row["remaining"]} for row in rows]
-    y = alt.Y("rule:N", sort=[one["rule"] for one in steps], title=None, axis=alt.Axis(domain=False, ticks=False))
+    y = alt.Y(
+        "rule:N",
+        sort=[one["rule"] for one in steps],
+        title=None,
+        axis=alt.Axis(domain=False, ticks=False, labelPadding=12),
+    )
     base = alt.Chart(_data(steps)).encode(y=y, x=alt.X("left:Q", title="pull requests that are left"))
     bars = base.mark_bar(color=FIRST, size=16)
     said = base.mark_text(align="left", dx=5).encode(text="left:Q")

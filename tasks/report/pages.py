@@ -19,7 +19,7 @@ def _nothing() -> Mapping[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SitePage:
     """One page: its rows decide whether it is written again."""
 
     path: str
@@ -68,7 +68,7 @@ class Library:
         return {"snapshot": self.rows.snapshot, "golden": self.golden}
 
 
-def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[Page]:
+def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SitePage]:
     """Those of which there is one. `drawn`: what the page of figures shows of each."""
     rows = library.rows
     graders = sorted({row["grader"] for row in rows["page_grader"]} - {"paper"})
@@ -78,20 +78,20 @@ def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[Page]
         for row in rows["page_method"]
     ]
     base = {**library.base, "about": library.snapshot}
-    yield Page(
+    yield SitePage(
         naming.LEADERBOARD,
         "leaderboard.html.j2",
         {**base, "methods": methods, "graders": graders, "score": drawn["score"]},
     )
-    yield Page(naming.FIGURES, "figures.html.j2", {**base, "figures": list(drawn.values())})
+    yield SitePage(naming.FIGURES, "figures.html.j2", {**base, "figures": list(drawn.values())})
     instances = [{key: value for key, value in row.items() if key not in HEAVY} for row in rows["page_instance"]]
-    yield Page(naming.INSTANCES, "instances.html.j2", {**base, "instances": instances})
-    yield Page(naming.MATRIX, "matrix.html.j2", {**base, **_matrix(library)})
-    yield Page(naming.GUIDE, "guide.html.j2", base)
+    yield SitePage(naming.INSTANCES, "instances.html.j2", {**base, "instances": instances})
+    yield SitePage(naming.MATRIX, "matrix.html.j2", {**base, **_matrix(library)})
+    yield SitePage(naming.GUIDE, "guide.html.j2", base)
     changes = {"changes": rows["snapshot_change"], "snapshots": rows["page_snapshot"], "funnel": rows["funnel"]}
     health = [row for row in instances if row["health"] not in ("valid", "unknown") or row["flags"]]
     shown = {**base, **changes, "facts": rows["table1"], "doubtful": health, "picture": drawn["funnel"]}
-    yield Page(naming.SNAPSHOT, "snapshot.html.j2", shown)
+    yield SitePage(naming.SNAPSHOT, "snapshot.html.j2", shown)
 
 
 HEAVY = ("patch", "test_patch", "problem_statement", "doubts")
@@ -114,7 +114,7 @@ def _matrix(library: Library) -> dict[str, Any]:
     }
 
 
-def instance_pages(library: Library) -> Iterator[Page]:
+def instance_pages(library: Library) -> Iterator[SitePage]:
     """One for each instance, in the order of the list, with its neighbours."""
     rows = library.rows["page_instance"]
     names = [row["instance_id"] for row in rows]
@@ -131,7 +131,7 @@ def instance_pages(library: Library) -> Iterator[Page]:
         }
         lines = library.lines.get(name, ())
         traced = len({one["candidate_id"] for one in lines})
-        yield Page(
+        yield SitePage(
             naming.instance_page(name),
             "instance.html.j2",
             {**shown, "lines": lines, "traced": traced},
@@ -156,7 +156,7 @@ def _listed(library: Library, candidate: Row) -> dict[str, Any]:
     }
 
 
-def method_pages(library: Library) -> Iterator[Page]:
+def method_pages(library: Library) -> Iterator[SitePage]:
     """One for each entry of the leaderboard."""
     own: dict[str, list[Row]] = {}
     for rows in library.candidates.values():
@@ -175,14 +175,14 @@ def method_pages(library: Library) -> Iterator[Page]:
             "absent": [name for name in names if name not in held],
             "years": [one for one in library.rows["page_year"] if _same(one, row)],
         }
-        yield Page(naming.method_page(row["name"]), "method.html.j2", shown)
+        yield SitePage(naming.method_page(row["name"]), "method.html.j2", shown)
 
 
 def _same(one: Row, other: Row) -> bool:
     return (one["method"], one["model"]) == (other["method"], other["model"])
 
 
-def candidate_pages(library: Library, talk: Callable[[str], Any]) -> Iterator[Page]:
+def candidate_pages(library: Library, talk: Callable[[str], Any]) -> Iterator[SitePage]:
     """One for each candidate. `talk` reads a conversation, by the name of its file."""
     for instance in library.rows["page_instance"]:
         lines = library.lines.get(instance["instance_id"], ())
@@ -195,7 +195,7 @@ def candidate_pages(library: Library, talk: Callable[[str], Any]) -> Iterator[Pa
                 "lines": own,
                 "golden_patch": instance["patch"] if own else None,
             }
-            yield Page(
+            yield SitePage(
                 naming.candidate_page(row["instance_id"], row["candidate_id"]),
                 "candidate.html.j2",
                 shown,

@@ -11,7 +11,7 @@ _FENCE = re.compile(r"^[ ]{0,3}(```+|~~~+)([^\n`]*)\n(.*?)(?:^[ ]{0,3}\1[ ]*$|\Z
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A part of a text."""
 
     kind: str
@@ -19,15 +19,17 @@ class Piece:
     text: str
 
 
-def pieces(text: str) -> tuple[Piece, ...]:
+def pieces(text: str) -> tuple[TextPiece, ...]:
     """The text in order; empty prose is left out."""
-    found: list[Piece] = []
+    found: list[TextPiece] = []
     at = 0
     text = clean(text).strip("\n")
     for match in _FENCE.finditer(text):
-        found += [Piece("prose", text[at : match.start()])]
+        found += [TextPiece("prose", text[at : match.start()])]
         language = match[2].strip().lower()
-        found += [Piece("python" if language in ("python", "py", "python3", "pycon") else "code", match[3].rstrip())]
+        found += [
+            TextPiece("python" if language in ("python", "py", "python3", "pycon") else "code", match[3].rstrip())
+        ]
         at = match.end()
-    found += [Piece("prose", text[at:])]
-    return tuple(Piece(one.kind, one.text.strip("\n")) for one in found if one.text.strip())
+    found += [TextPiece("prose", text[at:])]
+    return tuple(TextPiece(one.kind, one.text.strip("\n")) for one in found if one.text.strip())

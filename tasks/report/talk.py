@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import RecordedStep
-from tasks.report.prose import Piece, pieces
+from tasks.report.prose import TextPiece, pieces
 
 LONGEST = 20_000
 """Characters of one step that are shown."""
@@ -18,14 +18,14 @@ MOST = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TalkStep:
     """One step as it is shown."""
 
     position: int
     thread: int
     role: str
     tool: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     command: str
     """What a tool is called with."""
     left_out: int
@@ -37,26 +37,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
-    steps: tuple[Step, ...]
+class Talk:
+    steps: tuple[TalkStep, ...]
     total: int
     trouble: str = ""
     """Why it cannot be shown; empty where it can."""
 
 
-def conversation(store: Store, trajectory: str) -> Conversation:
+def conversation(store: Store, trajectory: str) -> Talk:
     """The steps of a trajectory, by its SHA-256. A file that is lost or torn is said, and ends nothing."""
     try:
         with store.open_file(trajectory) as file:
             steps = steps_in(file.read())
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return Conversation(steps=(), total=0, trouble=f"{type(error).__name__}: {error}")
-    return Conversation(steps=_shown(steps[:MOST]), total=len(steps))
+        return Talk(steps=(), total=0, trouble=f"{type(error).__name__}: {error}")
+    return Talk(steps=_shown(steps[:MOST]), total=len(steps))
 
 
-def _shown(steps: Sequence[RecordedStep]) -> tuple[Step, ...]:
+def _shown(steps: Sequence[RecordedStep]) -> tuple[TalkStep, ...]:
     return tuple(
-        Step(
+        TalkStep(
             position=step.position,
             thread=step.thread,
             role=step.role,

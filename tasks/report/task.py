@@ -19,11 +19,11 @@ from tasks.domain.undone import OfSnapshot
 from tasks.report import naming
 from tasks.report.drawing import Drawing, draw, inline
 from tasks.report.figures import Figure, figures
-from tasks.report.pages import Library, Page, candidate_pages, instance_pages, method_pages, overview_pages
+from tasks.report.pages import Library, SitePage, candidate_pages, instance_pages, method_pages, overview_pages
 from tasks.report.rendering import render
 from tasks.report.rows import ReportRows, report_rows
 from tasks.report.site import Site, open_site
-from tasks.report.talk import Conversation, conversation
+from tasks.report.talk import Talk, conversation
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -92,7 +92,7 @@ class SiteMade:
     written: int
 
 
-def write_site(rows: ReportRows, folder: Path, *, golden: bool, talk: Callable[[str], Conversation]) -> SiteMade:
+def write_site(rows: ReportRows, folder: Path, *, golden: bool, talk: Callable[[str], Talk]) -> SiteMade:
     """The pages of these rows. `talk` reads a conversation, by the name of its file."""
     library = Library.of(rows, golden=golden)
     pages = 0
@@ -105,7 +105,7 @@ def write_site(rows: ReportRows, folder: Path, *, golden: bool, talk: Callable[[
     return SiteMade(pages=pages, written=site.written)
 
 
-def _pages(library: Library, drawn: dict[str, Any], talk: Callable[[str], Conversation]) -> Iterator[Page]:
+def _pages(library: Library, drawn: dict[str, Any], talk: Callable[[str], Talk]) -> Iterator[SitePage]:
     return chain(
         overview_pages(library, drawn),
         instance_pages(library),
@@ -114,7 +114,7 @@ def _pages(library: Library, drawn: dict[str, Any], talk: Callable[[str], Conver
     )
 
 
-def _write(site: Site, page: Page) -> None:
+def _write(site: Site, page: SitePage) -> None:
     site.put(page.path, page.shown, lambda: render(page.path, page.template, {**page.shown, **page.more()}))
 
 

@@ -15,7 +15,7 @@ from tasks.domain.errors import UsageError
 from tasks.report.code import Painted, clean, patch_lines, python
 from tasks.report.drawing import draw, inline
 from tasks.report.naming import candidate_page, file_name
-from tasks.report.prose import Piece, pieces
+from tasks.report.prose import TextPiece, pieces
 from tasks.report.site import BUILT, open_site
 
 PACKAGE = Path(__file__).parents[2] / "tasks" / "report"
@@ -55,11 +55,11 @@ def test_text_cannot_turn_the_page_around() -> None:
 
 def test_fences_are_code() -> None:
     assert pieces("Look:\n```python\nx = 1\n```\nend") == (
-        Piece("prose", "Look:"),
-        Piece("python", "x = 1"),
-        Piece("prose", "end"),
+        TextPiece("prose", "Look:"),
+        TextPiece("python", "x = 1"),
+        TextPiece("prose", "end"),
     )
-    assert pieces("```\nnever closed") == (Piece("code", "never closed"),)
+    assert pieces("```\nnever closed") == (TextPiece("code", "never closed"),)
 
 
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "a b", "Ü", "x" * 300, "con.html", "a\x00b", "-x"])

@@ -14,7 +14,7 @@ from sql_store import questions as known
 from tasks.adapters.store.questions import as_tables, define, needed_by, views_of
 from tasks.report.prose import pieces
 from tasks.report.rows import ReportRows, questions
-from tasks.report.talk import Conversation, Step
+from tasks.report.talk import Talk, TalkStep
 from tasks.report.task import SiteMade, write_site
 
 HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;"
@@ -52,8 +52,10 @@ def rows_of(store: SqlStore, snapshot: str = "s", *, with_golden: bool = False) 
 
 
 def built(store: SqlStore, folder: Path, *, golden: bool = False) -> SiteMade:
-    step = Step(position=0, thread=0, role=HOSTILE, tool=HOSTILE, pieces=pieces(HOSTILE), command=HOSTILE, left_out=0)
-    talk = Conversation(steps=(step,), total=1)
+    step = TalkStep(
+        position=0, thread=0, role=HOSTILE, tool=HOSTILE, pieces=pieces(HOSTILE), command=HOSTILE, left_out=0
+    )
+    talk = Talk(steps=(step,), total=1)
     return write_site(rows_of(store, with_golden=golden), folder, golden=golden, talk=lambda _: talk)
 
 
