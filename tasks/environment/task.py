@@ -82,7 +82,7 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
     resolved = resolve(instance, read, books(places.recipes))
     if resolved.picked and resolved.picked.recipe.install == "host":
         return already(instance, _on_this_interpreter(instance, resolved.picked.recipe), "host")
-    interpreters = machine_interpreters()
+    interpreters = machine_interpreters(places.cache)
     return climb(
         instance,
         plan_ladder(resolved, read, interpreters, committed_at),
@@ -147,7 +147,7 @@ def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> Bui
 
 
 def _build_service(places: Places, name: str) -> BuiltEnvironment:
-    plan = service_plan(name, load_service(places.recipes, name), machine_interpreters())
+    plan = service_plan(name, load_service(places.recipes, name), machine_interpreters(places.cache))
     return machine_builder(places.cache).build(plan, Path)  # it is not editable: no checkout is asked for
 
 

@@ -104,6 +104,11 @@ def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec
     return replace(spec, variant=edit.variant, patches=(*golden, edit.patch, suite))
 
 
+def traced(bench: Bench, spec: RunSpec) -> RunSpec:
+    """The run of `suite_specs` that watches lines and is `spec` otherwise: its outcomes answer for an untraced one."""
+    return replace(spec, tracer=Tracer.PROBE, watch=bench.watches.get(spec.code_state, ()))
+
+
 def distinct(specs: Iterable[RunSpec]) -> tuple[RunSpec, ...]:
     """One spec per run key, the first of each, in order."""
     seen: dict[str, RunSpec] = {}

@@ -48,6 +48,7 @@ from tasks.evaluate.plan import (
     guard_specs,
     in_secret_order,
     suite_specs,
+    traced,
     watches,
 )
 from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, read_predictions
@@ -257,15 +258,26 @@ def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     suites = store.read(Suite, suite_id=unit.suite_ids)
     plan = _plan(store, places, settings, bench.instance, unit.purpose)
-    return make_runs(places, settings, bench, (spec for suite in suites for spec in plan(bench, suite)))
+    wanted = (spec for suite in suites for spec in plan(bench, suite))
+    return make_runs(places, settings, bench, wanted, traced_will_do=unit.purpose is Purpose.JUDGE)
 
 
-def make_runs(places: Places, settings: RunSettings, bench: Bench, wanted: Iterable[RunSpec]) -> Ran:
-    """Make and store those of the runs on one bench that the store does not have."""
+def make_runs(
+    places: Places, settings: RunSettings, bench: Bench, wanted: Iterable[RunSpec], *, traced_will_do: bool = False
+) -> Ran:
+    """Make and store those of the runs on one bench that the store does not have.
+
+    With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
+    made untraced all the same: they show that watching changed nothing.
+    """
     store = Store(places.store)
     specs = distinct(wanted)
     known = store.run_keys()
-    todo = [spec for spec in specs if spec.run_key not in known]
+    todo = [
+        spec
+        for spec in specs
+        if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
+    ]
     runs = _run_all(store, _workshop(places, settings, bench.environment), todo)
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
@@ -378,7 +390,7 @@ def _installed(places: Places, environment: Environment, spec: RunSpec) -> Built
     the compiler's cache, where the next build would find it."""
     if spec.variant is RunVariant.PROPOSED and needs_extensions(environment) and build_patches(spec.code_patches):
         raise BuildFailed("the proposed fix changes compiled sources, and nothing but golden patches is built")
-    return installed(places.cache, environment, machine_interpreters(), spec.base_commit, spec.code_patches)
+    return installed(places.cache, environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches)
 
 
 def check_sandbox(places: Places, settings: RunSettings) -> None:

@@ -254,7 +254,9 @@ class _Hands:
         return tuple(ContextFile(path=p, text=data.decode("utf-8", "replace")) for p, data in found if data is not None)
 
     def built(self) -> BuiltEnvironment:
-        return installed(self.places.cache, self.environment, machine_interpreters(), self.instance.base_commit)
+        return installed(
+            self.places.cache, self.environment, machine_interpreters(self.places.cache), self.instance.base_commit
+        )
 
     def supplies(self) -> Supplies:
         repo, sha = self.instance.repo, self.instance.base_commit

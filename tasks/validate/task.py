@@ -60,7 +60,7 @@ def audit_instance(places: Places, unit: LeakLook) -> str:
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
     (environment,) = store.read(Environment, env_id=unit.env_id)
-    built = installed(places.cache, environment, machine_interpreters(), instance.base_commit)
+    built = installed(places.cache, environment, machine_interpreters(places.cache), instance.base_commit)
     return look_for_leaks(places, instance, built).complaint
 
 

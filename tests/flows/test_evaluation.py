@@ -95,6 +95,21 @@ def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     assert again.rows == first.rows
 
 
+def test_what_was_traced_answers_for_an_untraced_request(settings: Settings) -> None:
+    traced = judge(settings, "golden", instances=FEW)
+    untraced = judge(settings, "golden", instances=FEW, coverage=False)
+    assert traced.ran.executed > 0
+    assert (untraced.ran.executed, untraced.ran.reused) == (0, traced.ran.executed)
+    assert untraced.rows == traced.rows
+
+
+def test_a_confirmation_is_made_untraced_all_the_same(settings: Settings) -> None:
+    judge(settings, "golden", instances=FEW)
+    before = rows(settings, "SELECT count(*) AS n FROM run WHERE tracer = 'none'")
+    judge(settings, "golden", instances=FEW, confirm=True)
+    assert rows(settings, "SELECT count(*) AS n FROM run WHERE tracer = 'none'") != before
+
+
 def test_a_candidate_equal_to_the_golden_tests_costs_nothing(settings: Settings, tmp_path: Path) -> None:
     instance = json.loads((DEMO / "instances.jsonl").read_text().splitlines()[0])
     copy = {"instance_id": instance["instance_id"], "model_name_or_path": "copy", "model_patch": instance["test_patch"]}

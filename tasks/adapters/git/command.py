@@ -51,6 +51,17 @@ class Git:
         """The finished process, failed or not."""
         return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=self._env(), capture_output=True, check=False)
 
+    def converse(self, *args: str) -> subprocess.Popen[bytes]:
+        """A git process to write to and read from, in a session of its own: an interrupt is not meant for it."""
+        return subprocess.Popen(
+            ["git", *args],
+            env=self._env(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
     @contextmanager
     def talk(self, *args: str) -> Iterator[subprocess.Popen[bytes]]:
         """A git process to write to and read from; ended with the block."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import IO
 
 from tasks.adapters.git.command import Git
+from tasks.adapters.git.objects import Object, objects_of
 from tasks.adapters.locking import alone
 from tasks.domain.errors import BadInput, NotFound
 
@@ -79,28 +80,27 @@ class Mirrors:
 
     def has_commit(self, repo: str, sha: str) -> bool:
         """Whether the mirror holds the commit; `NotFound` where there is no mirror."""
-        return self._at(repo, "cat-file", "-e", f"{_plain(sha)}^{{commit}}").returncode == 0
+        return self._find(repo, f"{_plain(sha)}^{{commit}}") is not None
 
     def commit(self, repo: str, sha: str) -> str:
         """The full name of a commit; `NotFound` where the mirror lacks it."""
-        done = self._at(repo, "rev-parse", "--verify", "--quiet", f"{_plain(sha)}^{{commit}}")
-        if done.returncode != 0:
-            raise NotFound(f"the mirror of {repo} has no commit {sha}", hint=_how_to_add(repo))
-        return done.stdout.decode().strip()
+        return self._commit(repo, sha).name
 
     def committed_at(self, repo: str, sha: str) -> datetime:
         """The committer date, UTC."""
-        full = self.commit(repo, sha)
-        text = self._git.run(
-            "--git-dir", str(self.path(repo)), "show", "-s", "--no-show-signature", "--format=%ct", full
-        )
-        return datetime.fromtimestamp(int(text), UTC)
+        headers = self._commit(repo, sha).data.partition(b"\n\n")[0].split(b"\n")
+        committer = next(line for line in headers if line.startswith(b"committer "))
+        return datetime.fromtimestamp(int(committer.split()[-2]), UTC)
 
     def read_file(self, repo: str, sha: str, path: str) -> bytes | None:
         """The bytes of a file of a commit (of a link: where it points); null where there is no such file."""
-        done = self._at(repo, "cat-file", "blob", f"{_plain(sha)}:{path}")
-        if done.returncode == 0:
-            return done.stdout
+        name = f"{_plain(sha)}:{path}"
+        if "\n" in path:
+            done = self._git.attempt("--git-dir", str(self.path(repo)), "cat-file", "blob", name)
+            return done.stdout if done.returncode == 0 else None
+        found = self._find(repo, name)
+        if found and found.kind == "blob":
+            return found.data
         self.commit(repo, sha)
         return None
 
@@ -126,7 +126,8 @@ class Mirrors:
 
     def mentions(self, repo: str, sha: str, text: str) -> bool:
         """Whether a Python file of a commit holds a text, character for character."""
-        told = self._at(repo, "grep", "--quiet", "--fixed-strings", "-e", text, self.commit(repo, sha))
+        folder, full = str(self.path(repo)), self.commit(repo, sha)
+        told = self._git.attempt("--git-dir", folder, "grep", "--quiet", "--fixed-strings", "-e", text, full)
         return told.returncode == 0
 
     def blobs(self, repo: str, shas: Iterable[str]) -> Iterator[bytes]:
@@ -149,8 +150,15 @@ class Mirrors:
             raise BadInput(f"{repo!r} is not a repository", hint="write it as owner/name")
         return self.root / f"{owner}__{name}.git"
 
-    def _at(self, repo: str, *args: str) -> CompletedProcess[bytes]:
-        return self._git.attempt("--git-dir", str(self.path(repo)), *args)
+    def _find(self, repo: str, name: str) -> Object | None:
+        path = self.path(repo)
+        return objects_of(self.root, path, path.stat().st_ino, os.getpid()).get(name)
+
+    def _commit(self, repo: str, sha: str) -> Object:
+        found = self._find(repo, f"{_plain(sha)}^{{commit}}")
+        if found is None:
+            raise NotFound(f"the mirror of {repo} has no commit {sha}", hint=_how_to_add(repo))
+        return found
 
 
 def _is_local(source: Path | str) -> bool:

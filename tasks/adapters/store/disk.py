@@ -36,6 +36,8 @@ class Entry:
     size: int
     modified: float
     """Seconds since the epoch."""
+    changed: float = 0.0
+    """The same for what nobody can set: any change to the file or its name. Zero where there is no such time."""
 
     @property
     def name(self) -> str:
@@ -240,7 +242,7 @@ def _entry(found: os.DirEntry[str], path: str) -> Iterator[Entry]:
         stat = found.stat()
     except FileNotFoundError:
         return  # deleted since the folder was listed
-    yield Entry(path, stat.st_size, stat.st_mtime)
+    yield Entry(path, stat.st_size, stat.st_mtime, stat.st_ctime)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from tasks.adapters.store.disk import Disk, LocalDisk
 from tasks.adapters.store.duck import for_one_question
+from tasks.adapters.store.held import Held
 from tasks.adapters.store.latest import Source, column_list, latest, literal, quoted
 from tasks.adapters.store.layout import FACTS
 from tasks.adapters.store.parquet import data_files, stored_schema
@@ -23,12 +24,16 @@ from tasks.domain.table import table_name
 ATTEMPTS = 20
 """Each is another listing: beside a compaction that deletes early, several in a row may be out of date."""
 _GONE = ("No such file", "Cannot open file", "No files found that match")
+HELD = Held(budget=256 << 20)
+_HELD_ROWS = "held_rows"
 Answer = TypeVar("Answer")
 
 
 def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Table:
     """The rows that count and satisfy `where`. Torn files are moved aside on the way."""
     condition, values = _condition(row_type, where)
+    if row_type is not Run and row_type not in FACTS:
+        return steadily(lambda: _of_held(disk, row_type, condition, values), on_torn=lambda: quarantine(disk))
 
     def query(source: Source) -> str:
         return f"SELECT {column_list(row_type)} FROM ({latest(row_type, source)}){condition}"
@@ -37,6 +42,22 @@ def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Tabl
         lambda: _ask(disk, _needed(row_type), query, values),
         on_torn=lambda: quarantine(disk),
     )
+
+
+def _of_held(disk: Disk, row_type: type[Any], condition: str, values: list[Any]) -> pa.Table:
+    """From a table that fits into memory, and is there since an earlier question if its files are the same."""
+
+    def read() -> pa.Table:
+        return _ask(disk, (row_type,), lambda source: latest(row_type, source), [])
+
+    files = tuple(data_files(disk, row_type))
+    table = HELD.table((disk.url, row_type), files, read)
+    if not condition:
+        return table
+    with for_one_question() as connection:
+        connection.register(_HELD_ROWS, table)
+        statement = f"SELECT {column_list(row_type)} FROM {_HELD_ROWS}{condition}"
+        return connection.sql(statement, params=values).to_arrow_table()
 
 
 def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) -> pa.Table:

@@ -11,9 +11,12 @@ from pathlib import Path
 
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import NotFound
+from tasks.domain.names import content_key
 
 _ASK = "import json, platform, sys; print(json.dumps([platform.python_implementation(), sys.executable, '%d.%d.%d' % sys.version_info[:3], sys.base_prefix, sys.prefix]))"  # noqa: E501
 _ASK_SECONDS = 20
+KEPT = "interpreters.json"
+"""What this machine has, in the cache."""
 
 
 def find_interpreters(environ: Mapping[str, str], uv: Path | None = None) -> tuple[Interpreter, ...]:
@@ -30,10 +33,64 @@ def find_interpreters(environ: Mapping[str, str], uv: Path | None = None) -> tup
     return tuple(sorted(found.values(), key=lambda one: one.number, reverse=True))
 
 
-@lru_cache(maxsize=1)
-def machine_interpreters() -> tuple[Interpreter, ...]:
-    """`find_interpreters` for this process's own environment, asked once: each candidate is started to be asked."""
-    return find_interpreters(os.environ, find_uv())
+@lru_cache(maxsize=4)
+def machine_interpreters(cache: Path | None = None) -> tuple[Interpreter, ...]:
+    """`find_interpreters` for this process's own environment, asked once: each candidate is started to be asked.
+
+    With `cache`, a folder, what was found is kept there for other processes, as long as nothing has changed in the
+    places that are searched and in the interpreters themselves.
+    """
+    uv = find_uv()
+    if cache is None:
+        return find_interpreters(os.environ, uv)
+    kept = cache / KEPT
+    known = _kept(kept, _places(os.environ, uv))
+    if known is None:
+        known = find_interpreters(os.environ, uv)
+        _keep(kept, _places(os.environ, uv), known)
+    return known
+
+
+def _kept(file: Path, places: str) -> tuple[Interpreter, ...] | None:
+    """What was found when all looked as it does now."""
+    try:
+        facts = json.loads(file.read_text())
+        found = tuple(
+            Interpreter(path=Path(path), version=version, base_prefix=Path(base))
+            for path, version, base in facts["found"]
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return found if facts.get("places") == places and facts.get("programs") == _programs(found) else None
+
+
+def _keep(file: Path, places: str, found: tuple[Interpreter, ...]) -> None:
+    rows = [[str(one.path), one.version, str(one.base_prefix)] for one in found]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    half = file.with_name(f"{file.name}.{os.getpid()}")
+    half.write_text(json.dumps({"places": places, "programs": _programs(found), "found": rows}))
+    half.replace(file)
+
+
+def _places(environ: Mapping[str, str], uv: Path) -> str:
+    """Changes where a program is added to or removed from a folder that is searched, and with another uv."""
+    data = environ.get("XDG_DATA_HOME") or str(Path(environ.get("HOME", "/")) / ".local" / "share")
+    managed = environ.get("UV_PYTHON_INSTALL_DIR") or f"{data}/uv/python"
+    folders = [*environ.get("PATH", "").split(":"), str(_pyenv_root(environ) / "versions"), managed]
+    return content_key("places", [[folder, _stamp(Path(folder))] for folder in folders], _stamp(uv))
+
+
+def _programs(found: Iterable[Interpreter]) -> str:
+    return content_key("programs", [[str(one.path), _stamp(one.path)] for one in found])
+
+
+def _stamp(path: Path) -> list[int]:
+    """Tells two states of a file or folder apart; empty where it is not there."""
+    try:
+        facts = path.stat()
+    except OSError:
+        return []
+    return [facts.st_ino, facts.st_mtime_ns, facts.st_size if path.is_file() else 0]
 
 
 def _better(new: Interpreter, old: Interpreter | None) -> bool:
@@ -69,17 +126,28 @@ def ask(path: Path) -> Interpreter | None:
 
 
 def _pyenv(environ: Mapping[str, str]) -> list[Path]:
-    root = environ.get("PYENV_ROOT") or str(Path(environ.get("HOME", "/")) / ".pyenv")
-    return sorted(Path(root).glob("versions/*/bin/python"))
+    return sorted(_pyenv_root(environ).glob("versions/*/bin/python"))
+
+
+def _pyenv_root(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("PYENV_ROOT") or Path(environ.get("HOME", "/")) / ".pyenv")
 
 
 def _uv(environ: Mapping[str, str], uv: Path | None) -> list[Path]:
     if uv is None:
         return []
     argv = [str(uv), "python", "list", "--only-installed", "--output-format", "json"]
+    # pyenv's shims are scripts that start dozens of processes each, and what is behind them is found without them.
+    path = ":".join(folder for folder in environ.get("PATH", "").split(":") if not folder.endswith("/shims"))
     try:
         done = subprocess.run(
-            argv, capture_output=True, text=True, timeout=_ASK_SECONDS, check=True, env=dict(environ), cwd="/"
+            argv,
+            capture_output=True,
+            text=True,
+            timeout=_ASK_SECONDS,
+            check=True,
+            env=dict(environ) | {"PATH": path},
+            cwd="/",
         )
         rows = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError):

@@ -1,14 +1,20 @@
 """Mirrors of a small local repository."""
 
+import os
 import shutil
+import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 from scratch_git import git
 
+from tasks.adapters.git.command import GitFailed
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.errors import BadInput, InfrastructureError, NotFound
 
 REPO = "owner/name"
@@ -94,3 +100,47 @@ def test_many_add_the_same_at_once(tmp_path: Path, source: Path, sha: str) -> No
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: mirrors.add(REPO, source), range(8)))
     assert mirrors.has_commit(REPO, sha)
+
+
+def test_a_hundred_look_ups_start_one_process(mirrors, sha):
+    own = partial(mirrors.read_file, REPO, sha)
+    own("pkg/mod.py")
+    before = _children()
+    assert [own("pkg/mod.py") for _ in range(100)] == [b"VALUE = 1\n"] * 100
+    assert mirrors.committed_at(REPO, sha).tzinfo
+    assert _children() == before
+
+
+def test_names_that_would_upset_the_conversation(mirrors, sha):
+    for path in ("no such file", "a\nb", "pkg", "missing", f"{sha} blob 4", "", " "):
+        assert mirrors.read_file(REPO, sha, path) is None
+    assert mirrors.read_file(REPO, sha, "pkg/mod.py") == b"VALUE = 1\n"
+    assert mirrors.read_file(REPO, sha, "pkg/ä b.py") == b"x = 2\n"
+
+
+def test_threads_get_their_own_answers(mirrors, sha):
+    paths = ["pkg/mod.py", "pkg/old.py", "none.py"] * 40
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda path: mirrors.read_file(REPO, sha, path), paths))
+    assert found == [b"VALUE = 1\n", b"print 'python 2'\n", None] * 40
+
+
+def test_a_conversation_that_was_ended_begins_anew(mirrors, sha):
+    mirrors.read_file(REPO, sha, "pkg/mod.py")
+    for pid in _children():
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 10
+    while time.monotonic() < until:
+        try:
+            assert mirrors.read_file(REPO, sha, "pkg/mod.py") == b"VALUE = 1\n"
+        except GitFailed:
+            continue
+        break
+    assert mirrors.read_file(REPO, sha, "pkg/mod.py") == b"VALUE = 1\n"
+
+
+def _children():
+    found = (tree.member(process.pid) for process in tree.everyone() if process.parent == os.getpid())
+    return {
+        process.pid for process in found if process and b"cat-file" in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    }

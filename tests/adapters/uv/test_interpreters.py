@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.uv.interpreters import ask, find_interpreters, find_uv, pick
+from tasks.adapters.uv.interpreters import KEPT, ask, find_interpreters, find_uv, machine_interpreters, pick
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import NotFound
 
@@ -44,3 +44,24 @@ def test_picking_by_minor_version() -> None:
 def test_versions_compare_as_numbers() -> None:
     assert made("3.10.1").number > made("3.9.18").number
     assert made("3.10.1").minor == "3.10"
+
+
+def test_what_was_found_is_kept_until_something_changes(tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    machine_interpreters.cache_clear()
+    found = machine_interpreters(tmp_path)
+    assert found == find_interpreters(os.environ, find_uv())
+    kept = (tmp_path / KEPT).stat().st_mtime_ns
+    machine_interpreters.cache_clear()
+    assert machine_interpreters(tmp_path) == found
+    assert (tmp_path / KEPT).stat().st_mtime_ns == kept, "nothing was asked"
+    (folder / "python3").symlink_to("/bin/true")
+    machine_interpreters.cache_clear()
+    assert machine_interpreters(tmp_path) == found
+    assert (tmp_path / KEPT).stat().st_mtime_ns > kept, "a folder that is searched has changed"
+    (tmp_path / KEPT).write_text("{}")
+    machine_interpreters.cache_clear()
+    assert machine_interpreters(tmp_path) == found
+    machine_interpreters.cache_clear()
