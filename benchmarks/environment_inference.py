@@ -43,7 +43,8 @@ from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, Stability, Validation
 from tasks.environment.resolve import Climb
 from tasks.environment.task import CheckSettings, climb_for, record
-from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, choose_instances, run_suites, take_candidates
+from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, choose_instances, run_suites
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.validate.task import ToJudge, golden_reasons, golden_suites, judge_instances
 

@@ -37,7 +37,8 @@ from tasks.domain.names import InstanceId, parse_instance_id
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.task import choose_instances, take_candidates
+from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.task import choose_instances
 
 CACHE = Settings().cache
 SNAPSHOT = "benchmark"

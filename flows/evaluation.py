@@ -26,16 +26,15 @@ from tasks.domain.run import Run
 from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.standing import Standing, standing
+from tasks.evaluate.taking import Taken, take_candidates
 from tasks.evaluate.task import (
     Purpose,
     Ran,
     RunSettings,
     SuiteRuns,
-    Taken,
     check_sandbox,
     choose_instances,
     run_suites,
-    take_candidates,
 )
 
 STORY = "evaluate"

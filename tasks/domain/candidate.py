@@ -97,6 +97,8 @@ class Submission:
     """How it applied: `exact`, `recount`, `reduced-context`, `fuzzy`; empty if it did not."""
     stripped: tuple[str, ...]
     """`path: rule` for every file that the policy took out."""
+    judged_by: str = ""
+    """Version of the code that judged it; another version judges it again."""
 
 
 @table("suite_id")

@@ -83,6 +83,8 @@ class EnvironmentAttempt:
     """What the tool said around its error, or the end of why tests cannot be collected; empty on success."""
     seconds: float
     tried_at: datetime
+    basis: str = ""
+    """Content key of all that decides the ladder of an instance: with another one it is climbed again."""
 
 
 class Cause(StrEnum):

@@ -24,6 +24,8 @@ class GuardEdit:
     edited: tuple[RepoPath, ...]
     skipped: tuple[str, ...]
     """`path: reason` for every file of the golden patch that is left as it is."""
+    made_by: str = ""
+    """Version of the code that made it; another version makes it again."""
 
 
 @table("suite_id")

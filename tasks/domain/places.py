@@ -16,6 +16,7 @@ class Places:
     ├── extensions/                     modules that compilers made, by code state, and the compiler's own cache
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
+    ├── answers/                        what was asked of a store, as long as it says the same
     ├── agents/<name>-<key>/            programs of others that methods start
     └── trees/                          packed trees of commits
     """
@@ -40,6 +41,10 @@ class Places:
     @property
     def retrieval(self) -> Path:
         return self.cache / "retrieval"
+
+    @property
+    def answers(self) -> Path:
+        return self.cache / "answers"
 
     @property
     def agents(self) -> Path:

@@ -17,15 +17,17 @@ from tasks.adapters.runner.collect import collect
 from tasks.adapters.runner.launch import FIXED_ENV, complete
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
+from tasks.adapters.sources import version_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import machine_builder
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
+from tasks.adapters.uv.services import is_service
 from tasks.domain.environment import Environment, EnvironmentAttempt, ExtensionBuild, Readiness
 from tasks.domain.errors import BuildFailed
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId
+from tasks.domain.names import EnvId, content_key
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
@@ -50,6 +52,11 @@ class CheckSettings:
 
 
 CHECK_LIMITS = Limits(wall_s=600.0)
+DECIDING = (
+    *("tasks.environment", "tasks.adapters.uv", "tasks.adapters.runner", "tasks.adapters.extensions"),
+    *("tasks.adapters.patch", "tasks.domain"),
+)
+"""Packages whose code decides which environment an instance gets."""
 
 
 def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
@@ -60,8 +67,11 @@ def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstanc
     """
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
+    basis = ladder_basis(places, settings, instance)
+    if known := _known_environment(places, instance, basis):
+        return known
     climbed = climb_for(places, settings, instance)
-    record(store, instance, climbed)
+    record(store, instance, climbed, basis)
     if climbed.built is None:
         asked = store.read(EnvironmentAttempt, instance_id=instance.instance_id)
         last = max(asked, key=lambda row: row.tried_at).error.partition("\n")[0] if asked else "no rung was tried"
@@ -69,6 +79,35 @@ def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstanc
         raise BuildFailed(f"no environment is ready: {last}", hint=hint)
     record_extensions(places, instance, climbed.built.environment)
     return climbed.built.environment.env_id
+
+
+def ladder_basis(places: Places, settings: CheckSettings, instance: TaskInstance) -> str:
+    """Content key of all that decides where the climb of an instance ends, but for what package indexes hold."""
+    kind = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch).kind
+    interpreters = [[str(one.path), one.version] for one in machine_interpreters(places.cache)]
+    about = [instance.instance_key, instance.repo, instance.base_commit, instance.version]
+    return content_key("ladder", version_of(*DECIDING), _recipes_key(places.recipes), interpreters, kind, about)
+
+
+@lru_cache(maxsize=4)
+def _recipes_key(folder: Path) -> str:
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    return content_key("recipes", [[str(path.relative_to(folder)), path.read_text("utf-8")] for path in found])
+
+
+def _known_environment(places: Places, instance: TaskInstance, basis: str) -> EnvId | None:
+    """The end of the last climb, where all that decides it is as it was and the environment is still there.
+
+    One that needs more than its own folder is looked for anew.
+    """
+    store = Store(places.store)
+    climbs = [row for row in store.read(EnvironmentAttempt, instance_key=instance.instance_key) if row.basis == basis]
+    last = max(climbs, key=lambda row: row.tried_at, default=None)
+    if last is None or last.env_id is None or not machine_builder(places.cache).is_there(last.env_id):
+        return None
+    found = store.read(Environment, env_id=last.env_id)
+    whole = found and not needs_extensions(found[0]) and not any(map(is_service, found[0].install))
+    return last.env_id if whole else None
 
 
 def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -> Climb:
@@ -156,19 +195,20 @@ def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
     return into
 
 
-def record(store: Store, instance: TaskInstance, climbed: Climb) -> None:
-    """Write what is new: an environment that the store does not know, and attempts that ended differently."""
+def record(store: Store, instance: TaskInstance, climbed: Climb, basis: str = "") -> None:
+    """Write what is new: an environment that the store does not know, and attempts that ended differently or on
+    another basis."""
     built = climbed.built
     if built and not store.read(Environment, env_id=built.environment.env_id):
         store.write([built.environment], key=built.environment.env_id)
     known = store.read(EnvironmentAttempt, instance_key=instance.instance_key)
     before = {_said(attempt) for attempt in known}
-    fresh = [attempt for attempt in climbed.attempts if _said(attempt) not in before]
-    store.write(fresh)
+    made = [replace(attempt, basis=basis) for attempt in climbed.attempts]
+    store.write([attempt for attempt in made if _said(attempt) not in before])
 
 
-def _said(attempt: EnvironmentAttempt) -> tuple[str, EnvId | None, str]:
-    return attempt.rung, attempt.env_id, attempt.error
+def _said(attempt: EnvironmentAttempt) -> tuple[str, EnvId | None, str, str]:
+    return attempt.rung, attempt.env_id, attempt.error, attempt.basis
 
 
 def record_extensions(places: Places, instance: TaskInstance, environment: Environment) -> None:

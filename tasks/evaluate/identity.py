@@ -60,7 +60,7 @@ def merged(read: Mapping[str, Predictions]) -> tuple[Candidate, ...]:
     for source, predictions in read.items():
         for candidate in predictions.candidates:
             found.setdefault(candidate.candidate_id, candidate)
-            holder, first = places.setdefault(_place(candidate), (source, candidate))
+            holder, first = places.setdefault(place_of(candidate), (source, candidate))
             if holder != source and not candidate.problem and first.patch != candidate.patch:
                 clashes[holder, source, candidate.method] += 1
     for (holder, source, method), count in clashes.items():
@@ -74,11 +74,11 @@ def resubmitted(file: str, candidates: Iterable[Candidate], earlier: Iterable[Ca
 
     `earlier` are the candidates of its methods in the store. `BadInput` where another file holds the place.
     """
-    latest = {_place(row): row for row in sorted(earlier, key=lambda row: (row.created_at, row.candidate_id))}
+    latest = {place_of(row): row for row in sorted(earlier, key=lambda row: (row.created_at, row.candidate_id))}
     again: Counter[str] = Counter()
     clashes: Counter[tuple[str, str]] = Counter()
     for candidate in candidates:
-        known = latest.get(_place(candidate))
+        known = latest.get(place_of(candidate))
         if known is None or known.patch == candidate.patch or candidate.problem:
             continue
         if _file_of(known) == _file_of(candidate):
@@ -93,7 +93,8 @@ def resubmitted(file: str, candidates: Iterable[Candidate], earlier: Iterable[Ca
     )
 
 
-def _place(candidate: Candidate) -> Place:
+def place_of(candidate: Candidate) -> Place:
+    """Of two candidates for one place tables count the later."""
     return candidate.instance_id, candidate.method, candidate.model, candidate.sample
 
 

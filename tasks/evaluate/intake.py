@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.model import Refused
+from tasks.adapters.sources import version_of
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.instance import TaskInstance
@@ -24,10 +26,10 @@ class Intake:
     submissions: tuple[Submission, ...]
     suites: tuple[Suite, ...]
     """Distinct; the golden suite first, if the instance's test patch applies."""
-    edited: tuple[EditedDefinition, ...]
-    lint: tuple[LintFinding, ...]
-    """What the lint finds in the suites, the golden one included."""
-    golden_refused: str
+    edited: tuple[EditedDefinition, ...] = ()
+    lint: tuple[LintFinding, ...] = ()
+    """What the lint finds in the suites, the golden one included. Empty, as `edited`, where the store has it."""
+    golden_refused: str = ""
     """Why the golden test patch does not apply to the base commit; empty if it does."""
 
     def suites_to_run(self, *, references: bool) -> tuple[SuiteId, ...]:
@@ -38,6 +40,12 @@ class Intake:
             for suite in self.suites
             if suite.suite_id in asked or (references and suite.kind is SuiteKind.GOLDEN)
         )
+
+
+@cache
+def intake_version() -> str:
+    """Of the code that judges candidates and edits fixes: what another version made of them is made again."""
+    return version_of("tasks.evaluate", "tasks.adapters.patch", "tasks.domain")
 
 
 def take_in(instance: TaskInstance, candidates: Iterable[Candidate], policy: Policy, read_base: ReadBase) -> Intake:

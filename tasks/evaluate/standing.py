@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from tasks.adapters.store.kept_answers import kept_answers
 from tasks.adapters.store.latest import literal
-from tasks.adapters.store.loaded import answers
 from tasks.domain.names import SuiteId
 from tasks.domain.places import Places
 
@@ -32,7 +32,7 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str])
     """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any."""
     asked = literal(snapshot)
     among = ", ".join(map(literal, instances))
-    suites, table, misses = answers(
+    suites, table, misses = kept_answers(
         places.store,
         sql,
         ("suite_to_repeat", "table2_by", "golden_miss"),
@@ -41,6 +41,7 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str])
             f"FROM table2_among('paper', 'tests-only', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
             f"FROM golden_miss WHERE snapshot = {asked}",
         ),
+        places.answers,
     )
     rows = suites.to_pylist()
     return Standing(

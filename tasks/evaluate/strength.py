@@ -28,7 +28,8 @@ from tasks.evaluate.partial import PARTIAL, partial_fixes
 from tasks.evaluate.plan import fix_spec
 from tasks.evaluate.predictions import read_predictions
 from tasks.evaluate.proposed import propose
-from tasks.evaluate.task import Ran, RunSettings, bench_of, lines_of, make_runs
+from tasks.evaluate.taking import lines_of
+from tasks.evaluate.task import Ran, RunSettings, bench_of, make_runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,7 +37,8 @@ from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.plan import fix_spec
-from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites, take_candidates
+from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites
 from tasks.scrape.swe_bench_rows import import_instances
 
 pytestmark = [

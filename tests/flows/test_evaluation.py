@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,14 @@ from flows.evaluation import EvaluationSummary, evaluate_here
 from flows.parameters import EvaluationRequest
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.errors import BadInput, NotFound, UsageError
+from tasks.domain.guards import LintFinding
 from tasks.domain.outcome import Policy
+from tasks.evaluate.intake import intake_version
+from tasks.evaluate.taking import Taken, take_candidates
+from tasks.evaluate.task import choose_instances
 
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
 """Instances of the demo whose tests have one outcome."""
@@ -93,6 +100,24 @@ def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     assert first.ran.executed > 0
     assert (again.ran.executed, again.undone) == (0, ())
     assert again.rows == first.rows
+
+
+def test_candidates_are_judged_again_only_by_other_code_or_as_other_ones(settings: Settings) -> None:
+    store = Store(settings.store)
+    chosen = choose_instances(settings.places, SNAPSHOT, FEW)
+    tables = (Candidate, Submission, Suite, EditedDefinition, LintFinding)
+
+    def take(*sources: str) -> Taken:
+        return take_candidates(settings.places, sources, chosen, Policy.TESTS_ONLY, references=True)
+
+    first = take("golden", "nop")
+    before = store.version(tables)
+    assert take("golden", "nop") == first
+    assert store.version(tables) == before, "nothing was written"
+    store.write([replace(row, judged_by="other") for row in store.read(Submission)])
+    assert take("golden", "nop") == first
+    assert {row.judged_by for row in store.read(Submission)} == {intake_version()}
+    assert take("nop").suites == {name: suites[:1] for name, suites in first.suites.items()}
 
 
 def test_what_was_traced_answers_for_an_untraced_request(settings: Settings) -> None:

@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
+from operator import attrgetter
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyarrow import fs as arrow_fs
@@ -27,9 +28,8 @@ TEMPORARY = ".tmp"
 """Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Entry:
-    """One file."""
+class Entry(NamedTuple):
+    """One file. A command makes tens of thousands of these, and compares them: a dataclass took three times as long."""
 
     path: str
     """Relative to the root."""
@@ -38,6 +38,7 @@ class Entry:
     """Seconds since the epoch."""
     changed: float = 0.0
     """The same for what nobody can set: any change to the file or its name. Zero where there is no such time."""
+    inode: int = 0
 
     @property
     def name(self) -> str:
@@ -68,6 +69,10 @@ class Disk(Protocol):
 
     def files(self, folder: str) -> list[Entry]:
         """Every file at any depth, sorted by path; empty for a folder that is not there."""
+        ...
+
+    def paths(self, folder: str) -> tuple[str, ...]:
+        """The paths of `files`, and nothing else of them: a quarter of the time where each file has to be asked."""
         ...
 
     def rename(self, path: str, to: str) -> None: ...
@@ -113,7 +118,12 @@ class LocalDisk:
             return None
 
     def files(self, folder: str) -> list[Entry]:
-        return sorted(_walk(self.root / folder, folder))
+        return sorted(_walk(self.root / folder, folder), key=attrgetter("path"))
+
+    def paths(self, folder: str) -> tuple[str, ...]:
+        found = os.walk(self.root / folder)
+        cut = len(str(self.root)) + 1
+        return tuple(sorted(f"{place[cut:]}/{name}" for place, _, names in found for name in names))
 
     def rename(self, path: str, to: str) -> None:
         (self.root / path).replace(self.root / to)
@@ -185,6 +195,9 @@ class ObjectDisk:
         found = (info for info in self.system.get_file_info(selector) if info.type == arrow_fs.FileType.File)
         return sorted(Entry(info.path.removeprefix(self.base + "/"), info.size, _seconds(info.mtime)) for info in found)
 
+    def paths(self, folder: str) -> tuple[str, ...]:
+        return tuple(entry.path for entry in self.files(folder))
+
     def rename(self, path: str, to: str) -> None:
         self.system.move(self._at(path), self._at(to))
 
@@ -242,7 +255,7 @@ def _entry(found: os.DirEntry[str], path: str) -> Iterator[Entry]:
         stat = found.stat()
     except FileNotFoundError:
         return  # deleted since the folder was listed
-    yield Entry(path, stat.st_size, stat.st_mtime, stat.st_ctime)
+    yield Entry(path, stat.st_size, stat.st_mtime, stat.st_ctime, stat.st_ino)
 
 
 def _sync_folder(folder: Path) -> None:

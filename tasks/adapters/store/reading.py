@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tasks.adapters.store.disk import Disk, LocalDisk
@@ -25,15 +27,16 @@ ATTEMPTS = 20
 """Each is another listing: beside a compaction that deletes early, several in a row may be out of date."""
 _GONE = ("No such file", "Cannot open file", "No files found that match")
 HELD = Held(budget=256 << 20)
-_HELD_ROWS = "held_rows"
 Answer = TypeVar("Answer")
 
 
 def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Table:
     """The rows that count and satisfy `where`. Torn files are moved aside on the way."""
-    condition, values = _condition(row_type, where)
+    _check_columns(row_type, where)
     if row_type is not Run and row_type not in FACTS:
-        return steadily(lambda: _of_held(disk, row_type, condition, values), on_torn=lambda: quarantine(disk))
+        held = steadily(lambda: _held(disk, row_type), on_torn=lambda: quarantine(disk))
+        return _among(held, where).select([column.name for column in columns(row_type)])
+    condition, values = _condition(where)
 
     def query(source: Source) -> str:
         return f"SELECT {column_list(row_type)} FROM ({latest(row_type, source)}){condition}"
@@ -44,20 +47,26 @@ def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Tabl
     )
 
 
-def _of_held(disk: Disk, row_type: type[Any], condition: str, values: list[Any]) -> pa.Table:
-    """From a table that fits into memory, and is there since an earlier question if its files are the same."""
-
-    def read() -> pa.Table:
-        return _ask(disk, (row_type,), lambda source: latest(row_type, source), [])
-
+def _held(disk: Disk, row_type: type[Any]) -> pa.Table:
+    """The rows that count of a table; in memory since an earlier question, if its files are the same."""
     files = tuple(data_files(disk, row_type))
-    table = HELD.table((disk.url, row_type), files, read)
-    if not condition:
-        return table
-    with for_one_question() as connection:
-        connection.register(_HELD_ROWS, table)
-        statement = f"SELECT {column_list(row_type)} FROM {_HELD_ROWS}{condition}"
-        return connection.sql(statement, params=values).to_arrow_table()
+    return HELD.table(
+        (disk.url, row_type), files, lambda: _ask(disk, (row_type,), lambda source: latest(row_type, source), [])
+    )
+
+
+def _among(table: pa.Table, where: Mapping[str, Any]) -> pa.Table:
+    """The rows that satisfy `where`. Arrow takes a tenth of the time that DuckDB needs for a small table."""
+    masks = [_mask(table.column(name), value) for name, value in where.items()]
+    return table.filter(reduce(pc.and_kleene, masks)) if masks else table
+
+
+def _mask(column: pa.ChunkedArray, value: Any) -> pa.ChunkedArray:
+    if value is None:
+        return pc.is_null(column)
+    if _is_several(value):
+        return pc.is_in(column, pa.array([_plain(item) for item in value if item is not None], column.type))
+    return pc.equal(column, pa.scalar(_plain(value), column.type))
 
 
 def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) -> pa.Table:
@@ -127,20 +136,27 @@ def _remote(disk: Disk, path: str) -> pa.Table:
     return table.append_column("filename", pa.array([path] * table.num_rows, pa.string()))
 
 
-def _condition(row_type: type[Any], where: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """WHERE clause and its parameters."""
+def _check_columns(row_type: type[Any], where: Mapping[str, Any]) -> None:
     known = {column.name for column in columns(row_type)}
     if unknown := set(where) - known:
         raise BadInput(f"{table_name(row_type)} has no column {', '.join(sorted(unknown))}")
+
+
+def _condition(where: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """WHERE clause and its parameters."""
     parts, values = [], []
     for name, value in where.items():
         if value is None:
             parts.append(f"{quoted(name)} IS NULL")
         else:
-            several = isinstance(value, tuple | list | set | frozenset)
+            several = _is_several(value)
             parts.append(f"list_contains(?, {quoted(name)})" if several else f"{quoted(name)} = ?")
             values.append([_plain(item) for item in value] if several else _plain(value))
     return (" WHERE " + " AND ".join(parts) if parts else ""), values
+
+
+def _is_several(value: Any) -> bool:
+    return isinstance(value, tuple | list | set | frozenset)
 
 
 def _plain(value: Any) -> Any:

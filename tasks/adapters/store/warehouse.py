@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -27,8 +27,8 @@ from tasks.adapters.store.layout import (
     run_file,
     run_of_file,
 )
-from tasks.adapters.store.parquet import content_hash, data_files, parquet_bytes, stamped, stored_schema
-from tasks.adapters.store.quarantine import Problem, quarantine
+from tasks.adapters.store.parquet import content_hash, parquet_bytes, stamped, stored_schema
+from tasks.adapters.store.quarantine import Problem, quarantine_new
 from tasks.adapters.store.schema import arrow_schema, from_arrow, to_arrow
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import RunKey
@@ -38,6 +38,8 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 Row = TypeVar("Row")
+_LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey]]] = {}
+"""By store: the paths of the table of runs, and the keys that they stand for."""
 
 
 class Store:
@@ -116,13 +118,19 @@ class Store:
 
     def run_keys(self) -> frozenset[RunKey]:
         """The ledger: keys of all runs that are settled, that is, not `infrastructure`."""
-        keys: set[RunKey] = set()
-        for entry in data_files(self.disk, Run):
-            if entry.name.startswith(compaction.PACK):
-                keys.update(self._packed_keys(entry.path))
-            elif key := run_of_file(entry.name):
-                keys.add(RunKey(key))
-        return frozenset(keys)
+        paths = self.disk.paths(table_name(Run))
+        known = _LEDGERS.get(self.url)
+        if known is None or known[0] != paths:  # a file's name says whose it is, and a pack's is never used again
+            known = _LEDGERS[self.url] = paths, frozenset(self._keys(paths))
+        return known[1]
+
+    def _keys(self, paths: Iterable[str]) -> Iterator[RunKey]:
+        for path in paths:
+            name = path.rpartition("/")[2]
+            if name.startswith(compaction.PACK) and name.endswith(".parquet"):
+                yield from self._packed_keys(path)
+            elif key := run_of_file(name):
+                yield RunKey(key)
 
     def put_file(self, content: Path | bytes) -> str:
         """Keep a log or another file, compressed; its SHA-256. A file that is there already is left alone."""
@@ -153,8 +161,9 @@ class Store:
         return hashlib.sha256(repr(listed).encode()).hexdigest()
 
     def quarantine(self) -> tuple[Problem, ...]:
-        """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers only."""
-        return quarantine(self.disk)
+        """Move files that cannot be read aside, as `*.torn`; what was moved. Cheap: reads footers, and of files only
+        that have changed since it was last done."""
+        return quarantine_new(self.disk)
 
     def check(self, runner_version: str = "") -> tuple[Problem, ...]:
         """Everything that is wrong with the store. Reads every page and changes nothing.

@@ -90,6 +90,10 @@ class Builder:
         """Where an environment is or would be."""
         return self.cache.absolute() / "environments" / env_id
 
+    def is_there(self, env_id: EnvId) -> bool:
+        """Whether an environment is built and whole."""
+        return (self.root(env_id) / ROW).is_file()
+
     def load(self, env_id: EnvId) -> BuiltEnvironment:
         """An environment that is there; `NotFound` where it is not."""
         return load_environment(self.root(env_id))

@@ -8,6 +8,8 @@ from tasks.adapters.uv.builder import load_environment
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.names import EnvId
 
+_STEP = "service:"
+
 
 @dataclass(frozen=True, slots=True)
 class Service:
@@ -32,6 +34,11 @@ def services_of(built: BuiltEnvironment) -> tuple[Service, ...]:
     return tuple(Service(load_environment(built.root.with_name(env_id))) for env_id in _named(built))
 
 
+def is_service(step: str) -> bool:
+    """Whether a step of an environment names a service that runs beside tests."""
+    return step.startswith(_STEP)
+
+
 def _named(built: BuiltEnvironment) -> tuple[EnvId, ...]:
-    steps = (step.removeprefix("service:") for step in built.environment.install if step.startswith("service:"))
+    steps = (step.removeprefix(_STEP) for step in built.environment.install if is_service(step))
     return tuple(EnvId(step.partition("=")[2]) for step in steps)
