@@ -17,7 +17,7 @@ from tasks.adapters.runner.collect import collect
 from tasks.adapters.runner.launch import FIXED_ENV, complete
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
-from tasks.adapters.sources import version_of
+from tasks.adapters.store.provenance import version_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import machine_builder
 from tasks.adapters.uv.host import host_environment

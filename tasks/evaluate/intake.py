@@ -8,7 +8,7 @@ from functools import cache
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.sources import version_of
+from tasks.adapters.store.provenance import version_of
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.instance import TaskInstance

@@ -1,4 +1,4 @@
-"""Which commit and version of this project writes rows."""
+"""Which commit and version of this project writes rows, and which version of its code."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def project_version() -> str:
         return version("rolling-swt-bench")
     except PackageNotFoundError:
         return ""
+
+
+@cache
+def version_of(*packages: str) -> str:
+    """Content key of the Python files of packages (`tasks.evaluate`), with those below them."""
+    folders = [PROJECT.joinpath(*package.split(".")) for package in packages]
+    found = sorted(file for folder in folders for file in folder.rglob("*.py"))
+    return content_key("sources", [[str(file.relative_to(PROJECT)), file.read_text("utf-8")] for file in found])
 
 
 def _git(*arguments: str) -> str:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.adapters.sources import version_of
 from tasks.adapters.store.disk import Disk, Entry
 from tasks.adapters.store.parquet import complaint
+from tasks.adapters.store.provenance import version_of
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
