@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.store.dictionary import dictionary
 from tasks.domain import errors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,3 +31,8 @@ def test_every_package_and_command_is_in_the_readme() -> None:
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
     groups = [group.name for group in app.registered_groups]
     assert not [name for name in [*commands, *groups] if f"swt {name}" not in text]
+
+
+def test_the_data_dictionary_is_current() -> None:
+    text = (ROOT / "docs" / "data-dictionary.md").read_text("utf-8")
+    assert text == dictionary(), "run: python -m tasks.adapters.store.dictionary docs/data-dictionary.md"

@@ -1,4 +1,7 @@
 -- Audit, must be empty: a run whose number of cases is not the number of its rows.
+--
+-- cases  what the run row says
+-- rows   how many outcomes there are
 -- needs: run, case_outcome
 CREATE OR REPLACE VIEW audit_run_case_count AS
 SELECT r.instance_id, r.run_key, r.cases, coalesce(o.rows, 0) AS rows

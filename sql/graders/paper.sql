@@ -9,6 +9,15 @@
 -- pass_to_pass   P→P: some case of T passes in both
 -- reason         why not solved; empty where it is
 -- "We consider a test to fail if an error is thrown during its execution" (section 3.1), so an error is a failure here.
+-- counted         false for a candidate that a later one replaced
+-- grader          name of the grader
+-- only_t          guards compare the cases of T alone
+-- accepts_golden  the golden tests of every valid instance are solved by it
+-- outcome         as recorded, or `missing`
+-- class           `pass`, `fail` or `none` (neither)
+-- seen            whether the grader knows of such a case at all
+-- before, after   outcome on each code state
+-- transition      what the case counts as, as `transition` lists it
 -- needs: submission_status, submission_case
 CREATE OR REPLACE VIEW paper_grader AS
 SELECT 'paper' AS grader, true AS only_t, true AS accepts_golden;

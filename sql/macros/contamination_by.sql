@@ -7,6 +7,11 @@
 -- that samples of these sizes find with power 80 % at the one-sided level 5 %, from the pooled rate; needed: instances
 -- on each side to find the difference that is seen, null where it is none. undated: instances without a date, and
 -- unmeasured ones, left out.
+-- n_before, n_after            instances opened before the end of the cutoff's last day, and after it
+-- solved_before, solved_after  how many of them are solved
+-- S_before, S_after            that in %
+-- difference                   of these, in percentage points
+-- unmeasured                   instances without the runs, left out
 -- needs: method_instance, used_instance, model_fact, exact_tests, normal_tests
 CREATE OR REPLACE MACRO contamination_by(for_grader, for_policy) AS TABLE
 WITH sided AS (

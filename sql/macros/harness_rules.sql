@@ -7,6 +7,10 @@
 --     one that passed before and is neither after as broken. leftover: what is left of those that the log has a line
 --     for in one of the states; without a line a case is always `unmatched`, it counts as nothing.
 -- Source: the harness's grading script, commit of 2026-07-23 (metrics: graders).
+-- class          `pass`, `fail` or `none` (neither)
+-- seen           whether the log has a line for such a case
+-- before, after  outcome on each code state
+-- transition     what the case counts as, as `transition` lists it
 -- needs:
 CREATE OR REPLACE MACRO harness_outcome(for_grader) AS TABLE
 SELECT for_grader AS grader, outcome, class, seen

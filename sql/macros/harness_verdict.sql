@@ -5,6 +5,10 @@
 -- solved        F2P contains F2P_none and more; no P2F and no F2F that suite `none` has not; W is not asked for
 -- fail_to_any   some new F2P or F2F      fail_to_pass  some new F2P      pass_to_pass  some new P2P
 -- Source: the harness's grading and table scripts, commit of 2026-07-23 (metrics: graders).
+-- counted         false for a candidate that a later one replaced
+-- grader          name of the grader
+-- only_t          guards compare the cases of T alone
+-- accepts_golden  the golden tests of every valid instance are solved by it
 -- needs: submission_status, harness_case, harness_rules
 CREATE OR REPLACE MACRO harness_verdict(for_grader, leftover) AS TABLE
 WITH transition AS (FROM harness_transition(for_grader, leftover)),

@@ -3,6 +3,9 @@
 -- Per snapshot and pair, method_a before method_b in the alphabet: instances measured for both, of these solved by
 -- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs. only_a_guarded, only_b_guarded,
 -- p_guarded: the same where only what holds against the guards is solved; null where a success was not guarded.
+-- method_a, method_b            the two, in the alphabet
+-- instances                     measured for both
+-- both_solve, only_a, only_b, neither  how many of these are solved by both, by one alone, by none
 -- needs: method_instance, exact_tests
 CREATE OR REPLACE MACRO mcnemar_by(for_grader, for_policy) AS TABLE
 WITH result AS (

@@ -4,6 +4,8 @@
 -- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
 -- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_guarded: the same
 -- for what holds against the guards; null for a subset with a success that was not guarded.
+-- size                          how many methods the subset has
+-- exactly_guarded, by_any_guarded, by_all_guarded  the same for what holds against the guards
 -- needs: method_instance
 CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
 WITH result AS (

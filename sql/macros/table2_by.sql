@@ -9,6 +9,13 @@
 -- passed its guards by guessing; null where no order was drawn for them.
 -- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
+-- n              instances that count
+-- W              in %, well-formed: the patch applies
+-- S              in %, solved
+-- F_X            in %, some case of T fails before
+-- F_P            in %, some case of T fails before and passes after
+-- P_P            in %, some case of T passes in both
+-- S_low, S_high  Wilson's 95 % interval of S, in %
 -- needs: method_instance, wilson, guarded_share
 CREATE OR REPLACE MACRO table2_among(for_grader, for_policy, asked) AS TABLE
 SELECT

@@ -4,6 +4,10 @@
 -- dc_unsolved in %, dc_guarded over solved instances that hold against the guards; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
 -- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
 -- counts where the golden tests' own denominator is known to be more than 0.
+-- definition                    of change coverage: `paper` or `swt_bench`
+-- dc_all, dc_solved, dc_guarded, dc_unsolved  mean change coverage in %: over all instances, the solved ones, those that
+--     hold, the unsolved ones
+-- n_all, n_solved, n_guarded, n_unsolved  instances in each mean
 -- needs: method_instance, counted_policy, counted_candidate, change_coverage
 CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
 WITH covered AS MATERIALIZED (

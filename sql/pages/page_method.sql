@@ -4,6 +4,9 @@
 -- name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
 -- strength with its interval; what it cost (`table10`, `cost_per_success`) and how long it took (`table11`); what is
 -- left without suspected candidates (`table2_unsuspected`); cutoff: the last day of the model's training data.
+-- dc_n            instances that the mean change coverage is over
+-- strength_tried  solved candidates that met a wrong fix of their instance
+-- strength_fixes  pairs of such a candidate and such a fix
 -- needs: table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
 CREATE OR REPLACE VIEW page_method AS
 SELECT

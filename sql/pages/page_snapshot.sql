@@ -3,6 +3,7 @@
 -- One row per snapshot, the oldest first: columns of `snapshot`; withdrawn: the reason, null where it is in use; held_out:
 -- how many of its instances are; health: how many instances there are of each kind; first, last: when their pull
 -- requests were opened; repositories: how many.
+-- published  it has a manifest; false for an import
 -- needs: snapshot, withdrawal, held_out, instance_health
 CREATE OR REPLACE VIEW page_snapshot AS
 WITH counted AS (

@@ -1,6 +1,8 @@
 -- How does each method do from one snapshot to the next?
 --
 -- One row per snapshot that is in use, method and model, the oldest first: number of the snapshot, columns of `table2`.
+-- number  of the snapshot, the oldest first
+-- name    method and model in one
 -- needs: table2, page_snapshot
 CREATE OR REPLACE VIEW page_trend AS
 SELECT

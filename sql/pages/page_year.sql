@@ -2,6 +2,11 @@
 --
 -- One row per snapshot, method, model and year in which the pull request was opened, by the grader `paper`: n (measured
 -- instances), solved, S in % with Wilson's 95 % interval.
+-- name           method and model in one
+-- year           in which the pull request was opened
+-- n              measured instances
+-- S              in % of n, solved
+-- S_low, S_high  Wilson's 95 % interval of S, in %
 -- needs: method_instance, task_instance, wilson
 CREATE OR REPLACE VIEW page_year AS
 SELECT

@@ -3,6 +3,8 @@
 -- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
 -- and guarded: instances that any of its samples solves, and solves against the guards (null where a success was not
 -- guarded); usd_per_success, usd_per_guarded, tokens_per_success: null where there is none, or the cost is unknown.
+-- instances  those that the method asked anything for
+-- calls      replies that count
 -- needs: method_cost, counted_candidate, guarded
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH hit AS (

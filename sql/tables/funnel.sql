@@ -6,6 +6,8 @@
 -- failing: those that fail it, whatever else they fail. failing_alone: those that fail nothing else, which is what the
 -- rule costs. Two steps are judged for some only: statement_length needs a linked issue, patch_reproduces is tried on
 -- what is left after all other rules.
+-- step  the place of the rule in the filter
+-- rule  its name, as in `rejection`
 -- needs: pull_request, pull_base, rejection
 CREATE OR REPLACE VIEW funnel AS
 WITH rule_order (step, rule) AS (

@@ -2,6 +2,8 @@
 --
 -- One row per candidate row, policy and pair of graders (grader_a before grader_b in the alphabet) that both measured
 -- it: solved_a, solved_b, and the reason of the one that says no.
+-- grader_a, grader_b  the two graders, in the alphabet
+-- solved_a, solved_b  what each says
 -- needs: verdict
 CREATE OR REPLACE VIEW grader_disagreement AS
 SELECT

@@ -4,6 +4,9 @@
 -- validated. flags: what is doubted of it (`quality_flag`), by name; empty where nothing is.
 -- f2p, p2p: stable golden cases; quarantined: golden cases that are not; flake_upper: the largest upper bound of a
 -- flake rate among its F2P cases. The rest is null where nothing was counted (`instance_fact`).
+-- validations   how often it was validated
+-- validated_at  when it was last
+-- patch_lines  lines that the golden patch adds or removes
 -- needs: task_instance, latest_validation, instance_fact, case_stability, quality_flag, withdrawal
 CREATE OR REPLACE VIEW instance_health AS
 WITH flaky AS (

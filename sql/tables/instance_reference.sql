@@ -8,6 +8,7 @@
 -- `[ 50%]`: what the line `PASSED [100%]` names), unless a case is called so.
 -- f2p_exact: f2p_ok, no artefact, and no other case goes from not passing to passing.
 -- Names are matched by `golden_case`. This is the question `reference_check`.
+-- f2p_artefacts, p2p_artefacts  names that only a log parser has
 -- needs: used_instance, golden_suite, settled_run, golden_case
 CREATE OR REPLACE VIEW instance_reference AS
 WITH ready AS (

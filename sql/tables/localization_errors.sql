@@ -5,6 +5,13 @@
 -- `aborted_outputs` are turns given up for replies that stayed unusable, `aborted_other` for any other reason. Then
 -- re-prompts by reason: paths that are not there, lists with such paths, anything else. `trimmed` counts what did not
 -- fit into a prompt.
+-- localizations                 all that count
+-- aborted_views, aborted_views_pct  ended because too many files were opened
+-- timeouts                      ended by the clock
+-- aborted_outputs               ended because no answer could be read
+-- aborted_other                 ended otherwise
+-- reprompts_path, reprompts_list, reprompts_other  asked again for a path, a list, or something else that could not be used
+-- trimmed                       answers that were cut to the files asked for
 -- needs: agent_step
 CREATE OR REPLACE VIEW localization_errors AS
 SELECT

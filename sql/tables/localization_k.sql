@@ -2,6 +2,7 @@
 --
 -- The localization supplement's S.1.1: requests of BM25 by k, for each number of files that was asked for; the model
 -- chooses between 10, 20 and 30.
+-- k_10, k_20, k_30  retrievals that ask for so many results
 -- needs: agent_step
 CREATE OR REPLACE VIEW localization_k AS
 SELECT

@@ -4,6 +4,9 @@
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
 -- pass_at_k_guarded: the same for successes that hold against the guards; null where a success was not guarded.
+-- k          samples that are drawn
+-- pass_at_k  in %, unbiased
+-- any        in %, instances that some of the first k samples solve
 -- needs: counted_candidate, guarded, used_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (

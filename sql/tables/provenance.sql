@@ -2,6 +2,7 @@
 --
 -- Per snapshot, method, model and provenance (`verified`: generated here; `self_reported`: a predictions file; `oracle`:
 -- made from the answer), sample 0: candidates; solved: by the grader `paper` under `tests-only`; sources: the files.
+-- candidates  those of this kind
 -- needs: counted_candidate, method_instance
 CREATE OR REPLACE VIEW provenance AS
 SELECT

@@ -3,6 +3,10 @@
 -- One row per case and pair of sandboxes (sandbox_a before sandbox_b in the alphabet) that both ran the suite; the
 -- outcome is `missing` where that run has no such case. A null case_id stands for the run, its outcome for the status.
 -- Nothing where the sandboxes are equal.
+-- sandbox_a, sandbox_b  the two sandboxes, in the alphabet
+-- outcome_a, outcome_b  of the case in each
+-- status_a, status_b    of the run in each
+-- run_a, run_b          keys of these runs
 -- needs: sandbox_run, case_outcome
 CREATE OR REPLACE VIEW sandbox_difference AS
 WITH pair AS (

@@ -4,6 +4,7 @@
 -- tried: solved candidates that met a wrong fix of their instance; fixes: pairs of such a candidate and such a fix;
 -- rejected: pairs in which the candidate rejects the fix (`fix_rejection`); strength: their share in %, with Wilson's
 -- 95 % interval; rejects_all: tried candidates that reject every wrong fix they met.
+-- strength_low, strength_high  Wilson's 95 % interval
 -- needs: method_instance, fix_rejection, wilson
 CREATE OR REPLACE VIEW strength AS
 WITH met AS (

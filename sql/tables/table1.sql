@@ -3,6 +3,10 @@
 -- The paper's Table 1. One row per snapshot and fact, in the order of the paper: instances (those that have it), mean,
 -- max. Existing cases are those of suite `none` in the golden files, golden cases those of the golden suite, both
 -- before and after the fix in the latest environment; golden_f2p counts cases that turn, missing before included.
+-- step       the place of the row
+-- fact       what is counted
+-- instances  those that it is known of
+-- mean, max  over these
 -- needs: used_instance, instance_fact, golden_suite, golden_case, settled_run, case_outcome
 CREATE OR REPLACE VIEW table1 AS
 WITH existing AS (

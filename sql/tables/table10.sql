@@ -1,6 +1,7 @@
 -- What does each method cost with the same model?
 --
 -- The paper's Table 10. Columns of `table9`, the cheapest method of each model first.
+-- usd_per_instance  null where the cost of any call is unknown
 -- needs: method_cost
 CREATE OR REPLACE VIEW table10 AS
 SELECT

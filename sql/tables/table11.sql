@@ -4,6 +4,8 @@
 -- seconds_mean, seconds_median and seconds_max from the start of the method to its last sample, waiting for models
 -- included; model_share: the part of it that the model took, in %. Replies that were replayed count as long as they
 -- took when they were made.
+-- instances                     those that the method worked on
+-- seconds_mean, seconds_median, seconds_max  for one instance
 -- needs: labelled_generation, method_call, counted_candidate
 CREATE OR REPLACE VIEW table11 AS
 WITH work AS (

@@ -3,6 +3,7 @@
 -- Per snapshot, method and model, sample 0, for the grader `paper` and the policy `tests-only`: n, S and S_guarded as in
 -- table2; audited: candidates with a trajectory that was read; suspected: candidates under suspicion; S_unsuspected: S
 -- with their successes taken for failures; S_without: S among the instances whose candidate is not suspected.
+-- S, S_guarded  as in `table2`, where a suspected candidate solves nothing
 -- needs: method_instance, suspected_candidate, guarded_share, generation
 CREATE OR REPLACE VIEW table2_unsuspected AS
 SELECT

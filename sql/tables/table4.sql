@@ -2,6 +2,8 @@
 --
 -- The paper's Table 4. Per snapshot, method and model, best first: columns of `table2`, and dc_all of `table3`
 -- (definition `paper`), in %.
+-- W, S, F_X  in % of n, as in `table2`
+-- dc_all     mean change coverage in %
 -- needs: table2, table3
 CREATE OR REPLACE VIEW table4 AS
 SELECT t.snapshot, t.method, t.model, t.n, t.unmeasured, t.W, t.S, t.S_guarded, t.F_X, d.dc_all

@@ -4,6 +4,10 @@
 -- named), files (`retrieved` or `modified`), patch (`golden`, `incorrect`, null for none); n and W, S, F_X, dc_all in
 -- % over the instances that every variant of this method and model was tried and measured on. Sample 0, grader
 -- `paper`, policy `tests-only`. ΔC is over instances that have one.
+-- test_file  what the method was told of the golden test file
+-- n          instances that count
+-- W, S, F_X  in % of n, as in `table2`
+-- dc_all     mean change coverage in %
 -- needs: labelled_generation, method_instance, change_coverage
 CREATE OR REPLACE VIEW table5 AS
 WITH variant AS (

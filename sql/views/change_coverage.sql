@@ -9,6 +9,7 @@
 -- `swt_bench`  executable: a statement of a file that a golden or `none` run loaded, even if never executed. Added:
 --     more executions than in suite `none` on `after`, also for removed lines (the harness's slip); unmeasured where
 --     that takes counts and a run has none.
+-- definition  of change coverage: `paper` or `swt_bench`
 -- needs: submission, submission_trace, trace_line
 CREATE OR REPLACE VIEW change_coverage AS
 WITH counted AS (

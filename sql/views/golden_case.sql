@@ -8,6 +8,8 @@
 -- swallowed: it passes in both states, but the case just before it failed on `before`. Django's text output of some
 -- versions prints nothing after the name of a failed case, so the next case's line is lost to a log parser, and the
 -- source's lists call that case failing.
+-- before, after  outcome of the case in the golden suite on each code state
+-- names          those under which the source's lists may have it
 -- needs: golden_suite, settled_run, case_outcome
 CREATE OR REPLACE VIEW golden_case AS
 WITH cell AS (

@@ -3,6 +3,7 @@
 -- The Python files that the golden patch of an instance changes or deletes; files that it adds cannot be located, and
 -- other files are not ranked. One row per instance_key and path, whatever snapshots the instance is in. An instance
 -- without such a file has no row, and no localization of it is scored.
+-- path  relative to the root of the repository
 -- needs: task_instance
 CREATE OR REPLACE VIEW golden_file AS
 WITH file AS (

@@ -2,6 +2,8 @@
 --
 -- One row per instance_key: suite_id, base_files_key, has_base (some of its files exist at the base commit).
 -- Where a policy made two of them, the one that keeps most files counts.
+-- base_files_key  the suite `none` in the same files
+-- has_base        some of its files exist at the base commit
 -- needs: suite
 CREATE OR REPLACE VIEW golden_suite AS
 SELECT instance_key, suite_id, base_files_key, len(base_files) > 0 AS has_base

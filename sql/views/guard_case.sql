@@ -3,6 +3,8 @@
 -- One row per (candidate_id, policy, guard, code_state, case_id): expected and observed outcomes, `missing` where the
 -- run has no such case, `error` where its module could not be collected. in_t as in `submission_case`; own: the case
 -- does not do with the candidate what it does without.
+-- expected  the outcome in the run that counts
+-- observed  the outcome in the guard run
 -- needs: guard_run, submission_case, case_outcome
 CREATE OR REPLACE VIEW guard_case AS
 WITH uncollected AS (

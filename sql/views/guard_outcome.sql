@@ -8,6 +8,7 @@
 -- why  the first case that differs with what it was and is, or what is missing; empty where passed.
 -- `repeat`, `placebo` and `paraphrase` are runs. The paper's grader looks at T, the others at every case that the
 -- candidate makes behave otherwise. `lint` fails where the lint's policy rejects; a suspicion is told elsewhere.
+-- guard  `repeat`, `placebo`, `paraphrase` or `lint`
 -- needs: verdict, guard_result
 CREATE OR REPLACE VIEW guard_outcome AS
 SELECT v.snapshot, g.*

@@ -3,6 +3,8 @@
 -- One row per (candidate_id, policy, guard, code_state, repeat): run_key, status and start of the latest run of that
 -- form, in the environment and sandbox that the verdict is read from. guard: `repeat` (both states), `placebo` (`before`),
 -- `paraphrase` (`after`).
+-- repeat      which of the guard's runs on this code state
+-- started_at  of the run
 -- needs: submission_run, current_run
 CREATE OR REPLACE VIEW guard_run AS
 SELECT

@@ -2,6 +2,7 @@
 --
 -- Columns of `generation`, and label: the method, what it was told beyond issue and retrieval, and what it was asked
 -- for where that is not unit tests, joined by `+`, as `candidate.method` has it.
+-- label  the method with what it was told and asked for, as `candidate.method` has it
 -- needs: generation
 CREATE OR REPLACE VIEW labelled_generation AS
 SELECT

@@ -2,6 +2,7 @@
 --
 -- One row per instance_key, columns of `validation`, and times: how often it was validated. Where there are failures
 -- of ours only, the latest of them.
+-- times  how often the instance was validated
 -- needs: validation
 CREATE OR REPLACE VIEW latest_validation AS
 SELECT *, count(*) OVER (PARTITION BY instance_key) AS times

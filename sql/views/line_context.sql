@@ -2,6 +2,7 @@
 --
 -- One row per (run_key, path, line) that the run executed. contexts: cases that did, plus one if it was executed
 -- outside every case; outside: whether it was (import, collection); executions: null where a context has no count.
+-- line  of the file, in the numbering of the run's code state
 -- needs: line_hit
 CREATE OR REPLACE VIEW line_context AS
 SELECT

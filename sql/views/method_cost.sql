@@ -3,6 +3,9 @@
 -- Per snapshot, method and model: instances (those that it asked anything for), calls; tokens_in, tokens_out (null
 -- where a provider did not say); known_usd: the dollars that are known; unpriced: calls whose cost is not; cost_usd:
 -- null where any call's cost is unknown, never the sum of a part.
+-- instances              those that the method asked anything for
+-- calls                  replies that count
+-- tokens_in, tokens_out  null where a provider did not say
 -- needs: method_call
 CREATE OR REPLACE VIEW method_cost AS
 SELECT

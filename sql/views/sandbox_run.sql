@@ -7,6 +7,8 @@
 --
 -- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count, and neither
 -- do those of guards.
+-- sandbox  where the run took place
+-- env_finished_at  end of the instance's last run in this environment and sandbox
 -- needs: current_run
 CREATE OR REPLACE VIEW sandbox_run AS
 WITH usable AS (

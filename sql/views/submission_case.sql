@@ -10,6 +10,9 @@
 -- in_t        T: the candidate adds the case or edits what it consists of (metrics: which cases are the candidate's);
 --             null where a run is not there. A module counts as a case of its own only if neither state collects it.
 -- t_reason    `added`, `edited`, `module`; `added-unseen` where neither run of suite `none` could collect the module
+-- none_before, none_after       effective outcome of the case in suite `none` on each code state
+-- candidate_before, candidate_after  in the candidate's suite
+-- raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after  what that run recorded; null where it recorded nothing
 -- needs: submission_run, case_outcome, edited_definition
 CREATE OR REPLACE VIEW submission_case AS
 WITH cell AS (

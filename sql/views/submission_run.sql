@@ -3,6 +3,8 @@
 -- One row per (candidate_id, policy) that is well-formed. env_id, sandbox: those with most of the runs, then the
 -- latest. has_base: whether suite `none` has anything to run. none_before … candidate_after: run keys, null where
 -- there is no such run. measured: every run that is needed is there.
+-- none_before, none_after       key of the run of suite `none` on each code state
+-- candidate_before, candidate_after  key of the run of the candidate's suite on each
 -- needs: submission, suite, submission_cell
 CREATE OR REPLACE VIEW submission_run AS
 WITH cells AS (

@@ -4,6 +4,8 @@
 -- sample, counted (false for a duplicate, a withdrawn instance, and where a later candidate took its place), applied (the patch applies),
 -- measured (the runs that a verdict needs are there; nothing is needed where it does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
 -- runner than its own, `not-run`), else empty.
+-- counted  no duplicate, and no later candidate took its place
+-- applied  the patch applies
 -- needs: candidate, counted_candidate, submission, submission_run, run, current_run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (

@@ -4,6 +4,13 @@
 -- run keys by side and state (`submission_cell`), null where there is none.
 -- measured_paper      golden, reference, none and candidate runs are there, as far as there is anything to run
 -- measured_swt_bench  the same without the reference runs
+-- well_formed                   the patch applies
+-- has_base                      suite `none` has anything to run
+-- has_reference                 the golden files exist at the base commit
+-- none_before, none_after       key of the traced run of suite `none`
+-- candidate_before, candidate_after  of the candidate's suite
+-- golden_before, golden_after   of the golden suite
+-- reference_before, reference_after  of the repository's tests in the golden files
 -- needs: submission, suite, golden_suite, submission_cell
 CREATE OR REPLACE VIEW submission_trace AS
 WITH cells AS (

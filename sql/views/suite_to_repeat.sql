@@ -3,6 +3,8 @@
 -- A suite that any grader calls solved is guarded. A guard's repeat that behaves as the traced run shows that tracing
 -- changed nothing; where it does not, or was not made, the plain run without tracing tells whose doing that is: such a
 -- success is confirmed, and one in twenty of the other suites as well.
+-- to_guard    some grader calls it solved
+-- to_confirm  to be run without tracing
 -- needs: verdict, submission, guard_outcome
 CREATE OR REPLACE VIEW suite_to_repeat AS
 SELECT

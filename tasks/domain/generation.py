@@ -51,6 +51,7 @@ class Generation:
     """One sample of one method for one instance."""
 
     generation_id: str
+    """Content key of method, model, sample, instance, snapshot and settings."""
     method: MethodName
     model: ModelName
     snapshot: SnapshotName
@@ -63,6 +64,7 @@ class Generation:
     """What the method was told beyond issue and retrieval: `test-file`, `golden-patch`, `incorrect-patch`,
     `modified-files`."""
     sample: int
+    """0-based index among the samples of one method for one instance."""
     candidate_id: CandidateId | None
     """Null where there is none."""
     status: GenerationStatus

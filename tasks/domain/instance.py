@@ -35,7 +35,9 @@ class TaskInstance:
     test_patch: str
     """Golden tests: the test half of the fix, a unified diff against `base_commit`."""
     problem_statement: str
+    """What the issue said before the fix."""
     hints_text: str
+    """What was said below it before the fix."""
     created_at: datetime | None
     """Aware, UTC; null where the source has none."""
     version: str | None
@@ -43,6 +45,7 @@ class TaskInstance:
     FAIL_TO_PASS: tuple[str, ...] | None
     """The source's own list, in its own naming; null where the source has none (not the same as empty)."""
     PASS_TO_PASS: tuple[str, ...] | None
+    """As FAIL_TO_PASS."""
     environment_setup_commit: Sha | None
     snapshot: SnapshotName
     """Name of the snapshot that this row belongs to."""

@@ -62,6 +62,7 @@ class LlmCall:
     """Content key of everything sent: model, messages, tools, temperature, seed, sample, limit. What was sent and
     what came back lie in the store under `replies/<first two digits>/<call_key>.json.gz`."""
     work_id: str
+    """Content key of the work that the call is a part of."""
     position: int
     """0-based place among the calls of the work."""
     attempt: int
@@ -75,8 +76,11 @@ class LlmCall:
     """Empty for a call that serves no instance."""
     instance_key: InstanceKey
     work_sample: int
+    """0-based index among the samples of one method for one instance."""
     step: str
+    """Which part of the method asked."""
     sweep: str
+    """Who pays."""
     run_token: str
     """Public id of the run token that the gateway took the call with; empty for a call from this process."""
     dialect: str
@@ -86,10 +90,13 @@ class LlmCall:
     sample: int
     """0-based index among calls of equal content."""
     temperature: float | None
+    """As it was sent; null where the model takes none."""
     seed: int | None
+    """As it was sent; null where none was."""
     tokens_in: int | None
     """Null where the provider did not say."""
     tokens_out: int | None
+    """Null where the provider did not say."""
     tokens_cached: int | None
     """Part of `tokens_in` that the provider had in its prompt cache."""
     cost_usd: float | None
@@ -100,6 +107,7 @@ class LlmCall:
     waited_s: float
     """Seconds spent before sending: limiter, backoff, another call with equal content."""
     finish_reason: str
+    """As the provider says it."""
     error: str
     """Slug of what went wrong and its first line; empty for a reply."""
     project_commit: str
@@ -118,19 +126,24 @@ class AgentRun:
     run_token: str
     """Public id of the token, as in `llm_call`."""
     work_id: str
+    """As in `llm_call`."""
     method: MethodName
     model: ModelName
     snapshot: SnapshotName
     instance_id: InstanceId
     instance_key: InstanceKey
     work_sample: int
+    """As in `llm_call`."""
     sweep: str
+    """Who pays."""
     calls: int
     """Replies that it got, replayed ones included."""
     replayed: int
+    """Those of them that the archive gave."""
     tokens_in: int
     """Sum of what the provider told; a reply without token counts adds nothing."""
     tokens_out: int
+    """As tokens_in."""
     cost_usd: float | None
     """Of all its replies, replayed or not; null where that of any is unknown."""
     stopped: str
@@ -139,6 +152,7 @@ class AgentRun:
     """What of ours or the provider's went wrong at the end: such a run has no candidate, and is done again. Empty
     where nothing did, or where a later call of the agent went well."""
     steps: int
+    """Calls that the trajectory shows."""
     threads: int
     """Conversations that it had."""
     trajectory: str

@@ -128,6 +128,7 @@ class LocalizationRun:
     views: int
     """Calls of viewing tools, those that showed nothing included."""
     wall_s: float
+    """Seconds from the first question to the last answer."""
     project_commit: str
     project_dirty: bool
     project_version: str

@@ -13,7 +13,11 @@ CaseId = NewType("CaseId", str)
 `app.test_mod.TestX.test_y` for unittest."""
 
 CandidateId = NewType("CandidateId", str)
+"""Content key of one answer: instance, method, model, sample and patch."""
+
 EnvId = NewType("EnvId", str)
+"""Content key of the lock of an environment."""
+
 InstanceId = NewType("InstanceId", str)
 """SWE-bench form: `owner__name-number`."""
 
@@ -36,6 +40,8 @@ RepoPath = NewType("RepoPath", str)
 """POSIX path relative to the root of the repository."""
 
 RunKey = NewType("RunKey", str)
+"""Content key of all that decides the result of a run."""
+
 Sha = NewType("Sha", str)
 """40 hexadecimal digits of a git commit."""
 
@@ -43,8 +49,10 @@ SnapshotName = NewType("SnapshotName", str)
 """A month such as `2026-11`, a revision of one (`2026-11.1`), or the name that an import was given."""
 
 SuiteId = NewType("SuiteId", str)
+"""Content key of a test patch as it is executed."""
 
 FixId = NewType("FixId", str)
+"""Content key of a change of the code under test."""
 
 KEY_DIGITS = 32
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")

@@ -15,6 +15,7 @@ class Provenance:
     project_dirty: bool
     """Whether that checkout had uncommitted changes."""
     project_version: str
+    """Version of this project that wrote the row."""
     config_hash: str
     """Content key of the settings that were in force."""
     started_at: datetime

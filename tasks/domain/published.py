@@ -96,19 +96,27 @@ class InstanceFact:
     instance_key: InstanceKey
     instance_id: InstanceId
     statement_words: int
+    """Of the issue's statement."""
     source_files: int
     """At the base commit."""
     source_lines: int
+    """Of all source files."""
     patch_files: int
+    """Files that the golden patch changes."""
     patch_new_files: int
     """Files that the golden patch adds or deletes."""
     patch_hunks: int
+    """Of the golden patch."""
     patch_added: int
+    """Lines that the golden patch adds."""
     patch_removed: int
+    """Lines that it removes."""
     test_files: int
     """Files that the golden tests touch."""
     test_added: int
+    """Lines that the golden tests add."""
     test_removed: int
+    """Lines that they remove."""
     links: int
     """Web addresses in the statement."""
     images: int

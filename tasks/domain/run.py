@@ -129,18 +129,22 @@ class Run:
     """`files_key(files)`: how a suite `none` is found for a set of files."""
     tracer: Tracer
     repeat: int
+    """From 0: how often the same was run before."""
     sandbox: SandboxKind
+    """Where it ran."""
     status: RunStatus
     detail: str
     """Why it is not `completed`, or the first lines of a runner's own complaint; empty otherwise."""
     exit_code: int | None
     """Null where the process was killed."""
     wall_s: float
+    """Seconds of the process."""
     cpu_s: float | None
     """User plus system seconds of the whole process tree; null where the sandbox cannot tell."""
     setup_s: float
     """Seconds spent on the checkout and on applying patches, outside the sandbox."""
     cases: int
+    """Outcomes that it has."""
     image: str = ""
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: RunVariant = RunVariant.PLAIN
@@ -207,6 +211,7 @@ class LineHit:
     case_id: CaseId | None
     """Null for lines executed outside any case: import and collection."""
     lines: tuple[LineNo, ...]
+    """In the numbering of the run's code state."""
     counts: tuple[int, ...] | None = None
     """How often each of `lines` was executed, as a line tracer counts: the head of a loop once for each turn as well.
     Null where nobody counted: coverage.py as tracer, and runs from before there were counts."""

@@ -119,6 +119,7 @@ class Undone:
     story: str
     """`evaluate`, `validate`, `rebuild` and so on; of a story inside another, its own name."""
     round: str
+    """Name of the round, as progress shows it."""
     subject: str
     """Instance, repository or shard."""
     scope: str
@@ -128,13 +129,17 @@ class Undone:
     error: str
     """Slug of the error, a section of docs/errors.md; `bug` for an exception that is not ours."""
     detail: str
+    """What went wrong, for people."""
     hint: str
+    """What to do next; empty where nobody knows."""
     traceback: str
     """SHA-256 of a file under `files/`; empty for errors of ours, whose message says it all."""
     attempts: int
+    """How often it was tried; 0 where it never began."""
     may_pass: bool
     """Whether trying again may help."""
     at: datetime
+    """When it was given up."""
 
 
 @table("flow_run", "round", "scope", folder="story")
@@ -143,9 +148,13 @@ class FlowRound:
     """One round of a flow run: what it was to do, and what it did."""
 
     flow_run: str
+    """As in `undone`."""
     story: str
+    """As in `undone`."""
     round: str
+    """As in `undone`."""
     scope: str
+    """As in `undone`."""
     asked: tuple[str, ...]
     """Subjects."""
     done: tuple[str, ...]

@@ -90,10 +90,14 @@ class Validation:
     env_id: EnvId | None
     """Null where there is no environment."""
     valid: bool
+    """Whether the instance can be used."""
     reason: InvalidReason
     detail: str
+    """What stands in the way, in words."""
     fail_to_pass: int
+    """Stable golden cases that go from failing to passing."""
     pass_to_pass: int
+    """Stable golden cases that pass in both states."""
     quarantined: int
     """Cases that are not stable."""
     runs: int
@@ -101,3 +105,4 @@ class Validation:
     cpu_s: float
     """Of these runs."""
     validated_at: datetime
+    """When it was judged."""

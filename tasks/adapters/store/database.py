@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from tasks.adapters.store import comments
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.latest import latest, literal, quoted
 from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, as_tables, define, named_queries, views_of
@@ -118,6 +119,7 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         _define_all(connection, questions)
         for statement in table_views(url):
             connection.execute(statement)
+        connection.execute(comments.statements(comments.view_comments(connection, questions)))
         connection.execute(f"CREATE VIEW {MADE_FROM} AS SELECT {literal(definitions)} AS digest")
         connection.execute(f"COMMENT ON VIEW {MADE_FROM} IS 'Tells whether the file has to be made anew'")
         connection.execute("COMMIT")
@@ -137,6 +139,13 @@ def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question
         for name in views_of(question):
             connection.execute(f"DROP TABLE {name}")
         define(connection, question)
+
+
+def empty_database(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
+    """The tables without rows, and what `sql/` defines over them, as tables: to ask for names and types."""
+    _empty_tables(connection)
+    for question in questions:
+        define(connection, as_tables(question))
 
 
 def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:

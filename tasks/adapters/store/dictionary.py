@@ -8,9 +8,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
+import duckdb
 import pyarrow as pa
 
+from tasks.adapters.store.comments import ViewComment, view_comments
+from tasks.adapters.store.database import empty_database
+from tasks.adapters.store.headers import KINDS
 from tasks.adapters.store.layout import FACTS, layout_of
+from tasks.adapters.store.provenance import PROJECT
+from tasks.adapters.store.questions import named_queries
 from tasks.adapters.store.schema import Column, columns
 from tasks.domain.run import Run
 from tasks.domain.table import table_name
@@ -18,12 +24,15 @@ from tasks.domain.tables import TABLES
 
 HEAD = """# Data dictionary
 
-Generated from `tasks/domain` by `python -m tasks.adapters.store.dictionary docs/data-dictionary.md`; edit the
-docstrings there.
+Generated from `tasks/domain` and `sql/` by `python -m tasks.adapters.store.dictionary docs/data-dictionary.md`; edit
+the docstrings and the headers there.
 
 Each table is a folder of Parquet files in the store and a view in `swt.duckdb`. Times are UTC. Null means "not
 measured" or "does not apply", never 0 or empty. Text that is not Unicode starts with U+FFFD: in it `\\udcXX` is a byte
 that could not be decoded, and `\\u005c` a backslash.
+
+What the views below the tables answer is one file each of `sql/`. In `swt.duckdb` all of this is in comments:
+`SELECT column_name, comment FROM duckdb_columns() WHERE table_name = 'table2'`.
 
 """
 _SQL = {
@@ -38,7 +47,34 @@ _SQL = {
 def dictionary() -> str:
     """The whole text."""
     index = "".join(f"- [`{table_name(kind)}`](#{table_name(kind)}): {_first_line(kind)}\n" for kind in TABLES)
-    return HEAD + index + "".join(_table(kind) for kind in TABLES)
+    views = _views()
+    index += "".join(f"- [`{view.name}`](#{view.name}): {view.text}\n" for view in views)
+    return HEAD + index + "".join(_table(kind) for kind in TABLES) + "".join(map(_view, views))
+
+
+def _views() -> tuple[ViewComment, ...]:
+    """By folder and name."""
+    questions = named_queries(PROJECT / "sql")
+    with duckdb.connect() as connection:
+        empty_database(connection, questions)
+        found = view_comments(connection, questions)
+    return tuple(sorted(found, key=lambda view: (KINDS.index(view.kind), view.name)))
+
+
+def _view(view: ViewComment) -> str:
+    lines = [
+        f"\n## {view.name}\n",
+        view.text + "\n",
+        f"A view of `sql/{view.kind}`.\n",
+        "| column | type | meaning |",
+        "| --- | --- | --- |",
+        *(f"| `{name}` | {kind} | {_cell(text)} |" for name, (kind, text) in view.columns.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
 
 
 def _table(row_type: type[Any]) -> str:
@@ -65,7 +101,7 @@ def _counting(row_type: type[Any]) -> str:
 
 
 def _line(column: Column, hint: Any) -> str:
-    text = " ".join(filter(None, [column.text, _values(hint)])).replace("|", "\\|").replace("\n", " ")
+    text = _cell(" ".join(filter(None, [column.text, _values(hint)])))
     return f"| `{column.name}` | {_sql(column.arrow)} | {'yes' if column.nullable else ''} | {text} |"
 
 

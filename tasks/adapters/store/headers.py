@@ -53,6 +53,12 @@ def description(header: Iterable[str]) -> str:
     return " ".join(lines)
 
 
+def body(header: Iterable[str]) -> list[str]:
+    """The lines after the description, as they are indented; without the needs."""
+    lines = [line.removeprefix("--").removeprefix(" ").rstrip() for line in header if not _NEEDS.match(line)]
+    return lines[lines.index("") + 1 :] if "" in lines else []
+
+
 def needs(header: Iterable[str]) -> tuple[str, ...]:
     """What the `-- needs:` lines name, in order."""
     names = (name.strip() for line in header if (match := _NEEDS.match(line)) for name in match[1].split(","))

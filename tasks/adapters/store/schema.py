@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 import textwrap
 import types
 from collections.abc import Callable, Hashable, Sequence
@@ -20,12 +21,14 @@ from dataclasses import MISSING, Field, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from itertools import pairwise
+from typing import Any, NewType, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
 from tasks.adapters.store.text import storable, unstorable
 from tasks.domain.errors import BadInput, StoreError
+from tasks.domain.provenance import Provenance
 from tasks.domain.syntax import syntax_tree
 
 Row = TypeVar("Row")
@@ -60,8 +63,11 @@ def columns(row_type: type[Any]) -> tuple[Column, ...]:
 
 @cache
 def _columns(row_type: Any) -> tuple[Column, ...]:
-    hints, texts = get_type_hints(row_type), field_texts(row_type)
-    return tuple(_column(field, hints[field.name], texts.get(field.name, "")) for field in fields(row_type))
+    hints, texts = get_type_hints(row_type), field_texts(Provenance) | field_texts(row_type)
+    return tuple(
+        _column(field, hints[field.name], texts.get(field.name, "") or _kind_text(hints[field.name]))
+        for field in fields(row_type)
+    )
 
 
 def arrow_schema(row_type: type[Any]) -> pa.Schema:
@@ -98,10 +104,31 @@ def field_texts(row_type: type[Any]) -> dict[str, str]:
     body = syntax_tree(source).body[0]
     assert isinstance(body, ast.ClassDef)
     texts: dict[str, str] = {}
-    for node, after in zip(body.body, body.body[1:], strict=False):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            texts[node.target.id] = _docstring(after)
+    for node, after in pairwise(body.body):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and (text := _docstring(after)):
+            texts[node.target.id] = text
     return texts
+
+
+def _kind_text(hint: Any) -> str:
+    """What a field's type says where the field says nothing: the docstring of its NewType, or of its enum."""
+    for kind in (hint, *get_args(hint)):
+        if isinstance(kind, NewType):
+            return _texts_below(sys.modules[kind.__module__]).get(kind.__name__, "")
+        if isinstance(kind, type) and issubclass(kind, StrEnum):
+            return inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
+    return ""
+
+
+@cache
+def _texts_below(module: types.ModuleType) -> dict[str, str]:
+    """Assigned name → the docstring below it."""
+    body = syntax_tree(inspect.getsource(module)).body
+    return {
+        node.targets[0].id: _docstring(after)
+        for node, after in pairwise(body)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def _docstring(node: ast.stmt) -> str:

@@ -7,21 +7,54 @@ from pathlib import Path
 
 from store_rows import NOON
 
+from tasks.adapters.store.comments import said_of
+from tasks.adapters.store.database import MADE_FROM, build_views, query
 from tasks.adapters.store.dictionary import dictionary
+from tasks.adapters.store.headers import body, leading_comments
 from tasks.adapters.store.provenance import PROJECT, provenance
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
-
-
-def test_the_data_dictionary_is_current() -> None:
-    text = (PROJECT / "docs" / "data-dictionary.md").read_text("utf-8")
-    assert text == dictionary(), "run: python -m tasks.adapters.store.dictionary docs/data-dictionary.md"
 
 
 def test_every_table_and_enum_is_in_it() -> None:
     text = dictionary()
     assert all(f"\n## {table_name(row_type)}\n" in text for row_type in TABLES)
     assert "One of `none`, `golden`, `candidate`." in text
+    assert "| `S_low` | DOUBLE | Wilson's 95 % interval of S" in text
+
+
+def test_every_view_of_a_database_and_every_column_has_its_comment(tmp_path: Path) -> None:
+    database = tmp_path / "swt.duckdb"
+    build_views(str(tmp_path / "store"), database, PROJECT / "sql")
+    bare = "SELECT view_name FROM duckdb_views() WHERE NOT internal AND coalesce(comment, '') = ''"
+    assert query(database, bare).to_pylist() == []
+    bare = "SELECT table_name, column_name FROM duckdb_columns() WHERE NOT internal AND coalesce(comment, '') = ''"
+    tables = {*map(table_name, TABLES), MADE_FROM}
+    left = [row for row in query(database, bare).to_pylist() if row["table_name"] not in tables]
+    assert left == [], "say in the header of the file what the column means: `-- name  meaning`"
+    asked = "SELECT comment FROM duckdb_columns() WHERE table_name = '{}' AND column_name = '{}'"
+    assert query(database, asked.format("table2", "S")).to_pylist() == [{"comment": "in %, solved"}]
+    run_key = query(database, asked.format("settled_run", "run_key")).to_pylist()
+    assert run_key == [{"comment": "the run whose outcomes count: untraced before traced, then the latest"}]
+
+
+def test_a_header_names_columns_in_two_ways() -> None:
+    header = """\
+-- What is asked?
+--
+-- One row per thing. low, high: an interval, in %. `n`: how many; left: the rest. Further words.
+-- solved      some case passes,
+--     and no case fails
+-- …_a, why    as above
+-- needs: run
+"""
+    assert said_of(body(leading_comments(header + "SELECT 1"))) == {
+        "low": "an interval, in %",
+        "high": "an interval, in %",
+        "n": "how many",
+        "left": "the rest",
+        "solved": "some case passes, and no case fails",
+    }
 
 
 def test_provenance_names_commit_version_and_settings() -> None:
