@@ -125,6 +125,7 @@ def _answers(settings: Settings) -> Iterator[str]:
 def _next_steps(settings: Settings) -> Iterator[str]:
     yield "Where to look next"
     yield f"  export SWT_STORE={settings.store} SWT_DATABASE={settings.database}      the demo's own warehouse"
+    yield "  swt report && swt view        all of it as pages: leaderboard, figures, instances, candidates"
     yield "  swt query                     every question that has a name"
     yield "  swt query \"SELECT instance_id, method, grader, solved, reason FROM verdict WHERE snapshot = 'demo'\""
     yield f'  duckdb -readonly {settings.database} "FROM table2"'

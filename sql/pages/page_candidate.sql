@@ -2,8 +2,8 @@
 --
 -- FROM page_candidate('2026-11', false): one row per candidate that counts, of all samples, under the policy that tables
 -- read. verdicts: of each grader {grader, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason,
--- guarded, failed_guards, chance}; outcome: by the grader `paper`, `held` (solved, and no guard failed), `solved`, `missed`,
--- `malformed` (not well-formed) or `unmeasured`; guards: of each guard {guard, result, why} for the grader `paper`; delta_c: change
+-- guarded, failed_guards, chance}; outcome: by the grader `paper`, `held` (solved, and all guards hold), `refuted` (solved, but a
+-- guard fails), `solved` (guards are not all measured), `missed`, `malformed` (not well-formed) or `unmeasured`; guards: of each guard {guard, result, why} for the grader `paper`; delta_c: change
 -- coverage (`paper`) with its two numbers; fixes, rejected: wrong fixes that it met, and rejects; reasons, why: what the
 -- audits suspect; the last columns are those of its `generation`. patch, applied (what was run) and trajectory are null
 -- where it is golden or was told what is golden, and the instance is held out, unless `with_golden`.
@@ -23,6 +23,7 @@ judged AS (
             WHEN grader <> 'paper' THEN NULL
             WHEN NOT measured THEN 'unmeasured'
             WHEN guarded THEN 'held'
+            WHEN NOT guarded AND solved THEN 'refuted'
             WHEN solved THEN 'solved'
             WHEN well_formed THEN 'missed'
             ELSE 'malformed'

@@ -16,14 +16,15 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 WORDS = {
     "held": "solved, guards hold",
-    "solved": "solved, not held",
+    "solved": "solved, not guarded yet",
+    "refuted": "solved, but a guard fails",
     "missed": "not solved",
     "malformed": "not well-formed",
     "unmeasured": "unmeasured",
     "none": "no candidate",
 }
 """What became of a candidate, in words."""
-SIGNS = {"held": "●", "solved": "◐", "missed": "×", "malformed": "∅", "unmeasured": "?", "none": "·"}
+SIGNS = {"held": "●", "solved": "◐", "refuted": "○", "missed": "×", "malformed": "∅", "unmeasured": "?", "none": "·"}
 """The same as a sign: colour is never all that tells."""
 CELLS = {
     "passed": ("✓", "passed"),

@@ -55,10 +55,12 @@ class ReportBuilt:
 
 
 def chosen_snapshot(places: Places, asked: str) -> str:
-    """`asked`, or the newest snapshot that was not withdrawn. `NotFound` where there is none."""
-    if asked:
-        return asked
+    """`asked`, or the newest snapshot that was not withdrawn. `NotFound` where there is no such snapshot."""
     store = Store(places.store)
+    if asked and store.read(Snapshot, snapshot=asked):
+        return asked
+    if asked:
+        raise NotFound(f"there is no snapshot {asked!r}", hint="`swt snapshot list` names them")
     gone = {row.snapshot for row in store.read(Withdrawal) if not row.instance_id}
     kept = [row for row in store.read(Snapshot) if row.snapshot not in gone]
     if not kept:
@@ -67,11 +69,9 @@ def chosen_snapshot(places: Places, asked: str) -> str:
 
 
 def write_report(places: Places, sql: Path, unit: ReportOf) -> ReportBuilt:
-    """Write what is not written yet of the report of a snapshot. `NotFound` where there is no such snapshot."""
+    """Write what is not written yet of the report of a snapshot, which has to be there."""
     started = time.perf_counter()
     rows = report_rows(places.store, sql, unit.snapshot, with_golden=unit.with_golden)
-    if not any(row["snapshot"] == unit.snapshot for row in rows["page_snapshot"]):
-        raise NotFound(f"there is no snapshot {unit.snapshot!r}", hint="`swt snapshot list` names them")
     asked = time.perf_counter()
     store = Store(places.store)
     made = write_site(rows, Path(unit.folder), golden=unit.with_golden, talk=lambda name: conversation(store, name))

@@ -37,8 +37,14 @@ def test_a_worker_runs_the_deployments(environ: dict[str, str], settings: Settin
             *("deployment", "run", "strength/wrong-fixes", "--watch"),
             *("--param", 'instances=["rolling-swt-bench__larder-3"]'),
         )
+        written = prefect.call("deployment", "run", "report/latest", "--watch")
+        linked = prefect.call("artifact", "inspect", "report-link")
     assert "completed" in judged.lower()
     assert "completed" in held.lower()
+    assert "completed" in written.lower()
+    index = settings.database.parent / "report" / "demo" / "index.html"
+    assert "golden" in index.read_text()
+    assert index.as_uri() in "".join(linked.split())
     assert query(settings.database, "SELECT method, rejected FROM strength").to_pylist() == [
         {"method": "golden", "rejected": 1}
     ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -29,6 +31,7 @@ diff --git a/src.py b/src.py
 -    return 1
 +    return 2  # {0}
 """
+HELD = "SELECT held_out FROM held_out WHERE snapshot = 's'"
 SOLVED = {"test_a.py::new": "- - failed passed"}
 
 
@@ -38,25 +41,32 @@ def store() -> SqlStore:
     return SqlStore([question for question in known() if question.name == "wilson"])
 
 
-def rows_of(store: SqlStore, snapshot: str = "s", *, with_golden: bool = False) -> ReportRows:
-    asked = questions(snapshot, with_golden=with_golden)
-    wanted = needed_by(known(), asked)
+def rows_of(store: SqlStore, *, with_golden: bool = False) -> ReportRows:
+    asked = questions("s", with_golden=with_golden)
+    found = {name: answer(store, sql, asked) for name, sql in asked.items()}
+    return ReportRows("s", found)
+
+
+def answer(store: SqlStore, sql: str, names: Iterable[str]) -> tuple[dict[str, Any], ...]:
+    """Rows of `sql`, with what `names` need."""
+    wanted = needed_by(known(), names)
+    have = {row[0] for row in store.con.sql("SELECT table_name FROM duckdb_tables()").fetchall()}
     for question in known():
-        if question.name in wanted:
-            for view in views_of(question):
-                store.con.execute(f"DROP TABLE IF EXISTS {view}")
+        if question.name in wanted and not have & set(views_of(question)):
             define(store.con, as_tables(question))
-    return ReportRows(
-        snapshot, {name: tuple(store.con.sql(sql).to_arrow_table().to_pylist()) for name, sql in asked.items()}
-    )
+    return tuple(store.con.sql(sql).to_arrow_table().to_pylist())
 
 
 def built(store: SqlStore, folder: Path, *, golden: bool = False) -> SiteMade:
+    return written(rows_of(store, with_golden=golden), folder, golden=golden)
+
+
+def written(rows: ReportRows, folder: Path, *, golden: bool = False) -> SiteMade:
     step = TalkStep(
         position=0, thread=0, role=HOSTILE, tool=HOSTILE, pieces=pieces(HOSTILE), command=HOSTILE, left_out=0
     )
     talk = Talk(steps=(step,), total=1)
-    return write_site(rows_of(store, with_golden=golden), folder, golden=golden, talk=lambda _: talk)
+    return write_site(rows, folder, golden=golden, talk=lambda _: talk)
 
 
 def small(store: SqlStore, *, manifest: str = "") -> None:
@@ -97,37 +107,35 @@ class Tags(HTMLParser):
 
 def test_a_page_for_each_instance_method_and_candidate(store: SqlStore, tmp_path: Path) -> None:
     small(store)
-    made = built(store, tmp_path)
-    assert made.pages == 6 + 2 + 2 + 4
-    page = texts(tmp_path)["instance/one.html"]
-    assert "test_a.py::new" in page
-    assert HELD_BACK in page
-    board = texts(tmp_path)["index.html"]
-    assert re.findall(r'data-v="([\d.]+)"', board.partition("method/m.html")[2])[0] == "100.0"
+    assert built(store, tmp_path).pages == 6 + 2 + 2 + 4
+    pages = texts(tmp_path)
+    assert "test_a.py::new" in pages["instance/one.html"]
+    assert HELD_BACK in pages["instance/one.html"]
+    assert re.findall(r'data-v="([\d.]+)"', pages["index.html"].partition("method/m.html")[2])[0] == "100.0"
+    assert_every_link_leads_somewhere(tmp_path)
 
 
-def test_every_link_leads_somewhere(store: SqlStore, tmp_path: Path) -> None:
-    small(store)
-    built(store, tmp_path)
+def assert_every_link_leads_somewhere(folder: Path) -> None:
+    """And every page can be reached."""
     reached = set()
-    for path, page in texts(tmp_path).items():
-        if not path.endswith(".html"):
-            continue
-        ids = {attributes["id"] for _, attributes in Tags(page).found if attributes.get("id")}
-        for _, attributes in Tags(page).found:
+    for path, page in texts(folder).items():
+        tags = Tags(page).found if path.endswith(".html") else []
+        ids = {attributes["id"] for _, attributes in tags if attributes.get("id")}
+        for _, attributes in tags:
             for target in filter(None, (attributes.get("href"), attributes.get("src"))):
                 place, _, part = target.partition("#")
-                found = (tmp_path / path).parent / unquote(place) if place else tmp_path / path
+                found = (folder / path).parent / unquote(place) if place else folder / path
                 assert found.is_file(), f"{path} → {target}"
                 assert not part or place or part in ids, f"{path} → {target}"
                 reached.add(found.resolve())
-    assert {p.resolve() for p in tmp_path.rglob("*.html")} <= reached
+    assert {path.resolve() for path in folder.rglob("*.html")} <= reached
 
 
 def test_nothing_that_strangers_wrote_becomes_markup(store: SqlStore, tmp_path: Path) -> None:
     """Names, statements, patches, messages, flags, reasons: wherever the text of others can get."""
     store.add("snapshot", snapshot="s", instances=1, source=HOSTILE, previous=HOSTILE)
-    store.add("withdrawal", snapshot="s", reason=HOSTILE)
+    store.add("snapshot", snapshot=HOSTILE)
+    store.add("withdrawal", snapshot=HOSTILE, reason=HOSTILE)
     text = dict.fromkeys(("repo", "version", "problem_statement", "base_commit", "hints_text"), HOSTILE)
     hostile = PATCH.replace("src.py", HOSTILE).format(HOSTILE)
     store.instance(HOSTILE, removed=[2], patch=hostile, test_patch=hostile, **text)
@@ -153,6 +161,7 @@ def test_nothing_that_strangers_wrote_becomes_markup(store: SqlStore, tmp_path: 
         assert not [one for _, one in tags if re.match(r"\s*(javascript|data):", one.get("href") or "")]
         assert "default-src 'none'" in page
     assert sum("&lt;script&gt;" in page for page in pages.values()) >= 6
+    assert_every_link_leads_somewhere(tmp_path)
     assert sum("{{ 7*7 }}" in page for page in pages.values()) >= 6
 
 
@@ -184,7 +193,7 @@ def test_the_newest_month_is_held_out_until_another_follows(
     store.instance("i")
     if followed:
         store.add("snapshot", snapshot="t", manifest="n", previous="s")
-    assert rows_of(store)["page_snapshot"][0]["held_out"] == int(held)
+    assert answer(store, HELD, ["held_out"]) == ({"held_out": held},)
 
 
 def test_a_withdrawn_month_opens_nothing(store: SqlStore) -> None:
@@ -192,19 +201,20 @@ def test_a_withdrawn_month_opens_nothing(store: SqlStore) -> None:
     store.instance("i")
     store.add("snapshot", snapshot="t", manifest="n", previous="s")
     store.add("withdrawal", snapshot="t", reason="a mistake")
-    assert rows_of(store)["page_snapshot"][0]["held_out"] == 1
+    assert answer(store, HELD, ["held_out"]) == ({"held_out": True},)
 
 
 def test_only_what_changed_is_written_again(store: SqlStore, tmp_path: Path) -> None:
     small(store)
-    first = built(store, tmp_path)
-    assert built(store, tmp_path).written == 0
-    store.con.execute("UPDATE task_instance SET problem_statement = 'new words' WHERE instance_id = 'one'")
-    again = built(store, tmp_path)
-    assert again.pages == first.pages
-    assert again.written == 1
-    store.con.execute("DELETE FROM candidate WHERE method = 'm' AND instance_id = 'one'")
-    built(store, tmp_path)
+    rows = rows_of(store)
+    first = written(rows, tmp_path)
+    assert written(rows, tmp_path).written == 0
+    one, two = rows["page_instance"]
+    other = {**rows.answered, "page_instance": ({**one, "problem_statement": "new words"}, two)}
+    again = written(ReportRows("s", other), tmp_path)
+    assert (again.pages, again.written) == (first.pages, 1)
+    kept = [row for row in rows["page_candidate"] if (row["method"], row["instance_id"]) != ("m", "one")]
+    written(ReportRows("s", {**other, "page_candidate": tuple(kept)}), tmp_path)
     assert len(list((tmp_path / "candidate" / "one").iterdir())) == 1
 
 
@@ -221,7 +231,8 @@ def test_what_became_of_a_candidate(store: SqlStore) -> None:
     store.judged("i", "misses", {"test_a.py::new": "- - failed failed"})
     store.candidate("i", "broken")
     store.candidate("i", "waits", suite=store.suite("i", "waits"))
-    found = [(row["method"], row["outcome"]) for row in rows_of(store)["page_candidate"]]
+    rows = answer(store, "FROM page_candidate('s', false)", ["page_candidate"])
+    found = [(row["method"], row["outcome"]) for row in rows]
     assert sorted(found) == [
         ("broken", "malformed"),
         ("misses", "missed"),

@@ -1,0 +1,22 @@
+"""The story of the report, over what a store holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from flows.parameters import ReportRequest
+from flows.report import report_folder, report_here
+from flows.settings import Settings
+from tasks.domain.errors import NotFound
+
+
+def test_the_newest_snapshot_has_its_report_beside_the_database(settings: Settings) -> None:
+    summary = report_here(ReportRequest(), settings)
+    index = report_folder(settings, "demo") / "index.html"
+    assert (summary.exit_code, summary.link) == (0, index.as_uri())
+    assert "10 instances" in index.read_text()
+
+
+def test_a_snapshot_that_is_not_there_is_said(settings: Settings) -> None:
+    with pytest.raises(NotFound):
+        report_here(ReportRequest(snapshot="lost"), settings)
