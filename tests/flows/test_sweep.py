@@ -219,10 +219,8 @@ def _kill_when(desk: Desk, ready: Callable[[], bool]) -> None:
     ]
     argv += ["--method", "zero_shot_plus", "--method", "pass_at_5", "--model", "scripted", "--instances", INSTANCES[0]]
     process = subprocess.Popen(argv, env=environ, cwd=PROJECT, start_new_session=True, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
     while not ready():
         assert process.poll() is None
-        assert time.monotonic() < deadline
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL

@@ -103,7 +103,7 @@ def run(tmp_path: Path) -> Runs:
         env |= {"PYTHONPATH": str(libraries)} if libraries else {}
         argv = runner_argv(python, str(INSIDE), str(config))
         done = subprocess.run(
-            argv, cwd=checkout, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120
+            argv, cwd=checkout, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
         output = done.stdout.decode("utf-8", "replace")
         return Ran(read_report(report, RunKey("run"), seal), output, done.returncode, job.files)

@@ -146,12 +146,12 @@ def test_a_killed_flow_with_eight_containers_leaves_none(docker_bench, client, a
     (tmp_path / "base").mkdir()
     flow = subprocess.Popen([sys.executable, "-c", FLOW, str(tmp_path), seconds], cwd=ROOT)
     try:
-        until(lambda: len(alive("sleep\0" + seconds)) >= 2 * EIGHT, seconds=90)
+        until(lambda: len(alive("sleep\0" + seconds)) >= 2 * EIGHT)
         assert len(_of(client, flow.pid)) == EIGHT
     finally:
         flow.kill()
         flow.wait()
-    until(lambda: not alive("sleep\0" + seconds), seconds=30)
+    until(lambda: not alive("sleep\0" + seconds))
     replace(docker_bench.sandbox, base=tmp_path / "base").sweep()
     assert _of(client, flow.pid) == []
     assert not list((tmp_path / "base").iterdir())
