@@ -33,7 +33,7 @@ from tasks.adapters.store.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
 from tasks.domain.names import RepoName, Sha
 from tasks.filter.facts import Inputs, pull_table, rejections
-from tasks.filter.rules import RULES, Limits
+from tasks.filter.rules import RULES, RuleLimits
 from tasks.filter.screen import Material, statements_of
 from tasks.scrape.keywords import closing_mentions
 from tasks.scrape.links import known_of, links_of
@@ -130,7 +130,7 @@ def _filter(pulls: Sequence[PullRequest], issues: Sequence[Issue], links: Sequen
         reproduces={},
     )
     cheap = [rule for rule in RULES if rule.name not in ("base_verified", "patch_reproduces")]
-    return rejections(inputs, Limits(), cheap)
+    return rejections(inputs, RuleLimits(), cheap)
 
 
 def _samples(changes: Changes) -> Iterator[Sample]:

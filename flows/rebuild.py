@@ -26,7 +26,7 @@ from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
 from tasks.domain.undone import Left, OfRepository, OfSnapshot, Undone
 from tasks.evaluate.validation_plan import Repeats
-from tasks.filter.rules import Limits
+from tasks.filter.rules import RuleLimits
 from tasks.filter.task import ToFilter, filter_pull_requests
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.scrape.task import (
@@ -172,7 +172,7 @@ def _collect(
     if request.git:
         sources = [MirrorSource(repo=one.repo, source=request.git.format(repo=one.repo)) for one in asked]
         run.round("mirrors", bind(update_mirror, places), sources)
-    wanted = [ToFilter(repo=one.repo, repository=one, limits=Limits(), snapshot=POOL) for one in chosen]
+    wanted = [ToFilter(repo=one.repo, repository=one, limits=RuleLimits(), snapshot=POOL) for one in chosen]
     filtered = run.round("filter", bind(filter_pull_requests, places), wanted)
     return [name for done in filtered.results for name in done.instances]
 

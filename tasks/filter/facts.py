@@ -16,7 +16,7 @@ from tasks.adapters.store.schema import Column, columns, from_arrow
 from tasks.domain.collect import PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.names import RepoName
 from tasks.filter.paths import is_test
-from tasks.filter.rules import RULES, Limits, Rule
+from tasks.filter.rules import RULES, Rule, RuleLimits
 
 PullKey = tuple[RepoName, int]
 _USED = (
@@ -128,7 +128,7 @@ class Inputs:
     """What GitHub says of the repositories."""
 
 
-def rejections(inputs: Inputs, limits: Limits, rules: Iterable[Rule] = RULES) -> tuple[Rejection, ...]:
+def rejections(inputs: Inputs, limits: RuleLimits, rules: Iterable[Rule] = RULES) -> tuple[Rejection, ...]:
     """A row for every pull request and rule that it fails, sorted."""
     with connected() as connection:
         _register(connection, inputs, limits)
@@ -162,7 +162,7 @@ def _failing(rules: Iterable[Rule]) -> str:
     return f"SELECT repo, number, rule, detail FROM ({' UNION ALL '.join(parts)}) ORDER BY repo, number, step"
 
 
-def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: Limits) -> None:
+def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: RuleLimits) -> None:
     repositories = tuple(inputs.repositories)
     on_github = {state.repo: state.licence for state in inputs.states}
     connection.register("pulls", inputs.pulls)
@@ -192,7 +192,7 @@ def _family(licence: str) -> str:
     return licence.removesuffix("-only").removesuffix("-or-later").lower()
 
 
-def _limits(limits: Limits) -> pa.Table:
+def _limits(limits: RuleLimits) -> pa.Table:
     return pa.table(
         {
             "max_source_files": [limits.max_source_files],

@@ -21,7 +21,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class RuleLimits:
     """How large and how small a pull request and its statement may be."""
 
     max_source_files: int = 15

@@ -16,7 +16,7 @@ from tasks.domain.names import SnapshotName, instance_id
 from tasks.filter.base import prove
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.paths import is_test
-from tasks.filter.rules import RULES, Limits, Rule
+from tasks.filter.rules import RULES, Rule, RuleLimits
 from tasks.filter.split_diff import SplitDiff, split_diff
 from tasks.filter.statement import ProblemStatement, statement_before
 
@@ -48,7 +48,7 @@ class Screened:
     instances: tuple[TaskInstance, ...]
 
 
-def screen(material: Material, changes: Changes, limits: Limits, *, snapshot: str) -> Screened:
+def screen(material: Material, changes: Changes, limits: RuleLimits, *, snapshot: str) -> Screened:
     """Every pull request either has rejections or is an instance of `snapshot`."""
     statements = statements_of(material)
     bases = with_patch_ids(prove(material.pulls, changes, changes.graph()), material, changes)
@@ -109,7 +109,7 @@ def _rejections(
     material: Material,
     bases: Sequence[PullBase],
     statements: Mapping[PullKey, ProblemStatement],
-    limits: Limits,
+    limits: RuleLimits,
     pulls: Sequence[PullRequest],
     reproduces: Mapping[PullKey, bool],
     rules: Sequence[Rule],

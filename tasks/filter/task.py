@@ -15,7 +15,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
-from tasks.filter.rules import Limits
+from tasks.filter.rules import RuleLimits
 from tasks.filter.screen import Material, screen
 
 
@@ -24,7 +24,7 @@ class ToFilter(OfRepository):
     """One repository's pull requests, to be held against the rules."""
 
     repository: Repository
-    limits: Limits
+    limits: RuleLimits
     snapshot: str
     """Where those that pass become rows."""
 

@@ -19,7 +19,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, Sha
 from tasks.domain.places import Places
 from tasks.filter.paths import is_test
-from tasks.filter.rules import RULE_NAMES, Limits
+from tasks.filter.rules import RULE_NAMES, RuleLimits
 from tasks.filter.screen import Material, Screened, screen
 from tasks.filter.split_diff import split_diff
 from tasks.filter.task import ToFilter, filter_pull_requests
@@ -61,7 +61,7 @@ def screened(
 ) -> Screened:
     linked = [link_row(pull.number) for pull in pulls] if links is None else links
     material = Material(repository=repository, pulls=pulls, issues=issues, links=linked)
-    return screen(material, source.changes(source.folder.parent / "mirrors"), Limits(), snapshot="s")
+    return screen(material, source.changes(source.folder.parent / "mirrors"), RuleLimits(), snapshot="s")
 
 
 def failing(done: Screened) -> dict[int, list[str]]:
@@ -179,7 +179,7 @@ def test_the_licence_of_our_list_is_held_against_that_of_github(
         links=[link_row(7)],
         states=[state],
     )
-    done = screen(material, source.changes(source.folder.parent / "mirrors"), Limits(), snapshot="s")
+    done = screen(material, source.changes(source.folder.parent / "mirrors"), RuleLimits(), snapshot="s")
     assert [row.rule for row in done.rejections] == (["licence"] if rejected else [])
 
 
@@ -226,7 +226,7 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
     source.changes(places.mirrors)
     for _ in range(2):
         done = filter_pull_requests(
-            places, ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=Limits(), snapshot="new")
+            places, ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=RuleLimits(), snapshot="new")
         )
     assert (done.pulls, done.proved, done.rejected, done.instances) == (3, 2, 2, ("owner__name-7",))
     assert len(store.read(TaskInstance, snapshot="new")) == 1
@@ -255,7 +255,7 @@ def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_
         store.write(rows)
     places = Places(store=store.url, cache=tmp_path / "cache", recipes=tmp_path, scratch=tmp_path)
     source.changes(places.mirrors)
-    unit = ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=Limits(), snapshot="new")
+    unit = ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=RuleLimits(), snapshot="new")
     build_views(store.url, tmp_path / "x.duckdb", SQL)
     asked = "SELECT pull_requests, unfiltered, remaining FROM funnel WHERE repo IS NULL ORDER BY step DESC LIMIT 1"
     assert query(tmp_path / "x.duckdb", asked).to_pylist() == [{"pull_requests": 1, "unfiltered": 1, "remaining": 0}]
@@ -264,7 +264,7 @@ def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_
     if packed:
         store.compact(grace_s=0)
     assert query(tmp_path / "x.duckdb", asked).to_pylist() == [{"pull_requests": 1, "unfiltered": 0, "remaining": 1}]
-    filter_pull_requests(places, replace(unit, limits=Limits(min_statement_words=500)))
+    filter_pull_requests(places, replace(unit, limits=RuleLimits(min_statement_words=500)))
 
     assert store.read(TaskInstance, snapshot="new") == ()
     assert [row.rule for row in store.read(Rejection)] == ["statement_length"]

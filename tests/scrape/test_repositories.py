@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks.domain.errors import BadInput, NotFound
-from tasks.filter.rules import Limits
+from tasks.filter.rules import RuleLimits
 from tasks.scrape.repositories import find_repository, read_repositories
 
 LIST = Path(__file__).parents[2] / "data" / "repositories.toml"
@@ -34,11 +34,11 @@ def test_our_list() -> None:
     assert names == sorted(names, key=str.lower)
     assert len({name.lower() for name in names}) == len(names) >= 42
     assert set(names) >= TWELVE
-    assert not [one.repo for one in found if one.licence not in Limits().licences]
+    assert not [one.repo for one in found if one.licence not in RuleLimits().licences]
 
 
 def test_the_licences_of_the_filter_are_all_in_use() -> None:
-    assert set(Limits().licences) == {one.licence for one in read_repositories(LIST)}
+    assert set(RuleLimits().licences) == {one.licence for one in read_repositories(LIST)}
 
 
 def test_a_repository_is_found_in_any_case() -> None:

@@ -128,10 +128,11 @@ def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProc
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
-        "HOME": str(folder),
+        "HOME": str(folder),  # attributes below it are read whatever the configuration says
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_ATTR_NOSYSTEM": "1",
+        # In a repository, `git apply` leaves out files above the working folder in silence, and succeeds.
         "GIT_CEILING_DIRECTORIES": str(folder.resolve().parent),
     }
     try:

@@ -82,6 +82,7 @@ def compact(disk: Disk, *, grace_s: float) -> Compacted:
             if row_type is not Run and row_type not in FACTS:
                 written += [_pack_rows(disk, row_type, batch) for batch in _batches(disk, row_type)]
         if written:
+            # Left to the next compaction, the small files of a store that is seldom compacted would stay for weeks.
             time.sleep(grace_s)
         removed = _remove_merged(disk, grace_s)
     return Compacted(len(written), sum(written), len(removed))
@@ -111,6 +112,7 @@ def _batches(disk: Disk, row_type: type[Any]) -> Iterator[CompactionBatch]:
 def _unheld(disk: Disk, entries: Sequence[Entry]) -> tuple[Source, ...]:
     """Those of one folder's files that are worth merging."""
     packs = [entry for entry in entries if entry.name.startswith(PACK)]
+    # What was merged lies beside its pack until the grace period is over; merged again, its rows would be in two.
     held = {source for pack in packs for source in sources_of(disk, pack.path)}
     small = [entry for entry in entries if entry not in packs or _unit_bytes(disk, entry) < FULL_BYTES]
     return tuple(source for source in _stamped(disk, small) if source not in held)
@@ -149,6 +151,7 @@ def _pack_runs(disk: Disk, batch: CompactionBatch) -> int:
     runs, pack = _latest_rows(disk, Run, batch.files), _new_pack()
     parts = set(runs[PART].to_pylist())
     merged = list(batch.files)
+    # Facts first: a kill in between leaves packs that no run names, which `_lost_facts` takes away, and loses nothing.
     for kind in FACTS:
         files = list(_files_of_parts(disk, kind, batch.folder, parts))
         merged += files
@@ -181,6 +184,7 @@ def _facts(disk: Disk, kind: type[Any], files: Sequence[Source], runs: pa.Table)
     """The facts that `runs` name, one file at a time, all with one schema."""
     schemas = [_schema(disk, file.path) for file in files]
     schema = pa.unify_schemas([_bare(stored_schema(kind)), *schemas], promote_options="permissive")
+    # With its part: by the key alone, facts of a first write would come back once the same run was written again.
     wanted = pc.binary_join_element_wise(runs["run_key"], runs[PART], " ").combine_chunks()
     for file in files:
         table = _read(disk, file.path)
@@ -210,7 +214,7 @@ def _grouped(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         held.append(table)
         if sum(one.num_rows for one in held) >= GROUP_ROWS:
             yield pa.concat_tables(held).combine_chunks()
-            held = [table.slice(0, 0)]
+            held = [table.slice(0, 0)]  # there has to be one table with the schema, also where nothing follows
     yield pa.concat_tables(held).combine_chunks()
 
 
@@ -230,6 +234,7 @@ def _bare(schema: pa.Schema) -> pa.Schema:
 def _read(disk: Disk, path: str) -> pa.Table:
     """A whole file, nullable and without metadata, so that files of all ages fit together."""
     with disk.source(path) as source:
+        # What is torn must end here: once it is in a pack, the whole file that it came from is deleted.
         table = pq.ParquetFile(source, page_checksum_verification=True).read()
     return table.cast(_bare(table.schema))
 
@@ -253,6 +258,7 @@ def _remove_merged(disk: Disk, grace_s: float) -> list[str]:
 
 def _remove(disk: Disk, source: Source) -> bool:
     """Whether the file was still the one that was merged; nobody can replace it meanwhile."""
+    # A writer with the same key puts other rows under the same name; between look and deletion they would be lost.
     with disk.lock(exclusive=True):
         if disk.size(source.path) is None or stamp_of(disk, source.path) != source.stamp:
             return False
