@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch, to_text
@@ -23,9 +24,12 @@ class SplitDiff:
 
 
 def split_diff(diff: bytes, is_test: Callable[[str], bool]) -> SplitDiff:
-    """The two parts of a diff that was made without renames, so that each of its files has one path."""
+    """The two parts of a diff that was made without renames, so that each of its files has one path.
+
+    A merge may change nothing of its first parent: then both are empty.
+    """
     starts = [match.start() for match in _FILE.finditer(diff)]
-    files = [diff[start:end] for start, end in zip(starts, [*starts[1:], len(diff)], strict=True)]
+    files = [diff[start:end] for start, end in pairwise((*starts, len(diff)))]
     in_tests = [is_test(_path(file)) for file in files]
     return SplitDiff(
         source=b"".join(file for file, test in zip(files, in_tests, strict=True) if not test),

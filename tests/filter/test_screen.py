@@ -21,7 +21,7 @@ from tasks.domain.places import Places
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULE_NAMES, RuleLimits
 from tasks.filter.screen import Material, Screened, screen
-from tasks.filter.split_diff import split_diff
+from tasks.filter.split_diff import SplitDiff, split_diff
 from tasks.filter.task import ToFilter, filter_pull_requests
 
 SQL = Path(__file__).parents[2] / "sql"
@@ -207,6 +207,10 @@ def test_the_halves_make_the_merged_tree_and_less_does_not(source: Source) -> No
         (Range(base, base), ()),
     ]
     assert changes.replay([*cases, (change, (split.source, split.source))]) == (True, False, False, True, False)
+
+
+def test_a_merge_that_changes_nothing_has_two_empty_halves() -> None:
+    assert split_diff(b"", is_test_path) == SplitDiff(source=b"", tests=b"")
 
 
 def test_the_task_writes_rows_and_the_funnel_counts_them(
