@@ -1,18 +1,25 @@
 -- What does the leaderboard say of each method?
 --
 -- One row per snapshot, method and model, by the grader `paper` under `tests-only`, best first: columns of `table2`;
--- name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
+-- candidates: instances that it handed something in for; name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
 -- strength with its interval; what it cost (`table10`, `cost_per_success`) and how long it took (`table11`); what is
 -- left without suspected candidates (`table2_unsuspected`); cutoff: the last day of the model's training data.
 -- dc_n            instances that the mean change coverage is over
 -- strength_tried  solved candidates that met a wrong fix of their instance
 -- strength_fixes  pairs of such a candidate and such a fix
--- needs: table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
+-- needs: counted_candidate, table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
 CREATE OR REPLACE VIEW page_method AS
+WITH handed_in AS (
+    SELECT snapshot, method, model, count(*) AS candidates
+    FROM counted_candidate
+    WHERE sample = 0
+    GROUP BY snapshot, method, model
+)
 SELECT
     t.*,
     t.method || coalesce(' (' || t.model || ')', '') AS name,
     t.method IN ('golden', 'nop') AS control,
+    coalesce(h.candidates, 0) AS candidates,
     d.dc_all, d.dc_solved, d.dc_unsolved, d.n_all AS dc_n,
     s.strength, s.strength_low, s.strength_high, s.tried AS strength_tried, s.fixes AS strength_fixes,
     c.cost_usd, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
@@ -20,6 +27,8 @@ SELECT
     u.audited, u.suspected, u.S_unsuspected,
     CAST(f.cutoff AS DATE) - 1 AS cutoff
 FROM table2 AS t
+LEFT JOIN handed_in AS h
+    ON h.snapshot = t.snapshot AND h.method = t.method AND h.model IS NOT DISTINCT FROM t.model
 LEFT JOIN table3 AS d
     ON d.snapshot = t.snapshot AND d.method = t.method AND d.model IS NOT DISTINCT FROM t.model
     AND d.definition = 'paper'

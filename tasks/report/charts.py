@@ -205,35 +205,29 @@ def cost(rows: Rows) -> Chart:
 
 
 def years(rows: Rows) -> Chart:
-    """A line and a band for each method."""
-    return _lines([row | {"year": str(row["year"])} for row in rows], "year", "year of the pull request", None)
+    """A dot and an interval for each method, beside each other."""
+    shown = [row | {"year": str(row["year"])} for row in sorted(rows, key=lambda row: int(row["year"]))]
+    return _intervals(shown, "year", "year of the pull request")
 
 
 def trend(rows: Rows) -> Chart:
     """The same from snapshot to snapshot."""
-    return _lines(rows, "snapshot", "snapshot", list(dict.fromkeys(row["snapshot"] for row in rows)))
+    return _intervals(rows, "snapshot", "snapshot")
 
 
-def _lines(rows: Rows, field: str, title: str, order: list[str] | None) -> Chart:
+def _intervals(rows: Rows, field: str, title: str) -> Chart:
     import altair as alt
 
     names = list(dict.fromkeys(row["name"] for row in rows))
-    few = len(names) <= len(SERIES)
-    color = alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=list(SERIES))) if few else None
-    axis = alt.Axis(labelAngle=0, grid=False)
-    x = (
-        alt.X(f"{field}:O", title=title, axis=axis, sort=order)
-        if order
-        else alt.X(f"{field}:O", title=title, axis=axis)
+    order = list(dict.fromkeys(row[field] for row in rows))
+    base = alt.Chart(_data(rows)).encode(
+        x=alt.X(f"{field}:O", title=title, axis=alt.Axis(labelAngle=0, grid=False), sort=order),
+        y=alt.Y("S:Q", title="instances solved, %", scale=alt.Scale(zero=True)),
+        color=alt.Color("name:N", title=None, scale=alt.Scale(domain=names, range=list(SERIES))),
+        xOffset=alt.XOffset("name:N", scale=alt.Scale(domain=names, paddingInner=0.6, paddingOuter=1)),
     )
-    base = alt.Chart(_data(rows)).encode(x=x, y=alt.Y("S:Q", title="instances solved, %", scale=alt.Scale(zero=True)))
-    base = base.encode(color=color) if color else base.encode(detail="name:N", color=alt.value(FIRST))
-    line = base.mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=60, opacity=1), opacity=1 if few else 0.4)
-    if not few:
-        return line.properties(width=WIDTH, height=300)
-    offset = alt.XOffset("name:N", scale=alt.Scale(domain=names, paddingInner=0.6, paddingOuter=1))
-    dots = base.mark_point(filled=True, size=70, opacity=1).encode(xOffset=offset)
-    bars = base.mark_rule(strokeWidth=2, opacity=0.45).encode(xOffset=offset, y="S_low:Q", y2="S_high:Q")
+    dots = base.mark_point(filled=True, size=70, opacity=1)
+    bars = base.mark_rule(strokeWidth=2, opacity=0.45).encode(y="S_low:Q", y2="S_high:Q")
     return alt.layer(bars, dots).properties(width=WIDTH, height=300)
 
 

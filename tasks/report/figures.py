@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.report import charts
-from tasks.report.charts import MOST_METHODS, Chart, name_of, styled
+from tasks.report.charts import MOST_METHODS, SERIES, Chart, name_of, styled
 from tasks.report.rows import ReportRows, Row
 
 
@@ -48,7 +48,7 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
             name="overlap",
             title="Who solves what together",
             caption="Each column is a set of methods: the bar counts the instances that exactly these solve. "
-            "Bars on the left count all that a method solves.",
+            "Bars on the left count all that a method solves. At most 12 methods, those that solve most.",
             question="method_overlap",
             rows=_sets(rows["method_overlap"]),
             chart=charts.overlap,
@@ -86,18 +86,20 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
         Figure(
             name="years",
             title="Success by year of the pull request",
-            caption="Share solved by the year in which the pull request was opened, with Wilson's 95 % interval.",
+            caption="Share solved by the year in which the pull request was opened, with Wilson's 95 % interval; of "
+            "the methods that solve most.",
             question="page_year",
-            rows=_years(rows["page_year"]),
+            rows=_years(rows["page_year"], _best(rows)),
             chart=charts.years,
             nothing="All dated pull requests are of one year.",
         ),
         Figure(
             name="trend",
             title="From snapshot to snapshot",
-            caption="Share solved in each snapshot that is in use, the oldest first, with Wilson's 95 % interval.",
+            caption="Share solved in each snapshot that is in use, the oldest first, with Wilson's 95 % interval; of "
+            "the methods that solve most.",
             question="page_trend",
-            rows=_trend(rows["page_trend"]),
+            rows=_trend(rows["page_trend"], _best(rows)),
             chart=charts.trend,
             nothing="There is one snapshot only, or no method was judged on two.",
         ),
@@ -123,13 +125,15 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
     )
 
 
-def _years(rows: Iterable[Row]) -> tuple[Row, ...]:
-    kept = tuple(one for one in rows if not _control(one) and one["S"] is not None)
+def _best(rows: ReportRows) -> frozenset[str]:
+    """Names of the methods that solve most: as many as can be told apart in one figure."""
+    names = [row["name"] for row in rows["page_method"] if not row["control"]]
+    return frozenset(names[: len(SERIES)])
+
+
+def _years(rows: Iterable[Row], best: frozenset[str]) -> tuple[Row, ...]:
+    kept = tuple(one for one in rows if one["name"] in best and one["S"] is not None)
     return kept if len({one["year"] for one in kept}) > 1 else ()
-
-
-def _control(row: Row) -> bool:
-    return row["method"] in ("golden", "nop")
 
 
 def _ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
@@ -162,8 +166,8 @@ def _priced(rows: Iterable[Row]) -> tuple[Row, ...]:
     )
 
 
-def _trend(rows: Iterable[Row]) -> tuple[Row, ...]:
-    kept = [row for row in rows if row["S"] is not None]
+def _trend(rows: Iterable[Row], best: frozenset[str]) -> tuple[Row, ...]:
+    kept = [row for row in rows if row["S"] is not None and row["name"] in best]
     several = {row["name"] for row in kept if len({one["snapshot"] for one in kept if one["name"] == row["name"]}) > 1}
     columns = ("number", "snapshot", "name", "S", "S_low", "S_high")
     return tuple({key: row[key] for key in columns} for row in kept if row["name"] in several)
