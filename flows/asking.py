@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from time import time_ns
 from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
@@ -14,9 +16,15 @@ if TYPE_CHECKING:
 
     from tasks.adapters.store.audits import Audit
 
-FORMATS = ("table", "json", "csv", "parquet")
+FORMATS = ("table", "json", "csv", "parquet", "markdown", "latex")
 FEW = 3
 """So many rows of what an audit finds are shown."""
+TEX = str.maketrans(
+    {char: f"\\{char}" for char in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+AGAIN, AGAIN_AT_LEAST = 0.02, 5
+"""The share of the judged instances that a check judges again, and at least how many."""
 ASKED_FIRST = ("tables", "graders")
 HEADINGS = {
     "tables": "questions",
@@ -46,8 +54,7 @@ def ask(
         return
     from tasks.adapters.store.database import query
 
-    if not settings.database.exists():
-        rebuild_views(settings)
+    refresh(settings)
     _render(query(settings.database, _sql(question), withdrawn=withdrawn), output, out)
 
 
@@ -108,6 +115,9 @@ def _render(answer: pa.Table, output: str, out: IO[bytes]) -> None:
         import json
 
         out.write((json.dumps(answer.to_pylist(), default=str, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+    elif output in ("markdown", "latex"):
+        rows = markdown_table(answer) if output == "markdown" else latex_table(answer)
+        out.write(rows.encode("utf-8", "backslashreplace"))
     else:
         out.write(text_table(answer).encode("utf-8", "backslashreplace"))
 
@@ -123,12 +133,56 @@ def text_table(answer: pa.Table) -> str:
     )
 
 
+def markdown_table(answer: pa.Table) -> str:
+    """The answer as a table of GitHub's Markdown: numbers to the right, null as `-`."""
+    lines = [answer.column_names, ["--:" if right else "---" for right in _to_the_right(answer)]]
+    lines += [[_cell(value).replace("|", "\\|") for value in row.values()] for row in answer.to_pylist()]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def latex_table(answer: pa.Table) -> str:
+    """The answer as a `tabular` with the rules of booktabs."""
+    align = "".join("r" if right else "l" for right in _to_the_right(answer))
+    rows = [[_tex(_cell(value)) for value in row.values()] for row in answer.to_pylist()]
+    head, *body = (" & ".join(line) + r" \\" for line in [[_tex(name) for name in answer.column_names], *rows])
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def _to_the_right(answer: pa.Table) -> list[bool]:
+    import pyarrow as pa
+
+    return [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in answer.schema]
+
+
+def _tex(text: str) -> str:
+    return text.translate(TEX)
+
+
 def _cell(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}"
     return printable(str(value).replace("\n", "\\n")[:80])
+
+
+def refresh(settings: Settings) -> None:
+    """Make the database anew if it is of another store or of other definitions, and judge what is not judged yet."""
+    from tasks.adapters.store.database import ensure_views
+
+    if not settings.database.exists():
+        rebuild_views(settings)
+        return
+    try:
+        ensure_views(settings.store, settings.database, settings.sql, _tell)
+    except OSError as error:
+        print(f"answered from what was judged before: {error}", file=sys.stderr)
+
+
+def _tell(done: int, of: int) -> None:
+    if of > 1:
+        print(f"judged {done} of {of} instances", file=sys.stderr)
 
 
 def rebuild_views(settings: Settings) -> str:
@@ -140,7 +194,7 @@ def rebuild_views(settings: Settings) -> str:
 
     store = Store(settings.store)
     record_models(store, read_models(settings.models / "models.toml"))
-    questions = build_views(store.url, settings.database, settings.sql)
+    questions = build_views(store.url, settings.database, settings.sql, _tell)
     return f"{settings.database}: {len(questions)} questions"
 
 
@@ -148,6 +202,7 @@ def check_store(settings: Settings) -> tuple[str, bool]:
     """A line per problem, what the audits find, and whether both are nothing."""
     from tasks.adapters.runner.job import runner_version
     from tasks.adapters.store.audits import audits
+    from tasks.adapters.store.judged import differences
     from tasks.adapters.store.quarantine import UNREADABLE
     from tasks.adapters.store.warehouse import Store
 
@@ -155,6 +210,9 @@ def check_store(settings: Settings) -> tuple[str, bool]:
     lines = [str(problem) for problem in problems]
     if any(problem.kind in UNREADABLE for problem in problems):
         return "\n".join([*lines, "the audits were not asked: they need every file"]), False
+    misjudged = [*differences(settings.store, settings.sql, share=AGAIN, at_least=AGAIN_AT_LEAST, draw=time_ns())]
+    problems += tuple(misjudged)
+    lines += map(str, misjudged)
     found = audits(settings.store, settings.sql)
     bad = [audit for audit in found if audit.rows.num_rows]
     lines += [_audited(audit) for audit in bad] + [f"{len(found) - len(bad)} of {len(found)} audits find nothing"]

@@ -25,10 +25,12 @@ repo_app = typer.Typer(no_args_is_help=True, help="Local git mirrors.")
 store_app = typer.Typer(no_args_is_help=True, help="The warehouse.")
 snapshot_app = typer.Typer(no_args_is_help=True, help="Published sets of instances.")
 agents_app = typer.Typer(no_args_is_help=True, help="Agents of other people.")
+submit_app = typer.Typer(no_args_is_help=True, help="Predictions files of your own.")
 dev_app = typer.Typer(no_args_is_help=True, help="Servers for development and tests, no part of a benchmark.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
+app.add_typer(submit_app, name="submit")
 app.add_typer(dev_app, name="dev")
 app.add_typer(agents_app, name="agents")
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
@@ -147,7 +149,7 @@ def repo_add(
 @app.command()
 def query(
     question: Annotated[str | None, typer.Argument(help="A name from `swt query`, or SQL.")] = None,
-    output: Annotated[str, typer.Option("--format", help="table, json, csv or parquet.")] = "table",
+    output: Annotated[str, typer.Option("--format", help="table, json, csv, parquet, markdown or latex.")] = "table",
     everything: Annotated[bool, typer.Option("--all", help="List views, audits and macros as well.")] = False,
     withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Count what was withdrawn as well.")] = False,
 ) -> None:
@@ -158,6 +160,22 @@ def query(
     from flows.asking import ask
 
     ask(settings(), question, output, sys.stdout.buffer, everything=everything, withdrawn=withdrawn)
+
+
+@app.command()
+def export(
+    kind: Annotated[str, typer.Argument(help="swe-bench, predictions, reports or warehouse.")],
+    out: Annotated[Path, typer.Argument(help="A file (swe-bench: .parquet or .jsonl); a folder for reports.")],
+    snapshot: Annotated[str, typer.Option(help="Name of the snapshot; not for the warehouse.")] = "",
+    method: Annotated[str, typer.Option(help="Only the predictions of this method.")] = "",
+) -> None:
+    """Write instances, predictions, reports or the whole warehouse to files that others read.
+
+    Example: swt export swe-bench lite.parquet --snapshot lite, or swt export warehouse out.duckdb
+    """
+    from flows.exporting import export as write
+
+    typer.echo(write(settings(), kind, out, snapshot, method))
 
 
 @app.command()
@@ -203,6 +221,22 @@ def store_gc() -> None:
     from flows.asking import collect_garbage
 
     say(collect_garbage(settings()))
+
+
+@submit_app.command("check")
+def submit_check(
+    file: Annotated[Path, typer.Argument(help="Predictions: JSON lines, JSON or Parquet (docs/submitting.md).")],
+    snapshot: Annotated[str, typer.Option(help="Name of the snapshot that they are for.")],
+) -> None:
+    """Say what a predictions file holds and what is wrong with it, and run nothing; exit code 1 where something is.
+
+    Example: swt submit check preds.jsonl --snapshot lite
+    """
+    from flows.submitting import check_submission
+
+    text, clean = check_submission(settings(), file, snapshot)
+    typer.echo(text)
+    raise typer.Exit(0 if clean else 1)
 
 
 @snapshot_app.command("list")

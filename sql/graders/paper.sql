@@ -18,6 +18,7 @@
 -- seen            whether the grader knows of such a case at all
 -- before, after   outcome on each code state
 -- transition      what the case counts as, as `transition` lists it
+-- kept: beside the runs
 -- needs: submission_status, submission_case
 CREATE OR REPLACE VIEW paper_grader AS
 SELECT 'paper' AS grader, true AS only_t, true AS accepts_golden;

@@ -3,6 +3,7 @@
 -- Columns as in `paper`; the rules are those of `harness_rules` and `harness_verdict`.
 --
 -- A golden suite whose module cannot be imported before the fix is not accepted by these rules.
+-- kept: beside the runs
 -- needs: harness_rules, harness_verdict
 CREATE OR REPLACE VIEW swt_bench_2024_grader AS
 SELECT 'swt_bench_2024' AS grader, false AS only_t, false AS accepts_golden;

@@ -1,11 +1,11 @@
 -- What do the cases of each candidate do in the four cells?
 --
 -- FROM page_case('2026-11', false): one row per counted candidate and case of T, and per case that the candidate makes
--- behave otherwise. Outcomes of suite `none` and of the candidate before and after the fix, as in `submission_case`;
+-- behave otherwise. Outcomes of suite `none` and of the candidate before and after the fix, as in `case_matrix`;
 -- message_before, message_after: what the case said in the candidate's runs. What it said on the fixed code shows the
 -- fixed code, and is null unless `with_golden`; so are all messages, and the case itself, of a golden suite that is
 -- held out.
--- needs: counted_candidate, counted_policy, submission_case, submission_run, case_outcome, held_out
+-- needs: counted_candidate, counted_policy, case_matrix, held_out
 CREATE OR REPLACE MACRO page_case(for_snapshot, with_golden) AS TABLE
 WITH entry AS (
     SELECT c.candidate_id, c.instance_id, p.policy
@@ -14,23 +14,14 @@ WITH entry AS (
     JOIN held_out AS o ON o.snapshot = c.snapshot AND o.instance_id = c.instance_id
     WHERE c.snapshot = for_snapshot
         AND (with_golden OR NOT o.held_out OR (c.method <> 'golden' AND c.provenance <> 'oracle'))
-),
-said AS (
-    SELECT run_key, case_id, min(message) AS message
-    FROM case_outcome
-    WHERE message <> ''
-    GROUP BY run_key, case_id
 )
 SELECT
     e.candidate_id, c.case_id, c.path, c.in_t, c.t_reason,
     c.none_before, c.none_after, c.candidate_before, c.candidate_after,
-    b.message AS message_before,
-    CASE WHEN with_golden THEN a.message END AS message_after,
-    a.message IS NOT NULL AND NOT with_golden AS left_out
+    c.message_before,
+    CASE WHEN with_golden THEN c.message_after END AS message_after,
+    c.message_after IS NOT NULL AND NOT with_golden AS left_out
 FROM entry AS e
-JOIN submission_case AS c ON c.candidate_id = e.candidate_id AND c.policy = e.policy
-JOIN submission_run AS r ON r.candidate_id = e.candidate_id AND r.policy = e.policy
-LEFT JOIN said AS b ON b.run_key = r.candidate_before AND b.case_id = c.case_id
-LEFT JOIN said AS a ON a.run_key = r.candidate_after AND a.case_id = c.case_id
+JOIN case_matrix AS c ON c.candidate_id = e.candidate_id AND c.policy = e.policy
 WHERE c.in_t OR (c.none_before, c.none_after) IS DISTINCT FROM (c.candidate_before, c.candidate_after)
 ORDER BY e.candidate_id, c.in_t DESC, c.case_id;

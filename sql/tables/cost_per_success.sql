@@ -2,10 +2,11 @@
 --
 -- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
 -- and guarded: instances that any of its samples solves, and solves against the guards (null where a success was not
--- guarded); usd_per_success, usd_per_guarded, tokens_per_success: null where there is none, or the cost is unknown.
+-- guarded); usd_per_success, usd_per_guarded, tokens_per_success, and
+-- seconds_per_success (from `table11`): null where there is none, or it is unknown.
 -- instances  those that the method asked anything for
 -- calls      replies that count
--- needs: method_cost, counted_candidate, guarded
+-- needs: method_cost, counted_candidate, guarded, table11
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH hit AS (
     SELECT
@@ -25,7 +26,9 @@ SELECT
     round(m.cost_usd, 4) AS cost_usd, m.unpriced, h.solved, h.guarded,
     round(m.cost_usd / nullif(h.solved, 0), 4) AS usd_per_success,
     round(m.cost_usd / nullif(h.guarded, 0), 4) AS usd_per_guarded,
-    round((m.tokens_in + m.tokens_out) / nullif(h.solved, 0)) AS tokens_per_success
+    round((m.tokens_in + m.tokens_out) / nullif(h.solved, 0)) AS tokens_per_success,
+    round(t.seconds_mean * t.instances / nullif(h.solved, 0), 1) AS seconds_per_success
 FROM method_cost AS m
 JOIN hit AS h ON h.snapshot = m.snapshot AND h.method = m.method AND h.model = m.model
+LEFT JOIN table11 AS t ON t.snapshot = m.snapshot AND t.method = m.method AND t.model = m.model
 ORDER BY m.snapshot, h.grader, usd_per_success NULLS LAST, m.method, m.model;

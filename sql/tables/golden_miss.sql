@@ -1,10 +1,10 @@
 -- Which golden tests does the default grader not call solved, and why?
 --
--- One row per snapshot and instance. reason: the grader's, or the cause for which no environment is ready. detail: what
+-- One row per snapshot, instance_id and instance_key. reason: the grader's, or the cause for which no environment is ready. detail: what
 -- stood in the way of the environment, else how many cases of the golden tests do not pass on the fixed code, with the
 -- first of them, else what the run says of itself. run: the beginning of the key of the run on the fixed code, for
 -- `swt log`.
--- needs: paper, submission_run, submission_case, run, environment_attempt
+-- needs: paper, withdrawn_instance, submission_run, case_matrix, run, environment_attempt
 CREATE OR REPLACE VIEW golden_miss AS
 WITH attempt AS (
     SELECT instance_key, env_id, cause, split_part(error, chr(10), 1) AS error
@@ -13,7 +13,7 @@ WITH attempt AS (
 ),
 missed AS (
     SELECT p.snapshot, p.instance_id, p.instance_key, p.candidate_id, p.policy, p.reason, r.candidate_after
-    FROM paper AS p
+    FROM (FROM paper ANTI JOIN withdrawn_instance USING (snapshot, instance_id)) AS p
     LEFT JOIN submission_run AS r USING (candidate_id, policy)
     WHERE p.method = 'golden' AND p.counted AND NOT coalesce(p.solved, false)
 ),
@@ -22,11 +22,11 @@ broken AS (
         candidate_id, policy, count(*) AS cases,
         count(*) FILTER (candidate_after <> 'passed') AS failing,
         min(candidate_after || ' ' || case_id) FILTER (candidate_after <> 'passed') AS first_failing
-    FROM submission_case WHERE in_t
+    FROM case_matrix WHERE in_t
     GROUP BY candidate_id, policy
 )
 SELECT
-    m.snapshot, m.instance_id,
+    m.snapshot, m.instance_id, m.instance_key,
     CASE WHEN m.reason = 'not-run' AND a.cause <> '' THEN 'no-environment' ELSE m.reason END AS reason,
     CASE
         WHEN m.reason = 'not-run' AND a.cause <> '' THEN a.error

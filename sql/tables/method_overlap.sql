@@ -1,6 +1,5 @@
--- Which methods solve the same instances, and what would an ideal ensemble solve?
+-- Another name of `overlap`: the paper's Figure 6.
 --
--- Columns of `method_overlap_by`, for the grader `paper` and the policy `tests-only` (section 5.4, figure 6).
--- needs: method_overlap_by
+-- needs: overlap
 CREATE OR REPLACE VIEW method_overlap AS
-SELECT * FROM method_overlap_by('paper', 'tests-only');
+FROM overlap;

@@ -7,6 +7,7 @@
 -- outcome_a, outcome_b  of the case in each
 -- status_a, status_b    of the run in each
 -- run_a, run_b          keys of these runs
+-- kept: beside the runs
 -- needs: sandbox_run, case_outcome
 CREATE OR REPLACE VIEW sandbox_difference AS
 WITH pair AS (

@@ -7,18 +7,9 @@
 -- fact       what is counted
 -- instances  those that it is known of
 -- mean, max  over these
--- needs: used_instance, instance_fact, golden_suite, golden_case, settled_run, case_outcome
+-- needs: used_instance, instance_fact, golden_case, base_case
 CREATE OR REPLACE VIEW table1 AS
-WITH existing AS (
-    SELECT g.instance_key, count(DISTINCT o.case_id) AS cases
-    FROM golden_suite AS g
-    JOIN settled_run AS r ON r.instance_key = g.instance_key AND r.suite_ref = g.base_files_key
-        AND r.code_state = 'before'
-    JOIN case_outcome AS o ON o.run_key = r.run_key
-    WHERE g.has_base
-    GROUP BY g.instance_key
-),
-golden AS (
+WITH golden AS (
     SELECT
         instance_key,
         count(*) AS cases,
@@ -45,7 +36,7 @@ fact AS (
         ], recursive := true)
     FROM used_instance AS t
     LEFT JOIN instance_fact AS i ON i.instance_key = t.instance_key
-    LEFT JOIN existing AS e ON e.instance_key = t.instance_key
+    LEFT JOIN base_case AS e ON e.instance_key = t.instance_key
     LEFT JOIN golden AS g ON g.instance_key = t.instance_key
 )
 SELECT snapshot, step, fact, count(number) AS instances, round(avg(number), 1) AS mean, max(number) AS max

@@ -1,6 +1,5 @@
--- How often does each method write a well-formed, failing, and reproducing test?
+-- Another name of `leaderboard`: the paper's Table 2.
 --
--- Columns of `table2_by`, for the grader `paper` and the policy `tests-only` (section 5.2, table 2).
--- needs: table2_by
+-- needs: leaderboard
 CREATE OR REPLACE VIEW table2 AS
-SELECT * FROM table2_by('paper', 'tests-only');
+FROM leaderboard;

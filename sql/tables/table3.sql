@@ -1,7 +1,5 @@
--- How much of the golden patch do the generated tests cover, on all, solved and unsolved instances?
+-- Another name of `coverage`: the paper's Table 3.
 --
--- Columns of `table3_by`, for the grader `paper` and the policy `tests-only`, both definitions side by side
--- (section 5.2, table 3).
--- needs: table3_by
+-- needs: coverage
 CREATE OR REPLACE VIEW table3 AS
-SELECT * FROM table3_by('paper', 'tests-only');
+FROM coverage;

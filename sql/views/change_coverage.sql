@@ -1,6 +1,6 @@
 -- Change coverage of each submission: the share of the golden patch's executable lines to which T adds an execution.
 --
--- One row per (candidate_id, policy, definition). measured: the traced runs are there. numerator, denominator: lines;
+-- One row per (candidate_id, policy, definition), with its instance, method, model and sample. measured: the traced runs are there. numerator, denominator: lines;
 -- delta_c: their ratio, null where unmeasured or where no changed line is executable. Not well-formed covers nothing.
 -- `paper` (section 3.3)  executable: executed on its side by the golden tests or by T^R, the repository's tests in the
 --     golden files. Added: some case of T executes it; or the candidate's run executes it outside every case (while
@@ -10,7 +10,8 @@
 --     more executions than in suite `none` on `after`, also for removed lines (the harness's slip); unmeasured where
 --     that takes counts and a run has none.
 -- definition  of change coverage: `paper` or `swt_bench`
--- needs: submission, submission_trace, trace_line
+-- kept: beside the runs
+-- needs: submission, candidate_origin, submission_trace, trace_line
 CREATE OR REPLACE VIEW change_coverage AS
 WITH counted AS (
     SELECT
@@ -41,8 +42,9 @@ both_ways AS (
     LEFT JOIN counted AS c ON c.candidate_id = s.candidate_id AND c.policy = s.policy
 )
 SELECT
-    candidate_id, policy, instance_key, definition, measured,
+    b.candidate_id, b.policy, b.instance_key, o.instance_id, o.method, o.model, o.sample, b.definition, b.measured,
     CASE WHEN measured THEN covered END AS numerator,
     CASE WHEN measured THEN coverable END AS denominator,
     numerator / nullif(denominator, 0)::DOUBLE AS delta_c
-FROM both_ways;
+FROM both_ways AS b
+LEFT JOIN candidate_origin AS o ON o.candidate_id = b.candidate_id;

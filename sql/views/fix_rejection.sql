@@ -1,19 +1,20 @@
 -- Does each candidate reject the wrong fixes that were proposed for its instance?
 --
--- One row per (candidate_id, policy, fix_id) where the candidate's suite was run on a fix that is wrong. rejected: a
+-- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite was run on a fix that is wrong. rejected: a
 -- case of T that passes with the golden patch does not pass with the fix; why: the first such case and its outcome.
 -- Candidates without such a case have nothing to reject with, and no row.
--- needs: submission, fix_status, fix_suite_run, submission_case, case_outcome
+-- kept: beside the runs
+-- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_case, case_outcome
 CREATE OR REPLACE VIEW fix_rejection AS
 WITH tried AS (
-    SELECT s.candidate_id, s.policy, f.fix_id, r.run_key
+    SELECT s.instance_key, s.candidate_id, s.policy, f.fix_id, r.run_key
     FROM submission AS s
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
     JOIN fix_status AS f ON f.fix_id = r.fix_id AND f.status = 'wrong'
     WHERE s.well_formed
 )
 SELECT
-    t.candidate_id, t.policy, t.fix_id,
+    t.instance_key, g.instance_id, g.method, g.model, g.sample, t.candidate_id, t.policy, t.fix_id,
     bool_or(coalesce(o.outcome, 'missing') <> 'passed') AS rejected,
     coalesce(
         min(c.case_id || ': ' || coalesce(o.outcome, 'missing'))
@@ -21,7 +22,8 @@ SELECT
         ''
     ) AS why
 FROM tried AS t
+LEFT JOIN candidate_origin AS g ON g.candidate_id = t.candidate_id
 JOIN submission_case AS c
     ON c.candidate_id = t.candidate_id AND c.policy = t.policy AND c.in_t AND c.candidate_after = 'passed'
 LEFT JOIN case_outcome AS o ON o.run_key = t.run_key AND o.case_id = c.case_id
-GROUP BY t.candidate_id, t.policy, t.fix_id;
+GROUP BY ALL;

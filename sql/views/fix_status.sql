@@ -3,6 +3,7 @@
 -- One row per fix. status: `right` (every golden case that passes with the golden patch passes with the fix), `wrong`
 -- (one does not; why names the first), `unmeasured` (a run is not there), `unusable` (it cannot be run; why says more).
 -- why  the golden case that fails on the fix, or what is missing
+-- kept: beside the runs
 -- needs: proposed_fix, fix_suite_run, golden_suite, golden_case, case_outcome
 CREATE OR REPLACE VIEW fix_status AS
 WITH golden AS (

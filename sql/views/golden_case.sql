@@ -10,6 +10,7 @@
 -- source's lists call that case failing.
 -- before, after  outcome of the case in the golden suite on each code state
 -- names          those under which the source's lists may have it
+-- kept: beside the runs
 -- needs: golden_suite, settled_run, case_outcome
 CREATE OR REPLACE VIEW golden_case AS
 WITH cell AS (

@@ -1,12 +1,13 @@
 -- With which probability would the guards of a submission pass somebody who cannot tell the sides of the fix apart?
 --
--- One row per (candidate_id, policy) with guard runs. before_like, after_like: guard runs of each side that were made in
+-- One row per (candidate_id, policy) with guard runs, and its instance_key. before_like, after_like: guard runs of each side that were made in
 -- the secret order of `guard_plan`. chance: 1 / C(before_like + after_like, before_like), what is left to a test that
 -- keeps count of its runs, for it has to be right on every one of them; null where no plan was drawn before they ran.
+-- kept: beside the runs
 -- needs: guard_run, guard_plan
 CREATE OR REPLACE VIEW guard_chance AS
 SELECT
-    g.candidate_id, g.policy,
+    g.instance_key, g.candidate_id, g.policy,
     count(*) FILTER (g.code_state = 'before' AND p.suite_id IS NOT NULL) AS before_like,
     count(*) FILTER (g.code_state = 'after' AND p.suite_id IS NOT NULL) AS after_like,
     CASE
@@ -15,4 +16,4 @@ SELECT
     END AS chance
 FROM guard_run AS g
 LEFT JOIN guard_plan AS p ON p.suite_id = g.suite_id AND g.started_at >= p.drawn_at
-GROUP BY g.candidate_id, g.policy;
+GROUP BY g.instance_key, g.candidate_id, g.policy;

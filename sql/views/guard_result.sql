@@ -1,11 +1,14 @@
 -- What does each guard say of each well-formed submission, solved or not, as each grader counts outcomes?
 --
--- One row per (candidate_id, policy, grader, guard); columns as in `guard_outcome`, which asks about successes only.
--- needs: submission_run, guard_run, guard_case, guard_edit, grader, outcome_class, submission_lint
+-- One row per (candidate_id, policy, grader, guard), with its instance, method, model and sample; columns as in
+-- `guard_outcome`, which asks about successes only.
+-- kept: beside the runs
+-- needs: submission_run, candidate_origin, guard_run, guard_case, guard_edit, grader, outcome_class, submission_lint
 CREATE OR REPLACE VIEW guard_result AS
 WITH submitted AS MATERIALIZED (
-    SELECT s.candidate_id, s.policy, s.instance_key, e.grader
+    SELECT s.candidate_id, s.policy, s.instance_key, o.instance_id, o.method, o.model, o.sample, e.grader
     FROM submission_run AS s
+    LEFT JOIN candidate_origin AS o ON o.candidate_id = s.candidate_id
     CROSS JOIN grader AS e
 ),
 needed AS (
@@ -28,7 +31,7 @@ differing AS (
 ),
 cell AS (
     SELECT
-        n.candidate_id, n.policy, n.grader, n.guard, d.difference,
+        n.* EXCLUDE (code_state), d.difference,
         r.run_key IS NOT NULL AND r.status <> 'unapplied' AS ran,
         e.patch = '' AS barren,
         CASE
@@ -46,7 +49,7 @@ cell AS (
         AND d.code_state = n.code_state AND d.grader = n.grader
 )
 SELECT
-    candidate_id, policy, grader, guard,
+    instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard,
     CASE
         WHEN bool_or(coalesce(barren, false)) THEN 'not_applicable'
         WHEN bool_or(ran AND difference IS NOT NULL) THEN 'failed'
@@ -59,10 +62,10 @@ SELECT
         ELSE coalesce(min(missing), '')
     END AS why
 FROM cell
-GROUP BY candidate_id, policy, grader, guard
+GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard
 UNION ALL
 SELECT
-    s.candidate_id, s.policy, s.grader, 'lint',
+    s.instance_key, s.instance_id, s.method, s.model, s.sample, s.candidate_id, s.policy, s.grader, 'lint',
     CASE WHEN l.candidate_id IS NULL THEN 'passed' ELSE 'failed' END,
     coalesce(array_to_string(l.rules, ', ') || ' in ' || l.why, '')
 FROM submitted AS s

@@ -3,16 +3,8 @@
 -- Every column of `verdict`, and: guarded: solved, and no guard failed; null where the verdict is, and where a guard
 -- that nothing speaks against was not measured. failed_guards: their names, sorted. chance: with which probability the
 -- guards of a success that holds pass a test that only guesses (`guard_chance`).
--- needs: verdict, guard_result, guard_chance
+-- needs: verdict, guard_summary
 CREATE OR REPLACE VIEW guarded AS
-WITH held AS (
-    SELECT
-        candidate_id, policy, grader,
-        coalesce(list(guard ORDER BY guard) FILTER (result = 'failed'), []) AS failed_guards,
-        bool_or(result = 'not_measured') AS unmeasured
-    FROM guard_result
-    GROUP BY candidate_id, policy, grader
-)
 SELECT
     v.*,
     CASE WHEN v.solved THEN h.failed_guards ELSE [] END AS failed_guards,
@@ -21,8 +13,7 @@ SELECT
         WHEN v.solved THEN len(h.failed_guards) = 0
         ELSE v.solved
     END AS guarded,
-    CASE WHEN v.solved AND len(h.failed_guards) = 0 THEN c.chance END AS chance
+    CASE WHEN v.solved AND len(h.failed_guards) = 0 THEN h.chance END AS chance
 FROM verdict AS v
-LEFT JOIN held AS h
-    ON h.candidate_id = v.candidate_id AND h.policy = v.policy AND h.grader = v.grader
-LEFT JOIN guard_chance AS c ON c.candidate_id = v.candidate_id AND c.policy = v.policy;
+LEFT JOIN guard_summary AS h
+    ON h.candidate_id = v.candidate_id AND h.policy = v.policy AND h.grader = v.grader;

@@ -5,6 +5,7 @@
 -- there is no such run. measured: every run that is needed is there.
 -- none_before, none_after       key of the run of suite `none` on each code state
 -- candidate_before, candidate_after  key of the run of the candidate's suite on each
+-- kept: beside the runs
 -- needs: submission, suite, submission_cell
 CREATE OR REPLACE VIEW submission_run AS
 WITH cells AS (

@@ -1,12 +1,12 @@
 -- What is known about each submission before any grader looks at it?
 --
 -- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
--- sample, counted (false for a duplicate, a withdrawn instance, and where a later candidate took its place), applied (the patch applies),
+-- sample, counted (false for a duplicate, and where a later candidate took its place), applied (the patch applies),
 -- measured (the runs that a verdict needs are there; nothing is needed where it does not apply), reason: why it does not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer
 -- runner than its own, `not-run`), else empty.
 -- counted  no duplicate, and no later candidate took its place
 -- applied  the patch applies
--- needs: candidate, counted_candidate, submission, submission_run, run, current_run
+-- needs: candidate, placed_candidate, submission, submission_run, run, current_run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (
     SELECT DISTINCT instance_key, suite_id FROM run
@@ -31,7 +31,7 @@ SELECT
     END AS reason
 FROM candidate AS c
 JOIN submission AS s ON s.candidate_id = c.candidate_id
-LEFT JOIN counted_candidate AS k ON k.snapshot = c.snapshot AND k.candidate_id = c.candidate_id
+LEFT JOIN placed_candidate AS k ON k.snapshot = c.snapshot AND k.candidate_id = c.candidate_id
 LEFT JOIN submission_run AS r ON r.candidate_id = s.candidate_id AND r.policy = s.policy
 LEFT JOIN broken AS b ON b.instance_key = s.instance_key AND b.suite_id = s.suite_id
 LEFT JOIN superseded AS o ON o.instance_key = s.instance_key AND o.suite_id = s.suite_id;

@@ -1,6 +1,6 @@
 -- Every changed line of a submission's golden patch, with what its traced runs know about it.
 --
--- One row per (candidate_id, policy, path, side, line): `before` lines are read in the runs on `before` (Xr), `after`
+-- One row per (candidate_id, policy, path, side, line), with its instance_key: `before` lines are read in the runs on `before` (Xr), `after`
 -- lines in the runs on `after` (Xa); both states watch the same numbers, so the side decides.
 -- golden, reference, none  contexts that executed the line (0: nobody did)
 -- more                the candidate's run executed it more often than suite `none` did on `after`, whatever the side
@@ -8,6 +8,7 @@
 -- candidate_outside   the candidate's run executed it outside every case
 -- t_hit               some case of T executed it
 -- statement           a golden or `none` run on that side loaded the file and has code for the line
+-- kept: beside the runs
 -- needs: submission_trace, changed_line, line_context, line_hit, submission_case, watched_file
 CREATE OR REPLACE VIEW trace_line AS
 WITH hit AS MATERIALIZED (
@@ -15,7 +16,7 @@ WITH hit AS MATERIALIZED (
 ),
 line AS (
     SELECT
-        s.candidate_id, s.policy, x.path, x.side, x.line, s.none_after AS none_after_run,
+        s.instance_key, s.candidate_id, s.policy, x.path, x.side, x.line, s.none_after AS none_after_run,
         CASE WHEN x.side = 'before' THEN s.golden_before ELSE s.golden_after END AS golden_run,
         CASE WHEN x.side = 'before' THEN s.reference_before ELSE s.reference_after END AS reference_run,
         CASE WHEN x.side = 'before' THEN s.none_before ELSE s.none_after END AS none_run,
@@ -38,7 +39,7 @@ code AS (
     SELECT DISTINCT run_key, path, unnest(executable) AS line FROM watched_file WHERE loaded
 )
 SELECT
-    l.candidate_id, l.policy, l.path, l.side, l.line,
+    l.instance_key, l.candidate_id, l.policy, l.path, l.side, l.line,
     coalesce(g.contexts, 0) AS golden,
     coalesce(r.contexts, 0) AS reference,
     coalesce(n.contexts, 0) AS none,

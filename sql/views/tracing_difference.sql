@@ -3,6 +3,7 @@
 -- traced, untraced  outcomes, `missing` where that run has no such case. Tracing must never change a verdict, so
 -- every row here is a defect or a flaky case (design: coverage).
 -- untraced_run_key  the run without a tracer
+-- kept: beside the runs
 -- needs: sandbox_run, case_outcome
 CREATE OR REPLACE VIEW tracing_difference AS
 WITH pair AS (

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.batches import batches, enter, load
+from tasks.adapters.store.disk import Disk, open_disk
+from tasks.adapters.store.duck import connected
+from tasks.adapters.store.quarantine import quarantine
+from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, named_queries, needed_by
+from tasks.adapters.store.reading import steadily
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 
 FOLDER = "audits"
 
@@ -24,8 +32,28 @@ class Audit:
 
 
 def audits(store_root: str, sql: Path) -> tuple[Audit, ...]:
-    """Every audit over the rows that are there now, by name; their rows in order."""
-    asked = sorted((one for one in named_queries(sql) if one.kind == FOLDER), key=lambda one: one.name)
-    names = [one.name for one in asked]
-    found = answers(store_root, sql, names, [f"FROM {name} ORDER BY ALL" for name in names])
+    """Every audit over the rows that are there now, by name; their rows in order.
+
+    They look at what the runs say, not at what is kept of it, a batch of instances after the other.
+    """
+    known = named_queries(sql)
+    asked = sorted((one for one in known if one.kind == FOLDER), key=lambda one: one.name)
+    needed = needed_by(known, [one.name for one in asked])
+    questions = [one for one in known if one.name in needed]
+    tables = [row_type for row_type in TABLES if table_name(row_type) in needed]
+    disk = open_disk(store_root)
+    found = steadily(lambda: _found(disk, tables, questions, asked), on_torn=lambda: quarantine(disk))
     return tuple(Audit(one.name, one.description, rows) for one, rows in zip(asked, found, strict=True))
+
+
+def _found(
+    disk: Disk, tables: Sequence[type[Any]], questions: Sequence[Question], asked: Sequence[Question]
+) -> list[pa.Table]:
+    """What each audit finds, over all batches; over an empty store where there is no instance."""
+    with connected() as connection:
+        connection.execute(WITH_WITHDRAWN)
+        found = []
+        for batch in [*batches(load(connection, disk, tables, None))] or [()]:
+            enter(connection, disk, tables, questions, batch)
+            found.append([connection.sql(f"FROM {one.name} ORDER BY ALL").to_arrow_table() for one in asked])
+    return [pa.concat_tables(rows, promote_options="permissive") for rows in zip(*found, strict=True)]

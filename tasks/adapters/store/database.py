@@ -1,4 +1,7 @@
-"""`swt.duckdb`: views over the store and nothing else. Deleting it loses nothing; building it reads no rows."""
+"""`swt.duckdb`: views over the store and nothing else. Deleting it loses nothing.
+
+Building it reads the rows of instances that are not judged yet, or otherwise (judged.py), and no others.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,29 @@ import duckdb
 import pyarrow as pa
 
 from tasks.adapters.store import comments
-from tasks.adapters.store.duck import connected
+from tasks.adapters.store.duck import SETTINGS, connected
+from tasks.adapters.store.judged import (
+    INDEX,
+    Kept,
+    Progress,
+    bring_up_to_date,
+    glob_of_kept,
+    judge,
+    kept_of,
+    seed,
+    select_index,
+    select_kept,
+)
 from tasks.adapters.store.latest import latest, literal, quoted
-from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, as_tables, define, named_queries, views_of
+from tasks.adapters.store.questions import (
+    WITH_WITHDRAWN,
+    Question,
+    as_tables,
+    define,
+    named_queries,
+    other_views,
+    views_of,
+)
 from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
@@ -30,8 +53,10 @@ MADE_FROM = "made_from"
 """The view that says by a digest what the file was made from."""
 
 
-def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, ...]:
+def build_views(store_root: str, database: Path, sql: Path, progress: Progress | None = None) -> tuple[Question, ...]:
     """Write the database file anew: a view per table of the domain, then every file below `sql`; those, in order.
+
+    What is kept is brought up to date.
 
     Torn files of the store are moved aside first. Whoever has the old file open keeps it. Paths in the views are
     absolute: after the store has moved, build again.
@@ -40,12 +65,20 @@ def build_views(store_root: str, database: Path, sql: Path) -> tuple[Question, .
     store = Store(store_root)
     store.quarantine()
     store.seed()
+    kept = kept_of(questions)
+    seed(store.disk, kept)
     try:
         _replace(database, lambda path: _write(path, store.url, questions, _definitions(store.url, sql)))
     except (OSError, duckdb.IOException) as error:
         hint = "name a file in a folder that can be written: SWT_DATABASE"
         raise StoreError(f"the database {database} cannot be made: {error}", hint=hint) from error
+    judge(store.disk, kept, progress)
     return questions
+
+
+def replace_database(database: Path, url: str, questions: tuple[Question, ...]) -> None:
+    """Write the views of these questions, as they are, to a file."""
+    _replace(database, lambda path: _write(path, url, questions, ""))
 
 
 def _replace(database: Path, write: Callable[[Path], None]) -> None:
@@ -61,14 +94,18 @@ def _replace(database: Path, write: Callable[[Path], None]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def ensure_views(store_root: str, database: Path, sql: Path) -> None:
-    """`build_views`, unless the file was made for this store from the same definitions. Torn files go in any case."""
+def ensure_views(store_root: str, database: Path, sql: Path, progress: Progress | None = None) -> None:
+    """`build_views`, unless the file was made for this store from the same definitions.
+
+    Torn files go, and what is kept is brought up to date, in any case.
+    """
     store = Store(store_root)
     if _recorded(database) != _definitions(store.url, sql):
-        build_views(store_root, database, sql)
+        build_views(store_root, database, sql, progress)
     else:
         store.quarantine()
         store.seed(missing_only=True)
+        bring_up_to_date(store_root, sql, progress)
 
 
 def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
@@ -82,6 +119,30 @@ def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
         return steadily(lambda: _query(database, sql, withdrawn=withdrawn))
     except duckdb.Error as error:
         raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
+
+
+def carry_away(store_root: str, sql: Path, out: Path) -> int:
+    """Write one file that needs no store: every table of the domain and every kept view as a table, the questions as
+    views over them. The number of tables. What is kept has to be up to date.
+    """
+    questions, url = named_queries(sql), Store(store_root).url
+    kept = kept_of(questions)
+    names = (*(table_name(row_type) for row_type in TABLES), *((INDEX, *kept.names) if kept.names else ()))
+
+    def write(path: Path) -> None:
+        _write(path, url, questions, "")
+        with duckdb.connect(path, config=SETTINGS) as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            for name in names:
+                connection.execute(f"CREATE TABLE carried AS FROM {name}")
+                connection.execute(f"DROP VIEW {name}")
+                connection.execute(f"ALTER TABLE carried RENAME TO {name}")
+            for row_type in TABLES:
+                for comment in _comments(row_type, "TABLE"):
+                    connection.execute(comment)
+
+    _replace(out, write)
+    return len(names)
 
 
 def table_views(url: str) -> tuple[str, ...]:
@@ -116,7 +177,8 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         connection.execute("BEGIN")
         for row_type in TABLES:
             connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
-        _define_all(connection, questions)
+        kept = kept_of(questions)
+        _define_all(connection, questions, url, kept)
         for statement in table_views(url):
             connection.execute(statement)
         connection.execute(comments.statements(comments.view_comments(connection, questions)))
@@ -127,7 +189,7 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         connection.execute("DETACH warehouse")
 
 
-def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
+def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...], url: str, kept: Kept) -> None:
     """Every view, first as an empty table, then from the last to the first as itself.
 
     DuckDB looks through all that a view is made of when it is created; tables end that look. For a hundred views that
@@ -135,10 +197,18 @@ def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question
     """
     for question in questions:
         define(connection, as_tables(question))
+    if kept.names:
+        connection.execute(f"CREATE VIEW {INDEX} AS {select_index(lambda name: glob_of_kept(url, kept, name))}")
+        connection.execute(f"COMMENT ON VIEW {INDEX} IS 'Which instances are judged: their kept rows, and what for'")
     for question in reversed(questions):
         for name in views_of(question):
             connection.execute(f"DROP TABLE {name}")
-        define(connection, question)
+        if question.kept:
+            body = select_kept(question.name, lambda name: glob_of_kept(url, kept, name))
+            connection.execute(f"CREATE VIEW {question.name} AS {body}")
+            define(connection, other_views(question))
+        else:
+            define(connection, question)
 
 
 def empty_database(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
@@ -156,12 +226,14 @@ def _empty_tables(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _table_view(url: str, row_type: type[Any]) -> tuple[str, ...]:
-    name = table_name(row_type)
-    schema = arrow_schema(row_type)
-    comments = [f"COMMENT ON VIEW {name} IS {literal(_text(schema))}"]
-    comments += [f"COMMENT ON COLUMN {name}.{quoted(field.name)} IS {literal(_text(field))}" for field in schema]
     body = latest(row_type, lambda kind: glob_of(url, kind))
-    return (f"CREATE OR REPLACE VIEW {name} AS\n{body}", *comments)
+    return (f"CREATE OR REPLACE VIEW {table_name(row_type)} AS\n{body}", *_comments(row_type, "VIEW"))
+
+
+def _comments(row_type: type[Any], kind: str) -> tuple[str, ...]:
+    name, schema = table_name(row_type), arrow_schema(row_type)
+    columns = [f"COMMENT ON COLUMN {name}.{quoted(field.name)} IS {literal(_text(field))}" for field in schema]
+    return (f"COMMENT ON {kind} {name} IS {literal(_text(schema))}", *columns)
 
 
 def _text(described: Any) -> str:

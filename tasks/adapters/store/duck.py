@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -13,7 +14,11 @@ import duckdb
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "enable_external_file_cache": False,
+    "memory_limit": "1GB",
+    "temp_directory": f"{tempfile.gettempdir()}/swt-duckdb",
 }
+"""What does not fit into the memory goes to the temporary folder: without a limit DuckDB takes four fifths of the
+machine's, and a question beside test runs would starve them. No question needs more (benchmarks/questions.py)."""
 _ONE_AT_A_TIME = Lock()
 
 

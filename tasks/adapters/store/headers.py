@@ -11,6 +11,7 @@ KINDS = ("tables", "graders", "audits", "views", "macros", "pages")
 """Folders of `sql/`, what people ask for first."""
 _COMMENTS = re.compile(r"\A(?:\s*--[^\n]*\n|\s+|/\*.*?\*/)*", re.DOTALL)
 _NEEDS = re.compile(r"--\s*needs\s*:(.*)", re.IGNORECASE)
+_KEPT = re.compile(r"--\s*kept: beside the runs\s*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def description(header: Iterable[str]) -> str:
     lines: list[str] = []
     for line in header:
         words = line.removeprefix("--").strip()
-        if _NEEDS.match(line) or (lines and not words):
+        if _NEEDS.match(line) or _KEPT.match(line) or (lines and not words):
             break
         lines += [words] if words else []
     return " ".join(lines)
@@ -55,8 +56,17 @@ def description(header: Iterable[str]) -> str:
 
 def body(header: Iterable[str]) -> list[str]:
     """The lines after the description, as they are indented; without the needs."""
-    lines = [line.removeprefix("--").removeprefix(" ").rstrip() for line in header if not _NEEDS.match(line)]
+    lines = [
+        line.removeprefix("--").removeprefix(" ").rstrip()
+        for line in header
+        if not _NEEDS.match(line) and not _KEPT.match(line)
+    ]
     return lines[lines.index("") + 1 :] if "" in lines else []
+
+
+def is_kept(header: Iterable[str]) -> bool:
+    """Whether a line `-- kept: beside the runs` is among them."""
+    return any(_KEPT.match(line) for line in header)
 
 
 def needs(header: Iterable[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
     <root>/<table>/<column>=<value>/part-<key>.parquet     one write
     <root>/<table>/<column>=<value>/pack-<id>.parquet      many writes, merged by compaction
     <root>/<table>/schema=current/part-empty.parquet       no rows: the table's columns and their descriptions
+    <root>/judged/<digest>/<view>/part-<id>.parquet        what follows from runs (judged.py); can be made again
     <root>/files/<xx>/<sha256>.gz                          logs and trajectories
     <root>/replies/<xx>/<call_key>.json.gz                 what models were asked and answered (tasks/adapters/llm)
     <root>/.lock                                           taken by writers (shared) and by deletion (exclusive)

@@ -1,7 +1,8 @@
 """Several questions at once over the rows that are there now: files are read once, and every view is computed once.
 
 In the database file a view reads all that it needs anew, once for each mention of it. That is right for one question;
-a flow that has several about the same verdicts asks here.
+a flow that has several about the same verdicts asks here. Views that are kept are read from their rows (judged.py),
+which are brought up to date before.
 """
 
 from __future__ import annotations
@@ -16,9 +17,18 @@ import pyarrow as pa
 
 from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
+from tasks.adapters.store.judged import INDEX, Kept, judge, kept_of, select_index, select_kept, source_of_kept
 from tasks.adapters.store.latest import latest
 from tasks.adapters.store.quarantine import quarantine
-from tasks.adapters.store.questions import WITH_WITHDRAWN, Question, as_tables, define, named_queries, needed_by
+from tasks.adapters.store.questions import (
+    WITH_WITHDRAWN,
+    Question,
+    as_tables,
+    define,
+    named_queries,
+    needed_by,
+    other_views,
+)
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.domain.run import Run
 from tasks.domain.table import table_name
@@ -34,7 +44,8 @@ class _Needed:
 
     tables: tuple[type[Any], ...]
     questions: tuple[Question, ...]
-    """Their views as tables."""
+    """In order; those that are kept stand among the others."""
+    kept: Kept
 
 
 def answers(store_root: str, sql: Path, names: Sequence[str], statements: Sequence[str]) -> tuple[pa.Table, ...]:
@@ -44,15 +55,18 @@ def answers(store_root: str, sql: Path, names: Sequence[str], statements: Sequen
     """
     disk = open_disk(store_root)
     needed = _needed(sql, names)
+    if any(question.kept for question in needed.questions):
+        judge(disk, needed.kept)
     return steadily(lambda: _answers(disk, needed, statements), on_torn=lambda: quarantine(disk))
 
 
 def _needed(sql: Path, names: Sequence[str]) -> _Needed:
     known = named_queries(sql)
-    wanted = needed_by(known, names)
+    wanted = needed_by(known, names, kept=True)
     return _Needed(
         tables=tuple(row_type for row_type in TABLES if table_name(row_type) in wanted),
-        questions=tuple(as_tables(question) for question in known if question.name in wanted),
+        questions=tuple(question for question in known if question.name in wanted),
+        kept=kept_of(known),
     )
 
 
@@ -62,8 +76,15 @@ def _answers(disk: Disk, needed: _Needed, statements: Sequence[str]) -> tuple[pa
         connection.execute(f"CREATE TABLE {RUNS} AS FROM {source_of(connection, disk, Run)}")
         for row_type in needed.tables:
             _load(connection, disk, row_type)
+        source = source_of_kept(connection, disk, needed.kept)
+        if any(question.kept for question in needed.questions):
+            connection.execute(f"CREATE TABLE {INDEX} AS {select_index(source)}")
         for question in needed.questions:
-            define(connection, question)
+            if question.kept:
+                connection.execute(f"CREATE VIEW {question.name} AS {select_kept(question.name, source)}")
+                define(connection, as_tables(other_views(question)))
+            else:
+                define(connection, as_tables(question))
         return tuple(connection.sql(statement).to_arrow_table() for statement in statements)
 
 

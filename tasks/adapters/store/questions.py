@@ -3,8 +3,12 @@
     -- What the object answers, in a line or more.
     --
     -- Further text.
+    -- kept: beside the runs
     -- needs: run, settled_run
     CREATE OR REPLACE VIEW name_of_the_file AS …
+
+`kept` says that the rows are not computed for each question but once for each instance, and stored (judged.py). Such a
+view has a column `instance_key`, and what it says of an instance follows from the rows about that instance alone.
 
 Files in `macros/` may define several macros, of any names; other files define the object that they are named after.
 
@@ -24,7 +28,7 @@ from pathlib import Path
 
 import duckdb
 
-from tasks.adapters.store.headers import description, leading_comments, needs, without_comments
+from tasks.adapters.store.headers import description, is_kept, leading_comments, needs, without_comments
 from tasks.domain.errors import BadInput
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
@@ -53,6 +57,8 @@ class Question:
     parameters: str
     """`(grader, policy)` of a macro as it is written in the file; empty for a view."""
     needs: tuple[str, ...]
+    kept: bool
+    """Whether the rows are stored instance by instance."""
     statements: tuple[str, ...]
     path: Path
 
@@ -82,15 +88,26 @@ def as_tables(question: Question) -> Question:
     return replace(question, statements=tuple(_VIEW.sub(r"\1TABLE", one, count=1) for one in question.statements))
 
 
+def other_views(question: Question) -> Question:
+    """The same without the object that the file is named after."""
+    rest = tuple(one for one in question.statements if _created(one)[2] != question.name)
+    return replace(question, statements=rest)
+
+
 def views_of(question: Question) -> tuple[str, ...]:
     """Names of the views that a file defines; macros are not among them."""
     found = map(_created, question.statements)
     return tuple(match[2] for match in found if match[1].upper() == "VIEW")
 
 
-def needed_by(questions: Iterable[Question], names: Iterable[str]) -> frozenset[str]:
-    """These names, and those of all tables and files that they need, directly or not."""
-    needs = {question.name: question.needs for question in questions}
+def needed_by(questions: Iterable[Question], names: Iterable[str], *, kept: bool = False) -> frozenset[str]:
+    """These names, and those of all tables and files that they need, directly or not.
+
+    With `kept`, what a kept view is made of is not needed, but for macros that need nothing themselves.
+    """
+    known = tuple(questions)
+    plain = {one.name for one in known if one.kind == MACROS and not one.needs}
+    needs = {one.name: tuple(plain.intersection(one.needs)) if kept and one.kept else one.needs for one in known}
     found: set[str] = set()
     left = list(names)
     while left:
@@ -116,6 +133,7 @@ def _question(path: Path, graders: tuple[str, ...]) -> Question:
         kind=path.parent.name,
         parameters=(own[3] or "") if own and own[1].upper() != "VIEW" else "",
         needs=_needed(header, graders),
+        kept=is_kept(header),
         statements=statements,
         path=path,
     )

@@ -108,7 +108,7 @@ def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]
     files = data_files(disk, kind)
     empty = stored_schema(kind).append(pa.field("filename", pa.string())).empty_table()
     if not isinstance(disk, LocalDisk):
-        tables = [_remote(disk, entry.path) for entry in files]
+        tables = [remote_table(disk, entry.path) for entry in files]
         connection.register(name, pa.concat_tables([empty, *tables], promote_options="permissive"))
         return name
     connection.register(name, empty)
@@ -130,7 +130,7 @@ def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
     return (Run, row_type) if row_type in FACTS else (row_type,)
 
 
-def _remote(disk: Disk, path: str) -> pa.Table:
+def remote_table(disk: Disk, path: str) -> pa.Table:
     with disk.source(path) as source:
         table = pq.read_table(source)
     return table.append_column("filename", pa.array([path] * table.num_rows, pa.string()))

@@ -1,0 +1,118 @@
+"""A generated store with as many outcomes as are asked for: realistic skew of repositories and suites, and long names.
+
+300 instances of 12 repositories, which hold shares as in SWE-bench (the largest a third); as many methods as make the
+outcomes; suites of a log-normal number of cases (median 60, up to thousands) with ids of some 110 characters. Written
+as compacted files, as a store that is looked after has them. There are no traced lines: few rows beside outcomes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from tasks.adapters.store.layout import PART, SCHEMA_FOLDER, layout_of
+from tasks.adapters.store.schema import arrow_schema
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Candidate, Submission, Suite
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.model_fact import ModelFact
+from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.table import table_name
+
+INSTANCES = 300
+CASES_MEAN = 104
+PACK = "pack-0000000000000000001-aaaa"
+CUTOFF = "TIMESTAMPTZ '2025-10-01'"
+MAKE = """
+SELECT setseed(0.14);
+CREATE TABLE inst AS
+SELECT
+    i, 'owner' || r || '/some-project-' || r AS repo,
+    'owner' || r || '__some-project-' || r || '-' || (1000 + i) AS instance_id, md5('instance' || i) AS instance_key,
+    greatest(5, exp(4.1 + sqrt(-2 * ln(random() + 1e-9)) * cos(6.2831853 * random())))::INT AS cases,
+    TIMESTAMPTZ '2025-01-01' + to_days((i * 600 // {instances})::INT) AS created_at
+FROM (SELECT i, least(11, floor(12 * power(i / {instances}, 2)))::INT AS r FROM range({instances}) AS x (i));
+CREATE TABLE cand AS
+SELECT
+    i.*, m, md5('candidate' || i.i || '-' || m) AS candidate_id, md5('suite' || i.i || '-' || m) AS suite_id,
+    CASE WHEN m = 0 THEN 'golden' ELSE 'method-with-a-name-' || (m % 40) END AS method,
+    CASE WHEN m > 0 THEN 'model-' || (m // 40) END AS model,
+    CASE WHEN m = 0 THEN 9 ELSE (hash(i.i * 7919 + m) % 10) END AS luck
+FROM inst AS i CROSS JOIN range({methods} + 1) AS x (m);
+CREATE TABLE the_run AS
+SELECT
+    md5(suite_id || state || variant) AS run_key, instance_key, instance_id, repo, suite_id, state, variant, luck, m,
+    CASE WHEN m = 0 THEN 'golden' ELSE 'candidate' END AS kind, cases, 2 AS own
+FROM cand
+CROSS JOIN (VALUES ('before'), ('after')) AS s (state)
+CROSS JOIN (VALUES ('plain'), ('repeat')) AS v (variant)
+WHERE variant = 'plain' OR luck >= 7
+UNION ALL
+SELECT
+    md5(instance_key || state || 'none'), instance_key, instance_id, repo, NULL, state, 'plain', 0, -1, 'none', cases, 0
+FROM inst CROSS JOIN (VALUES ('before'), ('after')) AS s (state);
+"""
+ROWS: dict[type, str] = {
+    Snapshot: "SELECT 's' AS snapshot, {instances} AS instances, '' AS content, TIMESTAMPTZ '2026-11-01' AS created_at",
+    ModelFact: "SELECT DISTINCT model, 'p' AS provider, {cutoff} AS cutoff FROM cand WHERE model IS NOT NULL",
+    TaskInstance: "SELECT 's' AS snapshot, repo, instance_id, instance_key, created_at, "
+    "repeat('x', 2000) AS patch FROM inst",
+    Candidate: "SELECT candidate_id, 's' AS snapshot, instance_id, instance_key, method, model, 0 AS sample, "
+    "repeat(candidate_id, 60) AS patch, 'verified' AS provenance, '' AS problem, "
+    "TIMESTAMPTZ '2026-11-01' AS created_at FROM cand",
+    Submission: "SELECT candidate_id, instance_key, instance_id, 'tests-only' AS policy, suite_id, "
+    "true AS well_formed, '' AS reason FROM cand",
+    Suite: "SELECT suite_id, instance_key, instance_id, CASE WHEN m = 0 THEN 'golden' ELSE 'candidate' END AS kind, "
+    "repeat(suite_id, 60) AS patch, ['tests/test_a.py'] AS files, ['tests/test_a.py'] AS base_files, "
+    "md5(instance_key || 'files') AS base_files_key FROM cand",
+    Run: "SELECT run_key, instance_key, instance_id, repo, 'env' AS env_id, kind AS suite_kind, suite_id, "
+    "state AS code_state, ['tests/test_a.py'] AS files, md5(instance_key || 'files') AS files_key, 'none' AS tracer, "
+    "1 AS repeat, 'bubblewrap' AS sandbox, 'completed' AS status, '' AS detail, cases + own AS cases, variant, "
+    "'v' AS runner_version, TIMESTAMPTZ '2026-11-01' AS started_at, "
+    "TIMESTAMPTZ '2026-11-01' AS finished_at FROM the_run",
+    CaseOutcome: "SELECT run_key, 'tests/package_' || (c % 7) || '/subpackage/test_module_with_a_long_name.py::"
+    "TestSomethingInParticular' || (c % 23) || '::test_that_a_thing_does_what_it_says' || "
+    "CASE WHEN c >= cases THEN '_new_' || m ELSE '' END || '[parameter-' || c || ']' AS case_id, "
+    "'tests/package_' || (c % 7) || '/subpackage/test_module_with_a_long_name.py' AS path, "
+    "'TestSomethingInParticular' || (c % 23) || '.test_that_a_thing_does_what_it_says' AS qualname, case_id AS label, "
+    "c AS position, 'call' AS phase, CASE WHEN c < cases AND c % 40 = 3 THEN 'skipped' "
+    "WHEN c < cases AND c % 97 = 5 THEN 'failed' WHEN c < cases THEN 'passed' "
+    "WHEN luck < 3 THEN 'passed' WHEN state = 'before' OR luck < 7 THEN 'failed' ELSE 'passed' END AS outcome, "
+    "0.01 AS duration_s, '' AS message FROM (SELECT *, unnest(range(cases + own)) AS c FROM the_run {repo})",
+}
+"""Table → what to fill it with; columns that are not named are null, or empty text."""
+
+
+def write_store(root: Path, outcomes: int) -> None:
+    """About so many outcomes; the same number always makes the same rows."""
+    methods = max(1, round(outcomes / CASES_MEAN / INSTANCES / 2.8))
+    store = Store(str(root))
+    store.seed()
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        for statement in MAKE.format(instances=INSTANCES, methods=methods).split(";"):
+            if statement.strip():
+                connection.execute(statement)
+        repos = [row[0] for row in connection.sql("SELECT DISTINCT repo FROM inst ORDER BY 1").fetchall()]
+        for row_type, query in ROWS.items():
+            by_repo = row_type in (Run, CaseOutcome)
+            for repo in repos if by_repo else [""]:
+                only = f"WHERE repo = '{repo}'" if repo else ""
+                rows = query.format(instances=INSTANCES, cutoff=CUTOFF, repo=only)
+                if row_type is Run:
+                    rows = f"{rows} {only}"
+                folder = f"repo={repo.replace('/', '__')}" if by_repo else f"{layout_of(row_type).folder}=all"
+                _write(connection, row_type, rows, root / table_name(row_type) / folder)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, row_type: type, rows: str, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    assert SCHEMA_FOLDER not in str(folder)
+    connection.register("empty", arrow_schema(row_type).empty_table())
+    columns = []
+    for field in arrow_schema(row_type):
+        text = f"coalesce({field.name}, '')" if str(field.type) == "string" and not field.nullable else field.name
+        columns.append(f'{text.replace(field.name, chr(34) + field.name + chr(34))} AS "{field.name}"')
+    filled = f"SELECT {', '.join(columns)}, '{PACK}' AS {PART} FROM (FROM empty UNION ALL BY NAME {rows})"
+    connection.execute(f"COPY ({filled}) TO '{folder}/{PACK}.parquet' (FORMAT parquet, COMPRESSION zstd)")

@@ -1,0 +1,93 @@
+"""What every question costs at millions of outcomes, CPU seconds and peak memory, with the old views beside it.
+
+python -m benchmarks.questions --outcomes 10_000_000 --work FOLDER [--old leaderboard,overlap]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+
+from benchmarks.measured import machine
+from benchmarks.outcomes import write_store
+from flows.settings import PROJECT
+from tasks.adapters.store.database import replace_database
+from tasks.adapters.store.headers import headers
+from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.warehouse import Store
+
+OLD = ("leaderboard", "overlap", "grader_disagreement", "contamination")
+ASK = """
+import resource, sys, time
+from pathlib import Path
+import duckdb, pyarrow
+from tasks.adapters.store import duck
+if "plain" in sys.argv[3:]:
+    duck.SETTINGS.pop("memory_limit")
+from tasks.adapters.store.database import query
+started = time.process_time()
+rows = query(Path(sys.argv[1]), "FROM " + sys.argv[2]).num_rows
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f'{{"rows": {rows}, "cpu_s": {time.process_time() - started:.2f}, "mb": {peak:.0f}}}')
+"""
+JUDGE = """
+import resource, sys, time
+from pathlib import Path
+from tasks.adapters.store.database import build_views
+started = time.process_time()
+build_views(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f'{{"rows": 0, "cpu_s": {time.process_time() - started:.2f}, "mb": {peak:.0f}}}')
+"""
+
+
+def measured(code: str, *arguments: str) -> dict[str, float]:
+    """CPU seconds after the imports, and peak memory of the whole process."""
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=PROJECT)
+    return dict(json.loads(done.stdout)) if done.returncode == 0 else {"rows": -1, "cpu_s": -1, "mb": -1}
+
+
+def line(name: str, new: dict[str, float], old: dict[str, float] | None = None) -> str:
+    beside = f" | {old['cpu_s']:.2f} | {old['mb']:.0f} |" if old else " | | |"
+    return f"| `{name}` | {new['rows']} | {new['cpu_s']:.2f} | {new['mb']:.0f}{beside}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--outcomes", type=int, default=1_000_000)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--old", default=",".join(OLD), help="Questions asked of the old views as well.")
+    asked = parser.parse_args()
+    root, database, plain = asked.work / "store", asked.work / "swt.duckdb", asked.work / "plain.duckdb"
+    if not root.exists():
+        write_store(root, asked.outcomes)
+    sql, other = PROJECT / "sql", asked.work / "sql"
+    print(machine(), f"DuckDB {duckdb.__version__}; {_count(root)} outcomes", sep="\n", flush=True)
+    print("| question | rows | CPU s | peak MB | old CPU s | old peak MB |\n| --- | --: | --: | --: | --: | --: |")
+    print(line("judge everything", measured(JUDGE, str(root), str(database), str(sql))), flush=True)
+    replace_database(plain, Store(str(root)).url, tuple(replace(one, kept=False) for one in named_queries(sql)))
+    for one in headers(sql, ("tables",)):
+        old = measured(ASK, str(plain), one.name, "plain") if one.name in asked.old.split(",") else None
+        print(line(one.name, measured(ASK, str(database), one.name), old), flush=True)
+    shutil.rmtree(other, ignore_errors=True)
+    shutil.copytree(sql, other)
+    grader = other / "graders" / "paper.sql"
+    grader.write_text(grader.read_text().replace("('skipped', 'none')", "('skipped', 'fail')"))
+    again = measured(JUDGE, str(root), str(asked.work / "other.duckdb"), str(other))
+    print(line("a changed grader", again), flush=True)
+
+
+def _count(root: Path) -> int:
+    (row,) = duckdb.sql(f"SELECT count(*) FROM read_parquet('{root}/case_outcome/*/*.parquet')").fetchall()
+    return int(row[0])
+
+
+if __name__ == "__main__":
+    main()

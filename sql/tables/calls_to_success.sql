@@ -1,0 +1,31 @@
+-- How many calls does a method need for its successes?
+--
+-- Per snapshot, method, model and number of calls: of its instances (sample 0) those that came to an end with at most so
+-- many calls, and of these the solved ones, as a share of all its instances in % (figure 8 b: also `figure8`). Grader
+-- `paper`, policy `tests-only`.
+-- needs: labelled_generation, method_instance
+CREATE OR REPLACE VIEW calls_to_success AS
+WITH work AS (
+    SELECT g.snapshot, g.label AS method, g.model, g.instance_id, max(g.calls) AS calls, bool_or(m.solved) AS solved
+    FROM labelled_generation AS g
+    JOIN method_instance('paper', 'tests-only') AS m
+        ON m.snapshot = g.snapshot AND m.method = g.label AND m.model = g.model AND m.instance_id = g.instance_id
+    WHERE g.sample = 0
+    GROUP BY ALL
+),
+step AS (
+    SELECT
+        snapshot, method, model, calls, count(*) AS ended, count(*) FILTER (solved) AS solved
+    FROM work
+    GROUP BY ALL
+)
+SELECT
+    snapshot, method, model, calls,
+    sum(ended) OVER upto AS ended,
+    sum(solved) OVER upto AS solved,
+    round(100.0 * sum(solved) OVER upto / sum(ended) OVER (PARTITION BY snapshot, method, model), 1) AS S
+FROM step
+WINDOW upto AS (
+    PARTITION BY snapshot, method, model ORDER BY calls ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+)
+ORDER BY snapshot, method, model, calls;

@@ -1,0 +1,7 @@
+-- How does success depend on the instance's repository?
+--
+-- Rows of `success_by` by repository (figure 9), for the grader `paper` and the policy
+-- `tests-only`, without the controls.
+-- needs: success_by
+CREATE OR REPLACE VIEW success_by_repository AS
+SELECT * EXCLUDE ("by") FROM success_by('paper', 'tests-only') WHERE "by" = 'repository' AND method NOT IN ('golden', 'nop');

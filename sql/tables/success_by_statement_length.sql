@@ -1,0 +1,7 @@
+-- How does success depend on the instance's statement length?
+--
+-- Rows of `success_by` by length of its statement in words (figure 5), for the grader `paper` and the policy
+-- `tests-only`, without the controls.
+-- needs: success_by
+CREATE OR REPLACE VIEW success_by_statement_length AS
+SELECT * EXCLUDE ("by") FROM success_by('paper', 'tests-only') WHERE "by" = 'words' AND method NOT IN ('golden', 'nop');

@@ -1,0 +1,149 @@
+"""What is asked in docs/asking.md, and what is exported and taken back, on the demo's own candidates."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from flows.asking import ask
+from flows.demo import DEMO, SNAPSHOT
+from flows.evaluation import evaluate_here
+from flows.exporting import export
+from flows.parameters import EvaluationRequest
+from flows.settings import PROJECT, Settings
+from flows.snapshots import import_rows
+from flows.submitting import check_submission
+from tasks.adapters.sandbox.pick import available
+from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import NotFound, UsageError
+from tasks.domain.instance import TaskInstance
+from tasks.evaluate.predictions import read_predictions
+
+ASKED = re.findall(r"^## (\d+)\. .*?```sql\n(.*?);?\n```", (PROJECT / "docs" / "asking.md").read_text(), re.S | re.M)
+MAY_BE_EMPTY = {"3", "8", "9", "10", "12", "13"}
+FEW = ("rolling-swt-bench__larder-12", "rolling-swt-bench__larder-14")
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Settings:
+    """Two instances of the demo with golden and two recorded methods."""
+    place = tmp_path_factory.mktemp("judged")
+    settings = Settings(
+        store=str(place / "store"),
+        cache=demo_cache,
+        database=place / "swt.duckdb",
+        sandbox=next(probe.kind for probe in available() if probe.usable),
+        trusted=True,
+        workers=2,
+    )
+    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+    files = [str(DEMO / f"predictions.demo-{name}.jsonl") for name in ("careful", "hasty")]
+    candidates = ("golden", *files)
+    request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=FEW, guards=False, confirm=False)
+    evaluate_here(request, settings)
+    return settings
+
+
+def test_there_are_fifteen_worked_questions() -> None:
+    assert [number for number, _ in ASKED] == [str(number) for number in range(1, 16)]
+
+
+def test_every_worked_question_is_answered(judged: Settings) -> None:
+    for number, question in ASKED:
+        out = BytesIO()
+        ask(judged, question, "json", out)
+        assert json.loads(out.getvalue()) or number in MAY_BE_EMPTY, question
+
+
+@pytest.mark.parametrize("name", ["lite.jsonl", "lite.parquet"])
+def test_instances_come_back_as_they_went(judged: Settings, tmp_path: Path, name: str) -> None:
+    export(judged, "swe-bench", tmp_path / name, SNAPSHOT)
+    other = replace(judged, store=str(tmp_path / "other"))
+    import_rows(other, tmp_path / name, SNAPSHOT)
+    then, now = ({row.instance_id: row for row in Store(one.store).read(TaskInstance)} for one in (judged, other))
+    assert {key: replace(row, source="") for key, row in now.items()} == {
+        key: replace(row, source="", problem_statement_mode="") for key, row in then.items()
+    }
+    card = (tmp_path / "README.md").read_text()
+    assert f"path: {name}" in card
+    assert f"swt export swe-bench {name} --snapshot demo" in card
+
+
+def test_a_data_set_loads_in_datasets(judged: Settings, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="the `datasets` package is not installed")
+    export(judged, "swe-bench", tmp_path / "lite.parquet", SNAPSHOT)
+    assert len(datasets.load_dataset(str(tmp_path), split="test", cache_dir=str(tmp_path / "cache"))) == 10
+
+
+def test_predictions_come_back_as_they_went(judged: Settings, tmp_path: Path) -> None:
+    export(judged, "predictions", tmp_path / "preds.jsonl", SNAPSHOT)
+    instances = Store(judged.store).read(TaskInstance, snapshot=SNAPSHOT)
+    asked = f"FROM counted_candidate WHERE snapshot = '{SNAPSHOT}' AND method <> 'golden'"
+    known = query(judged.database, f"SELECT candidate_id, created_at {asked}").to_pylist()
+    back = read_predictions(tmp_path / "preds.jsonl", instances, created_at=known[0]["created_at"])
+    assert back.problems == ()
+    assert {one.candidate_id for one in back.candidates} == {row["candidate_id"] for row in known}
+    text, clean = check_submission(judged, tmp_path / "preds.jsonl", SNAPSHOT)
+    assert clean, text
+    with pytest.raises(NotFound):
+        export(judged, "predictions", tmp_path / "none.jsonl", SNAPSHOT, method="nobody")
+
+
+def test_reports_count_as_the_leaderboard_does(judged: Settings, tmp_path: Path) -> None:
+    export(judged, "reports", tmp_path / "reports", SNAPSHOT)
+    told = {path.name.removesuffix(".demo.json"): json.loads(path.read_text()) for path in tmp_path.glob("reports/*")}
+    rows = query(judged.database, "SELECT method, solved FROM table2_by('swt_bench', 'tests-only')").to_pylist()
+    assert {name: report["resolved_instances"] for name, report in told.items()} == {
+        row["method"]: row["solved"] for row in rows
+    }
+    assert all(report["total_instances"] == 10 for report in told.values())
+
+
+def test_the_warehouse_answers_without_its_store(judged: Settings, tmp_path: Path) -> None:
+    export(judged, "warehouse", tmp_path / "out.duckdb")
+    with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        carried = connection.sql("FROM leaderboard").to_arrow_table().to_pylist()
+        assert connection.sql("SELECT count(*) > 0 FROM case_outcome").fetchall() == [(True,)]
+        (comment,) = connection.sql("SELECT comment FROM duckdb_views() WHERE view_name = 'leaderboard'").fetchall()
+    assert carried == query(judged.database, "FROM leaderboard").to_pylist()
+    assert comment[0].startswith("How often does each method write")
+
+
+def test_a_question_as_markdown_and_latex(judged: Settings) -> None:
+    out = {}
+    for output in ("markdown", "latex"):
+        out[output] = BytesIO()
+        ask(judged, "SELECT 'a|b_c' AS name, 1.5::DOUBLE AS share, NULL AS none", output, out[output])
+    lines = ["| name | share | none |", "| --- | --: | --- |", "| a\\|b_c | 1.5 | - |"]
+    assert out["markdown"].getvalue().decode().splitlines() == lines
+    assert r"a|b\_c & 1.5 & - \\" in out["latex"].getvalue().decode()
+
+
+def test_what_is_wrong_with_a_predictions_file_is_said(judged: Settings, tmp_path: Path) -> None:
+    good = {"instance_id": FEW[0], "model_name_or_path": "m", "model_patch": "diff", "cost_usd": 0.5}
+    bad = {**good, "sample": 1, "cost_usd": -1, "trajectory": "../secret", "note": "x", "model": "nobody-1"}
+    (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, [good, bad, {**good, "instance_id": "a__b-1"}])))
+    text, clean = check_submission(judged, tmp_path / "p.jsonl", SNAPSHOT)
+    assert not clean
+    for said in ("no such instance", "cost_usd is -1", "'../secret'", "nothing reads note", "nobody-1 is not in"):
+        assert said in text
+
+
+@pytest.mark.parametrize(("kind", "snapshot", "error"), [("csv", "demo", UsageError), ("reports", "", UsageError)])
+def test_a_wrong_export_is_refused(judged: Settings, tmp_path: Path, kind: str, snapshot: str, error: type) -> None:
+    with pytest.raises(error):
+        export(judged, kind, tmp_path / "out", snapshot)
+
+
+def test_a_snapshot_that_is_not_there_is_named(judged: Settings, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="there is no snapshot"):
+        export(judged, "swe-bench", tmp_path / "x.parquet", "none")
+    assert not list(tmp_path.glob("*.parquet"))
