@@ -3,6 +3,8 @@
 -- Per snapshot, method, model and number of calls: of its instances (sample 0) those that came to an end with at most so
 -- many calls, and of these the solved ones, as a share of all its instances in % (figure 8 b: also `figure8`). Grader
 -- `paper`, policy `tests-only`.
+-- ended  instances that came to an end with at most so many calls
+-- S      solved ones of them, as a share of all instances of the method, in %
 -- needs: labelled_generation, method_instance
 CREATE OR REPLACE VIEW calls_to_success AS
 WITH work AS (

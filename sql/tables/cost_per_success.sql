@@ -6,6 +6,9 @@
 -- seconds_per_success (from `table11`): null where there is none, or it is unknown.
 -- instances  those that the method asked anything for
 -- calls      replies that count
+-- usd_per_success, usd_per_guarded  dollars of all calls for each solved instance
+-- tokens_per_success  tokens of all calls for each
+-- seconds_per_success  seconds of all work for each
 -- needs: method_cost, counted_candidate, guarded, table11
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH hit AS (

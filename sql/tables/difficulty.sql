@@ -3,6 +3,9 @@
 -- One row per snapshot and instance, for the grader `paper` and the policy `tests-only`, sample 0, without the controls.
 -- methods: those that are measured on it; solved; share in %; failing: methods with a test that fails before the fix
 -- (F→X); golden: whether its own tests are solved; and what is known of the instance.
+-- share        methods that solve it, in % of those that are measured on it
+-- solved_by    names of the methods that solve it
+-- patch_lines  lines that the golden patch adds or removes
 -- needs: method_instance, used_instance, instance_fact
 CREATE OR REPLACE VIEW difficulty AS
 WITH told AS (

@@ -2,6 +2,9 @@
 --
 -- Counts of `grader_disagreement` per snapshot, policy, pair of graders, the one that says no, its reason, method and
 -- model; of_candidates: all that both graders measured of this method and policy; an example: one instance.
+-- says_no     the grader that does not call it solved
+-- candidates  how many
+-- example     one instance of them
 -- needs: grader_disagreement, verdict
 CREATE OR REPLACE VIEW disagreement_reasons AS
 WITH measured AS (

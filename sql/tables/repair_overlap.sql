@@ -3,6 +3,9 @@
 -- Per snapshot, method of test generation and method of repair with a fix that was run: instances; tests: instances whose
 -- test is solved; fixes: instances with a fix that is right (`fix_status`); both; p: in %, the chance that two
 -- independent methods of these sizes overlap so much or more (paper, section 5.3, table 6: also `table6`).
+-- repair     method of the fixes
+-- instances  measured for the tests
+-- both       instances with a solved test and a right fix
 -- needs: method_instance, fix_status, exact_tests
 CREATE OR REPLACE VIEW repair_overlap AS
 WITH fixed AS (

@@ -2,6 +2,10 @@
 --
 -- Rows of `success_by` by length of its statement in words (figure 5), for the grader `paper` and the policy
 -- `tests-only`, without the controls.
+-- part             band of words in the statement
+-- S                rate of solved ones, in %
+-- S_low, S_high    Wilson's 95 % interval of S
+-- S_guarded        share that holds against the guards, in %
 -- needs: success_by
 CREATE OR REPLACE VIEW success_by_statement_length AS
 SELECT * EXCLUDE ("by") FROM success_by('paper', 'tests-only') WHERE "by" = 'words' AND method NOT IN ('golden', 'nop');

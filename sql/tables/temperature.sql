@@ -3,6 +3,8 @@
 -- The paper's Table 8. Per snapshot, method, model and temperature of its calls (null where none was sent): samples; W, S
 -- and F_X: means over the samples' own rates in %, each with the half width of its 95 % interval (1.96 standard errors;
 -- null for a single sample). Grader `paper`, policy `tests-only`. Instances without a verdict in a sample are left out.
+-- samples  numbers of samples that have verdicts
+-- W_half, S_half, F_X_half  half width of the 95 % interval of the mean before it
 -- needs: method_call, verdict
 CREATE OR REPLACE VIEW temperature AS
 WITH warm AS (

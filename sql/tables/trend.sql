@@ -2,6 +2,10 @@
 --
 -- Rows of `success_by` by month of the pull request, for the grader `paper` and the policy `tests-only`, without the
 -- controls. Months differ in difficulty too: `ability` tells the two apart.
+-- month            of the pull request
+-- S                rate of solved ones, in %
+-- S_low, S_high    Wilson's 95 % interval of S
+-- S_guarded        share that holds against the guards, in %
 -- needs: success_by
 CREATE OR REPLACE VIEW trend AS
 SELECT * EXCLUDE ("by", part), part AS month

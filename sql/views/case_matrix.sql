@@ -3,6 +3,8 @@
 -- Rows of `submission_case` that matter to a reader: cases of T, and cases that do otherwise with the candidate than
 -- without; with instance, method, model and sample, and message_before, message_after: what the case said in the
 -- candidate's runs. A case that a candidate leaves as it is has no row.
+-- message_before  what the case said in the candidate's run on `before`
+-- message_after   the same on `after`
 -- kept: beside the runs
 -- needs: submission_case, submission_run, case_outcome, candidate_origin
 CREATE OR REPLACE VIEW case_matrix AS
