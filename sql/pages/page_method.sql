@@ -22,7 +22,7 @@ SELECT
     coalesce(h.candidates, 0) AS candidates,
     d.dc_all, d.dc_solved, d.dc_unsolved, d.n_all AS dc_n,
     s.strength, s.strength_low, s.strength_high, s.tried AS strength_tried, s.fixes AS strength_fixes,
-    c.cost_usd, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
+    c.cost_usd, c.usd_per_instance, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
     w.seconds_mean, w.seconds_median,
     u.audited, u.suspected, u.S_unsuspected,
     CAST(f.cutoff AS DATE) - 1 AS cutoff

@@ -81,7 +81,7 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
             question="cost_per_success",
             rows=_priced(rows["page_method"]),
             chart=charts.cost,
-            nothing="No cost is known: candidates from predictions files carry none.",
+            nothing="No cost is known, or nothing had to be paid: predictions files carry none.",
         ),
         Figure(
             name="years",
@@ -160,9 +160,9 @@ def _coverage(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 def _priced(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple(
-        {"name": row["name"], "method": row["method"], "S": row["S"], "usd": row["cost_usd"] / row["n"]}
+        {"name": row["name"], "method": row["method"], "S": row["S"], "usd": row["usd_per_instance"]}
         for row in rows
-        if row["cost_usd"] and row["n"] and row["S"] is not None
+        if row["usd_per_instance"] and row["S"] is not None
     )
 
 

@@ -1,0 +1,39 @@
+"""Every chart is valid Vega-Lite and is drawn, also with names that mean something to Vega, XML or HTML."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from tasks.report import charts
+from tasks.report.drawing import draw, inline
+
+NAMES = ("plain", "datum['x']", "<b>&amp;\"'</b>", "a\nb", "")
+SCORE = {"S": 20.0, "S_low": 10.0, "S_high": 30.0, "S_guarded": None}
+SPLIT = {"model": "m", "S_before": 20.0, "S_after": 10.0, "p_exact": 0.2}
+
+ROWS: dict[str, list[dict[str, Any]]] = {
+    "score": [{"name": name, **SCORE} for name in NAMES],
+    "overlap": [{"methods": list(NAMES[:2]), "exactly": 3}, {"methods": [NAMES[2]], "exactly": 1}],
+    "coverage": [
+        {"name": name, "outcome": outcome, "coverage": 40.0} for name in NAMES for outcome in ("solved", "all")
+    ],
+    "contamination": [
+        {"method": name, **SPLIT} for name in NAMES
+    ] + [{"method": "one side", **SPLIT, "S_before": None, "p_exact": None}],
+    "cost": [{"name": name, "method": name, "S": 20.0, "usd": 10.0**place} for place, name in enumerate(NAMES)],
+    "years": [{"name": name, "year": year, **SCORE} for name in NAMES for year in (2024, 2025)],
+    "trend": [{"name": name, "snapshot": snapshot, **SCORE} for name in NAMES for snapshot in NAMES],
+    "difficulty": [{"methods": number % 3} for number in range(9)],
+    "funnel": [{"rule": rule, "pull_requests": 10, "remaining": 4} for rule in ("merged", "licence")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_chart_is_drawn(name: str) -> None:
+    drawn = draw(charts.styled(getattr(charts, name)(ROWS[name])).to_json(indent=None))
+    assert drawn.pdf.startswith(b"%PDF")
+    shown = ElementTree.fromstring(inline(drawn.svg, name))
+    assert "plain" in "".join(shown.itertext()) or name in ("difficulty", "funnel")
