@@ -1,7 +1,7 @@
 -- How do methods do from month to month?
 --
 -- Rows of `success_by` by month of the pull request, for the grader `paper` and the policy `tests-only`, without the
--- controls. Months differ in difficulty too: `ability` tells the two apart.
+-- controls. Months differ in difficulty too, so a change of S is not yet a change of the method.
 -- month            of the pull request
 -- S                rate of solved ones, in %
 -- S_low, S_high    Wilson's 95 % interval of S

@@ -18,6 +18,7 @@ from tasks.adapters.store import comments
 from tasks.adapters.store.duck import SETTINGS, connected
 from tasks.adapters.store.judged import (
     INDEX,
+    INDEX_TEXTS,
     Kept,
     Progress,
     bring_up_to_date,
@@ -200,6 +201,8 @@ def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question
     if kept.names:
         connection.execute(f"CREATE VIEW {INDEX} AS {select_index(lambda name: glob_of_kept(url, kept, name))}")
         connection.execute(f"COMMENT ON VIEW {INDEX} IS 'Which instances are judged: their kept rows, and what for'")
+        for name, text in INDEX_TEXTS.items():
+            connection.execute(f"COMMENT ON COLUMN {INDEX}.{quoted(name)} IS {literal(text)}")
     for question in reversed(questions):
         for name in views_of(question):
             connection.execute(f"DROP TABLE {name}")

@@ -63,6 +63,14 @@ _INDEX_SCHEMA = pa.schema(
         (PART, pa.string()),
     ]
 )
+INDEX_TEXTS = {
+    KEY: "the instance that is judged",
+    "inputs": "digest of all rows about the instance that its kept rows follow from",
+    "judged_at": "when, UTC",
+    "by_commit": "40 hexadecimal digits of the project's commit; empty outside a checkout",
+    PART: "the stored part that holds the kept rows",
+}
+"""What the columns of the index mean."""
 Progress = Callable[[int, int], None]
 """Called with the number of instances that are judged, and of those to judge."""
 
