@@ -54,3 +54,9 @@ def test_an_answer_holds_neither_formulas_nor_commands_to_a_terminal(tmp_path: P
     assert b"\x1b" not in table.getvalue()
     assert csv.getvalue().splitlines()[1].startswith(b"'=HYPERLINK(1),")
     assert csv.getvalue().endswith(b",-1\n")
+
+
+def test_csv_has_lists_as_json_and_nothing_for_null(settings: Settings) -> None:
+    out = io.BytesIO()
+    ask(settings, "SELECT 1 AS n, ['a', 'b'] AS l, true AS t UNION ALL SELECT NULL, NULL, NULL", "csv", out)
+    assert out.getvalue() == b'n,l,t\n1,"[""a"", ""b""]",True\n,,\n'
