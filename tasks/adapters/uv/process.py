@@ -27,6 +27,8 @@ _ADDRESS_OPTION = re.compile(rf"((?:{'|'.join(ADDRESS_OPTIONS)})[= ])\S+")
 _COMPLAINT = re.compile(r"\b\w*error\b|×", re.IGNORECASE)
 _UNBUILT = re.compile(r"Failed to (?:download and )?build|was included because")
 _QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?`")
+_ABSENT = re.compile(r"there are no versions of ([A-Za-z0-9][\w.-]*) and ")
+"""A package that the index does not have at all, or had not at that time: codecov is gone."""
 FIRST_LINES = 12
 LINES_BEFORE = 4
 LAST_LINES = 12
@@ -34,7 +36,7 @@ LINE_WIDTH = 300
 
 
 class PackageFailed(BuildFailed):
-    """A package does not build here: `packages` names it, and those that it was included for."""
+    """A package does not build here, or is nowhere: `packages` names it, and those that it was included for."""
 
     def __init__(self, message: str, packages: frozenset[str], *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -103,9 +105,10 @@ def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureEr
 
 
 def unbuilt(output: str) -> frozenset[str]:
-    """Names in what uv says of a package that does not build: the package, and those that it was included for."""
+    """Names in what uv says of a package that does not build, the package and those that it was included for, or of one
+    that there is not."""
     lines = (line for line in output.splitlines() if _UNBUILT.search(line))
-    return frozenset(name for line in lines for name in _QUOTED_NAME.findall(line))
+    return frozenset((*(name for line in lines for name in _QUOTED_NAME.findall(line)), *_ABSENT.findall(output)))
 
 
 def telling_lines(output: str) -> str:

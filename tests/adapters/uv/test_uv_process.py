@@ -78,6 +78,14 @@ hint: You need to install a library that provides `memcached.h` for `pylibmc@1.6
     assert error.packages == {"pylibmc", "caches"}
 
 
+def test_a_package_that_is_nowhere_is_named() -> None:
+    said = "Because there are no versions of codecov and you require codecov, we can conclude that …"
+    error = failure("uv pip", f"  x No solution found when resolving dependencies:\n{said}", "")
+    assert isinstance(error, PackageFailed)
+    assert error.packages == {"codecov"}
+    assert type(failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
+
+
 def test_a_slow_tool_is_our_failure() -> None:
     with pytest.raises(InfrastructureError, match="longer than"):
         Tool(Path("/bin/sleep"), {}, 0.2).run("5")
