@@ -1,11 +1,25 @@
 -- What is undone and has not been made up for since?
 --
 -- The latest row of each subject in each round and scope, unless a later round of that name did it. Exit codes are about
--- the rows of one flow run; this is about the store.
+-- the rows of one flow run; this is about the store. Of a round that has not ended, under way or with its process
+-- killed, nobody knows what was done: all that it was asked is told, until a later one is asked it.
 -- needs: undone, flow_round
 CREATE OR REPLACE VIEW undone_now AS
+WITH told AS (
+    FROM undone
+    UNION ALL BY NAME
+    SELECT
+        flow_run, story, round, subject, scope, '' AS unit, 'interrupted' AS error,
+        'its round has not ended: it is under way, or its process was killed' AS detail, '' AS hint, '' AS traceback,
+        0 AS attempts, true AS may_pass, started_at AS at
+    FROM (SELECT *, unnest(asked) AS subject FROM flow_round WHERE finished_at IS NULL) AS k
+    WHERE NOT EXISTS (
+        FROM flow_round AS r
+        WHERE r.round = k.round AND r.scope = k.scope AND list_contains(r.asked, k.subject)
+            AND r.started_at > k.started_at)
+)
 SELECT u.*
-FROM undone AS u
+FROM told AS u
 WHERE NOT EXISTS (
     FROM flow_round AS r
     WHERE r.round = u.round AND r.scope = u.scope AND list_contains(r.done, u.subject) AND r.finished_at > u.at)

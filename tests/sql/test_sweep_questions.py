@@ -125,6 +125,21 @@ def test_table5_compares_variants_on_the_instances_that_all_were_tried_on(store:
     ]
 
 
+def test_what_a_killed_process_was_asked_is_undone_until_a_later_round_does_it(store: SqlStore) -> None:
+    asked = {"story": "evaluate", "round": "runs", "scope": "s"}
+    store.add("flow_round", flow_run="killed", asked=["a", "b"], **asked)
+    assert store.rows("SELECT subject, error, may_pass FROM undone_now ORDER BY subject") == [
+        ("a", "interrupted", True),
+        ("b", "interrupted", True),
+    ]
+    later = START + timedelta(hours=1)
+    store.add(
+        "flow_round", flow_run="later", asked=["a", "b"], done=["a"], started_at=later, finished_at=later, **asked
+    )
+    store.add("undone", flow_run="later", subject="b", error="sandbox", detail="lost", at=later, **asked)
+    assert store.rows("SELECT subject, error FROM undone_now ORDER BY ALL") == [("b", "sandbox")]
+
+
 def test_what_the_provider_left_undone_is_nobodys_failure(store: SqlStore) -> None:
     for name in "abc":
         store.instance(name)

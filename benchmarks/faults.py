@@ -1,4 +1,4 @@
-"""Boards on which units fail as a test says."""
+"""Boards on which units fail as somebody says."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class Faulty:
     board: Board = field(default_factory=lambda: Threads(2, AT_ONCE))
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Round and subject of every unit, in the order of rounds."""
+    made: list[int] = field(default_factory=list)
+    """Runs of tests that each unit made which was done."""
 
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         self.asked.extend((round_.name, unit.subject) for unit in round_.units)
@@ -36,7 +38,9 @@ class Faulty:
             error = self.fault(round_.name, unit)
             if error:
                 raise error
-            return round_.function(unit)
+            result = round_.function(unit)
+            self.made.append(getattr(result, "executed", 0))
+            return result
 
         faulty = Round(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
         self.board.work(faulty, settled)
