@@ -31,20 +31,31 @@ def best_sandbox() -> SandboxKind:
     return next(probe.kind for probe in available() if probe.usable)
 
 
-@pytest.fixture
-def settings(tmp_path: Path, demo_cache: Path, best_sandbox: SandboxKind) -> Settings:
-    """Settings of an empty warehouse with the demo imported."""
+def warehouse(folder: Path, cache: Path, sandbox: SandboxKind) -> Settings:
+    """Settings of a warehouse of its own, with the demo imported."""
     made = Settings(
-        store=str(tmp_path / "store"),
-        cache=demo_cache,
-        database=tmp_path / "swt.duckdb",
-        sandbox=best_sandbox,
+        store=str(folder / "store"),
+        cache=cache,
+        database=folder / "swt.duckdb",
+        sandbox=sandbox,
         trusted=True,
         workers=2,
         limits=LIMITS,
     )
     import_rows(made, DEMO / "instances.jsonl", SNAPSHOT)
     return made
+
+
+@pytest.fixture
+def settings(tmp_path: Path, demo_cache: Path, best_sandbox: SandboxKind) -> Settings:
+    """A warehouse for one test."""
+    return warehouse(tmp_path, demo_cache, best_sandbox)
+
+
+@pytest.fixture(scope="module")
+def shared_settings(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path, best_sandbox: SandboxKind) -> Settings:
+    """A warehouse for all tests of a file."""
+    return warehouse(tmp_path_factory.mktemp("warehouse"), demo_cache, best_sandbox)
 
 
 @pytest.fixture

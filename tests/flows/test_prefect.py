@@ -1,52 +1,220 @@
-"""A real Prefect server and a real worker run deployments of `prefect.yaml`."""
+"""A real Prefect server and a real worker: what `prefect.yaml` deploys, what fails there, and who is told of it."""
 
 from __future__ import annotations
 
+import json
 import os
+import queue
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
+import tenacity
+import yaml
+from faulty_deployments import FULL
 
-from benchmarks.prefect_server import prefect_server
-from flows.settings import Settings
+from benchmarks.prefect_server import DEPLOYMENTS, ENDED, Prefect, prefect_server
+from flows.demo import DEMO, build_demo_mirror
+from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
+from tasks.rehearsal.local_github.hub import Hub
+from tasks.rehearsal.local_github.serve import listening
+from tasks.rehearsal.local_github.world import World, open_repository
+from tasks.scrape.task import TOKEN_VARIABLES
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+LARDER = "rolling-swt-bench/larder"
+INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
+TESTS = Path(__file__).parent
+MONTH = {"snapshot": "2025-08", "repositories_file": str(DEMO / "repositories.toml"), "limit": 1, "git": ""}
+UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
+AUTOMATION = PROJECT / "docs" / "automation.md"
+SAVE_BLOCK = """
+import sys
+from prefect.blocks.notifications import SlackWebhook
+print(SlackWebhook(url=sys.argv[1]).save("maintainers"))
+"""
 
 
-@pytest.fixture
-def environ(settings: Settings) -> dict[str, str]:
-    """The environment of server, worker and client: the test's warehouse."""
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rounds in which the disk is full."""
+    file = tmp_path_factory.mktemp("faults") / "rounds"
+    file.write_text("")
+    return file
+
+
+@pytest.fixture(scope="module")
+def prefect(shared_settings: Settings, full: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect]:
+    """One server and one worker for all of this file, with two deployments more that may find the disk full."""
+    folder = tmp_path_factory.mktemp("prefect")
+    mirror = build_demo_mirror(shared_settings)
+    served = open_repository(LARDER, mirror, issues=DEMO / "issues.jsonl", scratch=folder / "github", license="MIT")
+    with (
+        listening(Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))) as github,
+        prefect_server(folder, environ(shared_settings, github, full), deployments(folder)) as server,
+        server.worker("worker"),
+    ):
+        yield server
+
+
+def environ(settings: Settings, github: str, full: Path) -> dict[str, str]:
+    """Of server, worker and client: the warehouse of these tests."""
     return dict(os.environ) | {
+        "PYTHONPATH": os.pathsep.join([str(TESTS), str(PROJECT)]),
         "SWT_STORE": settings.store,
         "SWT_CACHE": str(settings.cache),
         "SWT_DATABASE": str(settings.database),
         "SWT_SANDBOX": str(settings.sandbox),
         "SWT_TRUSTED": "1",
+        "SWT_GITHUB_URL": f"{github}/graphql",
+        TOKEN_VARIABLES[0]: "any",
+        FULL: str(full),
     }
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_a_worker_runs_the_deployments(environ: dict[str, str], settings: Settings, tmp_path: Path) -> None:
-    with prefect_server(tmp_path, environ) as prefect, prefect.worker("worker"):
-        judged = prefect.call(
-            *("deployment", "run", "evaluate/predictions", "--watch"),
-            *("--param", "snapshot=demo", "--param", 'candidates=["golden", "nop"]'),
-            *("--param", 'instances=["rolling-swt-bench__larder-3", "rolling-swt-bench__larder-5"]'),
-        )
-        held = prefect.call(
-            *("deployment", "run", "strength/wrong-fixes", "--watch"),
-            *("--param", 'instances=["rolling-swt-bench__larder-3"]'),
-        )
-        written = prefect.call("deployment", "run", "report/latest", "--watch")
-        linked = prefect.call("artifact", "inspect", "report-link")
-    assert "completed" in judged.lower()
-    assert "completed" in held.lower()
-    assert "completed" in written.lower()
-    index = settings.database.parent / "report" / "demo" / "index.html"
+def deployments(folder: Path) -> Path:
+    """Those of the project, and `rebuild` and `validate` on the disk that may be full, as `FLOW/full-disk`."""
+    stated = yaml.safe_load(DEPLOYMENTS.read_text())
+    again = [
+        {**one, "name": "full-disk", "entrypoint": one["entrypoint"].replace("flows.deployments", "faulty_deployments")}
+        for one in stated["deployments"]
+        if one["entrypoint"].rpartition(".")[2] in ("rebuild", "validate")
+    ]
+    file = folder / "prefect.yaml"
+    file.write_text(yaml.safe_dump({**stated, "deployments": [*stated["deployments"], *again]}))
+    return file
+
+
+def undone(settings: Settings, prefect: Prefect, run: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Round, subject, error and detail of what a flow run and those inside it left undone."""
+    ids = ", ".join(f"'{one['id']}'" for one in [run, *inner(prefect, run)])
+    return [tuple(row.values()) for row in query(settings.database, UNDONE.format(ids)).to_pylist()]
+
+
+def inner(prefect: Prefect, run: Mapping[str, Any]) -> list[Any]:
+    """The flow runs inside one, and inside these."""
+    asked = {"flow_runs": {"parent_flow_run_id": {"any_": [run["id"]]}}}
+    found = prefect.ask("/flow_runs/filter", asked)
+    return [one for child in found for one in (child, *inner(prefect, child))]
+
+
+@tenacity.retry(stop=tenacity.stop_after_attempt(60), wait=tenacity.wait_fixed(1), reraise=True)
+def task_runs(prefect: Prefect, run: Mapping[str, Any], wanted: Iterable[str]) -> dict[str, Any]:
+    """The ended task runs of a flow run by name, those that are wanted among them: the server writes them down some
+    time after the flow run's own end."""
+    found = prefect.ask("/task_runs/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}})
+    tasks = {one["name"]: one for one in found if one["state_type"] in ENDED}
+    assert tasks.keys() >= set(wanted)
+    return tasks
+
+
+def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settings) -> None:
+    two = ["rolling-swt-bench__larder-3", "rolling-swt-bench__larder-5"]
+    asked = {"snapshot": "demo", "candidates": ["golden", "nop"], "instances": two}
+    judged = prefect.run("evaluate/predictions", asked)
+    held = prefect.run("strength/wrong-fixes", {"instances": two[:1]})
+    written = prefect.run("report/latest", {})
+    assert [one["state_type"] for one in (judged, held, written)] == ["COMPLETED"] * 3
+    assert [one["name"] for one in (judged, held)] == ["evaluate demo", "strength demo"]
+    index = shared_settings.database.parent / "report" / "demo" / "index.html"
     assert "golden" in index.read_text()
+    linked = prefect.call("artifact", "inspect", "report-link")
     assert index.as_uri() in "".join(linked.split())
-    assert query(settings.database, "SELECT method, rejected FROM strength").to_pylist() == [
+    assert query(shared_settings.database, "SELECT method, rejected FROM strength").to_pylist() == [
         {"method": "golden", "rejected": 1}
     ]
-    found = query(settings.database, "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method")
-    assert {row["method"]: row["solved"] for row in found.to_pylist()} == {"golden": 2, "nop": 0}
+    counted = "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method"
+    found = query(shared_settings.database, counted).to_pylist()
+    assert {row["method"]: row["solved"] for row in found} == {"golden": 2, "nop": 0}
+
+
+def test_where_every_repeat_of_a_validation_fails_nothing_is_valid(
+    prefect: Prefect, shared_settings: Settings, full: Path
+) -> None:
+    full.write_text("validation\nsettling\ndoubts\n")
+    run = prefect.run("validate/full-disk", {"snapshot": "demo", "instances": list(INSTANCES)})
+    assert (run["name"], run["state_type"]) == ("validate demo", "FAILED")
+    assert run["state"]["message"].startswith("exit code 1\n")
+    assert "0 of 2 valid" in run["state"]["message"]
+    struck = [("validation", name, "infrastructure", "disk full") for name in INSTANCES]
+    assert undone(shared_settings, prefect, run) == struck
+    asked = {f"validation {name}": name for name in INSTANCES}
+    tasks = task_runs(prefect, run, asked)
+    failed = {name: one["state"]["message"] for name, one in tasks.items() if one["state_type"] == "FAILED"}
+    assert failed == {f"validation {name}": "infrastructure: disk full" for name in INSTANCES}
+    assert all(subject in tasks[name]["tags"] for name, subject in asked.items())
+
+
+def test_a_month_is_published_once_its_cause_is_gone_and_who_asked_for_it_is_told(
+    prefect: Prefect, shared_settings: Settings, full: Path, tmp_path: Path
+) -> None:
+    with webhook() as (address, told):
+        automate(prefect, address, tmp_path)
+        for round_ in ("scrape", "rows"):
+            full.write_text(round_)
+            run = prefect.run("rebuild/full-disk", MONTH)
+            message = run["state"]["message"]
+            assert (run["name"], run["state_type"]) == ("rebuild 2025-08", "FAILED")
+            assert "2025-08 is not published, and stays a draft: 0 of 1 repositories" in message
+            rows = undone(shared_settings, prefect, run)
+            assert (round_, LARDER, "infrastructure", "disk full") in rows
+            assert [(row[1], row[2]) for row in rows if row[0] == "publish"] == [("2025-08", "held-back")]
+            assert published(shared_settings) == []
+            said = told.get(timeout=900)
+            assert said["title"] == "rebuild 2025-08 is Failed"
+            assert said["message"].strip() == message.strip()
+        full.write_text("")
+        free = prefect.run("rebuild/full-disk", MONTH)
+    assert (free["name"], free["state_type"]) == ("rebuild 2025-08", "COMPLETED")
+    assert undone(shared_settings, prefect, free) == []
+    assert published(shared_settings) == [{"snapshot": "2025-08", "instances": 1}]
+    assert told.empty(), "nobody is told of what went well"
+
+
+def published(settings: Settings) -> list[dict[str, Any]]:
+    asked = "SELECT snapshot, instances FROM snapshot WHERE snapshot = '2025-08'"
+    return query(settings.database, asked).to_pylist()
+
+
+@contextmanager
+def webhook() -> Iterator[tuple[str, queue.Queue[dict[str, Any]]]]:
+    """The address of a webhook that takes JSON, as notification blocks write it, and what it is told."""
+    told: queue.Queue[dict[str, Any]] = queue.Queue()
+
+    class Listener(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Listener)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"json://127.0.0.1:{server.server_port}/", told
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def automate(prefect: Prefect, address: str, folder: Path) -> None:
+    """The automation of the documentation as it stands there, with a block of the documented kind."""
+    argv = [sys.executable, "-c", SAVE_BLOCK, address]
+    block = subprocess.run(argv, env=dict(prefect.environ), capture_output=True, text=True, check=True).stdout.strip()
+    example = AUTOMATION.read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
+    assert "block_document_id: ID " in example
+    file = folder / "failed-rebuild.yaml"
+    file.write_text(example.replace("block_document_id: ID ", f"block_document_id: {block} "))
+    prefect.call("automation", "create", "--from-file", str(file))
