@@ -20,12 +20,15 @@ class GuardEdit:
     variant: RunVariant
     """`placebo` (applied to `before`) or `paraphrase` (applied to `after`)."""
     patch: str
-    """Unified diff; empty where no file could be edited, and then the guard does not apply."""
+    """Unified diff; empty where no file of the golden patch could be edited, and then the guard does not apply."""
     edited: tuple[RepoPath, ...]
+    """Files of the golden patch and others of their packages."""
     skipped: tuple[str, ...]
     """`path: reason` for every file of the golden patch that is left as it is."""
+    secret: str = ""
+    """128 random bits as hexadecimal digits, drawn once for an instance in a store; what is drawn follows from it."""
     made_by: str = ""
-    """Version of the code that made it; another version makes it again."""
+    """Version of the code that made it; another version makes it again, from the same secret."""
 
 
 @table("suite_id")

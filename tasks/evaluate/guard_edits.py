@@ -5,29 +5,43 @@ placebo      `before`, with the lines that the fix adds quoted where it adds the
 paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and what the fix removes put where
              it was in the same two ways: nothing of the layout is left, no comment, no line number, no equal bytecode
 
-Only Python files are edited, and only where today's grammar can parse them and the result has the same syntax tree.
-Files that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
+Then both are said in other words (rewriting.py), and so are a few other modules of the same packages: what differs from
+`before` differs in every edited run, and how is drawn from a secret. Documents, which no code reads, change sides: a
+placebo has those of the fix, a paraphrase those of before.
+
+Python files are edited only where today's grammar can parse them and the result, before it is reworded, has the same
+syntax tree. Modules that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
 """
 
 from __future__ import annotations
 
 import ast
+import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Patch
-from tasks.adapters.patch.read import read_patch, split_lines
+from tasks.adapters.patch.read import read_patch, split_lines, to_text
 from tasks.adapters.patch.render import Change, render
+from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
 from tasks.domain.outcome import RunVariant
+from tasks.evaluate import rewriting
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
+_DOCUMENT = re.compile(
+    r"(?i:docs?|documentation|changes?|changelog|news|releases?)/(.+/)?[^/]+\.(rst|md|txt)|[A-Z]+\.(rst|md|txt)"
+)
+"""Of the folders of documents, or at the top: a change log, a readme."""
+_NEIGHBOURS = 3
+"""Other modules that each edit rewords, at most: each costs a tenth of a second once."""
 _OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
 
 
@@ -55,16 +69,53 @@ class Place:
 Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
 
 
-def guard_edits(instance: TaskInstance, read_base: ReadBase) -> tuple[GuardEdit, ...]:
-    """The placebo and the paraphrase of an instance; with an empty patch where the golden patch does not apply."""
+def guard_edits(
+    instance: TaskInstance, read_base: ReadBase, paths: Collection[str], secret: str
+) -> tuple[GuardEdit, ...]:
+    """The placebo and the paraphrase of an instance; with an empty patch where the golden patch does not apply.
+
+    `paths` are the files of the base commit, `secret` decides what is drawn.
+    """
     read = read_patch(instance.patch)
     applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
     if not isinstance(applied, Applied):
-        return tuple(_row(instance, variant, {}, (f"golden patch: {applied.reason}",)) for variant in _EDITS)
+        refused = (f"golden patch: {applied.reason}",)
+        return tuple(_row(instance, variant, secret, {}, refused) for variant in _EDITS)
     normal = read_patch(applied.patch)
     assert isinstance(normal, Patch)
     blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
-    return tuple(_edited(instance, variant, applied.changes, blocks) for variant in _EDITS)
+    return tuple(
+        _edited(instance, variant, applied.changes, blocks, _Around(read_base, paths, secret)) for variant in _EDITS
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What lies around the files of a fix, and what decides how they are reworded."""
+
+    read_base: ReadBase
+    paths: Collection[str]
+    secret: str
+
+    def neighbours(self, variant: RunVariant, fixed: Collection[str]) -> Iterator[Change]:
+        """Other source modules of the packages that the fix edits, reworded."""
+        folders = {PurePosixPath(path).parent for path in fixed if path.endswith(".py")}
+        found = sorted(
+            path
+            for path in self.paths
+            if path.endswith(".py")
+            and path not in fixed
+            and PurePosixPath(path).parent in folders
+            and kind_of(path) is Kind.SOURCE
+        )
+        draw = random.Random(f"{self.secret}:{variant}")  # noqa: S311 - the seed is what is secret
+        for path in draw.sample(found, min(_NEIGHBOURS, len(found))):
+            text = to_text(self.read_base(path) or b"")
+            yield Change(path=path, before=text, after=self.reworded(variant, path, text))
+
+    def reworded(self, variant: RunVariant, path: str, text: str) -> str:
+        """`text` in other words, or as it is."""
+        return rewriting.rewritten(text, f"{self.secret}:{variant}:{path}") or text
 
 
 def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
@@ -107,12 +158,20 @@ _EDITS: dict[RunVariant, Edit] = {RunVariant.PLACEBO: placebo, RunVariant.PARAPH
 
 
 def _edited(
-    instance: TaskInstance, variant: RunVariant, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]]
+    instance: TaskInstance,
+    variant: RunVariant,
+    changes: tuple[Change, ...],
+    blocks: dict[str, tuple[Block, ...]],
+    around: _Around,
 ) -> GuardEdit:
     """One edit of all files of the fix."""
     texts: dict[str, Change] = {}
+    documents: dict[str, Change] = {}
     skipped = []
     for change in changes:
+        if _DOCUMENT.fullmatch(change.path):
+            documents[change.path] = change if variant is RunVariant.PLACEBO else _undone(change)
+            continue
         if not change.path.endswith(".py"):
             skipped.append(f"{change.path}: it is not Python")
             continue
@@ -123,11 +182,21 @@ def _edited(
         elif text == start:
             skipped.append(f"{change.path}: the edit leaves it as it is")
         else:
-            texts[change.path] = Change(path=change.path, before=start, after=text)
-    return _row(instance, variant, texts, tuple(skipped))
+            after = around.reworded(variant, change.path, text)
+            texts[change.path] = Change(path=change.path, before=start, after=after)
+    if texts:
+        near = around.neighbours(variant, [change.path for change in changes])
+        texts |= documents | {change.path: change for change in near if change.before != change.after}
+    return _row(instance, variant, around.secret, texts, tuple(skipped))
 
 
-def _row(instance: TaskInstance, variant: RunVariant, texts: dict[str, Change], skipped: tuple[str, ...]) -> GuardEdit:
+def _undone(change: Change) -> Change:
+    return Change(path=change.path, before=change.after, after=change.before)
+
+
+def _row(
+    instance: TaskInstance, variant: RunVariant, secret: str, texts: dict[str, Change], skipped: tuple[str, ...]
+) -> GuardEdit:
     return GuardEdit(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,
@@ -135,6 +204,7 @@ def _row(instance: TaskInstance, variant: RunVariant, texts: dict[str, Change], 
         patch=render(texts.values()),
         edited=tuple(RepoPath(path) for path in sorted(texts)),
         skipped=skipped,
+        secret=secret,
     )
 
 

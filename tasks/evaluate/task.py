@@ -182,7 +182,9 @@ def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[
     known = store.read(GuardEdit, instance_key=instance.instance_key)
     if known and all(edit.made_by == intake_version() for edit in known):
         return known
-    edits = guard_edits(instance, partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit))
+    mirrors, base = Mirrors(places.mirrors), (instance.repo, instance.base_commit)
+    secret = next((edit.secret for edit in known if edit.secret), secrets.token_hex(16))
+    edits = guard_edits(instance, partial(mirrors.read_file, *base), mirrors.list_paths(*base), secret)
     made = tuple(replace(edit, made_by=intake_version()) for edit in edits)
     store.write(made)
     return made

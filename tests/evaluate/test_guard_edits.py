@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
+from contextlib import nullcontext
+from unittest.mock import patch
 
 import pytest
 from domain_rows import task_instance
@@ -50,21 +52,26 @@ AFTER = BEFORE.replace(
 )
 
 
-def edits_of(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> dict[RunVariant, GuardEdit]:
-    """The edits of a fix from some files to others."""
+def edits_of(
+    before: Mapping[str, str | None], after: Mapping[str, str | None], secret: str | None = None
+) -> dict[RunVariant, GuardEdit]:
+    """The edits of a fix from some files to others; without a secret nothing is reworded."""
     changes = [Change(path=path, before=before.get(path), after=after.get(path)) for path in {**before, **after}]
     instance = task_instance(patch=render(changes))
-    return {edit.variant: edit for edit in guard_edits(instance, lambda path: _bytes(before.get(path)))}
+    plain = patch("tasks.evaluate.rewriting.rewritten", return_value=None) if secret is None else nullcontext()
+    with plain:
+        edits = guard_edits(instance, lambda path: _bytes(before.get(path)), tuple(before), secret or "")
+    return {edit.variant: edit for edit in edits}
 
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode("utf-8", "surrogateescape")
 
 
-def edited(before: str, after: str) -> dict[RunVariant, str]:
+def edited(before: str, after: str, secret: str | None = None) -> dict[RunVariant, str]:
     """What the two edits make of one file."""
     made = {}
-    for variant, edit in edits_of({"m.py": before}, {"m.py": after}).items():
+    for variant, edit in edits_of({"m.py": before}, {"m.py": after}, secret).items():
         start = before if variant is RunVariant.PLACEBO else after
         read = read_patch(edit.patch)
         if not isinstance(read, Patch):
@@ -243,14 +250,72 @@ def test_any_two_files(before: str, after: str) -> None:
         start = before if variant is RunVariant.PLACEBO else after
         assert same_meaning(text, ast.parse(start))
         assert behaviour(text) == behaviour(start)
+    for variant, text in edited(before, after, "a secret").items():
+        assert behaviour(text) == behaviour(before if variant is RunVariant.PLACEBO else after)
+
+
+PACKAGE = {
+    "m/fixed.py": BEFORE,
+    **{f"m/{name}.py": OLD for name in ("a", "b", "c", "d")},
+    "m/test_e.py": OLD,
+    "other/f.py": OLD,
+}
+
+
+def test_neighbours_in_the_package_are_reworded_on_both_sides_as_the_secret_says() -> None:
+    drawn = set()
+    for secret in ("1", "2", "3", "4"):
+        first = edits_of(PACKAGE, {**PACKAGE, "m/fixed.py": AFTER}, secret)
+        assert first == edits_of(PACKAGE, {**PACKAGE, "m/fixed.py": AFTER}, secret)
+        for edit in first.values():
+            assert "m/fixed.py" in edit.edited
+            assert len(edit.edited) == 4
+            assert {path.partition("/")[0] for path in edit.edited} == {"m"}
+            assert "m/test_e.py" not in edit.edited
+            drawn.add((edit.variant, edit.edited))
+    assert len(drawn) > 2
+
+
+@pytest.mark.parametrize("path", ["docs/a.rst", "CHANGES.md", "doc/en/changelog.txt", "changelog/12.bugfix.rst"])
+def test_documents_change_sides(path: str) -> None:
+    edits = edits_of({"m.py": OLD, path: "old\n"}, {"m.py": NEW, path: "new\n"})
+    assert "-old\n+new\n" in edits[RunVariant.PLACEBO].patch
+    assert "-new\n+old\n" in edits[RunVariant.PARAPHRASE].patch
+    added = edits_of({"m.py": OLD}, {"m.py": NEW, path: "new\n"})
+    assert "+new\n" in added[RunVariant.PLACEBO].patch
+    assert "-new\n" in added[RunVariant.PARAPHRASE].patch
+
+
+def test_documents_alone_are_no_edit() -> None:
+    edits = edits_of({"docs/a.rst": "old\n"}, {"docs/a.rst": "new\n"})
+    assert {edit.patch for edit in edits.values()} == {""}
+
+
+def test_syntax_trees_without_dead_code_differ_on_both_sides() -> None:
+    """Whoever takes out what never runs and hashes the rest does not find the fix."""
+    plain = {_live(BEFORE), _live(AFTER)}
+    for secret in ("1", "2", "3"):
+        assert not {_live(text) for text in edited(BEFORE, AFTER, secret).values()} & plain
+
+
+def _live(text: str) -> str:
+    class Live(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            return None if never_runs(node) else self.generic_visit(node)
+
+        def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+            return None if isinstance(node.value, ast.Constant | ast.Name) else node
+
+    return ast.dump(Live().visit(ast.parse(text)))
 
 
 def behaviour(text: str) -> tuple[object, ...]:
-    """How a module ends, what it holds then, and what its function and its class come to."""
+    """How a module ends, what it offers then, and what its function and its class come to."""
     space: dict[str, object] = {"__name__": "m"}
     ends = [_ends(lambda: exec(compile(text, "m", "exec", dont_inherit=True), space))]
     ends += [_ends(space[name]) for name in ("f", "A", "B") if callable(space.get(name))]
-    return (*ends, sorted(space), *(sorted(vars(space[name])) for name in ("A", "B") if name in space))
+    public = sorted(name for name in space if not name.startswith("_"))
+    return (*ends, public, *(sorted(vars(space[name])) for name in ("A", "B") if name in space))
 
 
 def _ends(call: object) -> str:

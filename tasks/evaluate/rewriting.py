@@ -1,0 +1,302 @@
+"""Saying the same in other words: rewrites of a Python file that keep what it does, drawn from a secret.
+
+Guards make them on both sides of a fix, so that "this file is not what it was" is true of every edited run, and what a
+test could compare (text, lines, syntax trees, bytecode, names of locals) is another in each store. What is drawn:
+
+locals         a local variable of a function gets another name
+temporaries    `return e`, `x = e` and `f(e)` go over a name of their own, which is dropped again
+branches       `if c: A else: B` becomes `if not (c): B else: A`
+definitions    unused private functions and imports between the definitions of the module, and at its end
+lines          comments and empty lines, so that everything below has another number
+
+The text of a file is edited, not a rendering of its tree (so comments and quotes stay where they are), and Python's own
+parser says where its parts stand: libcst would keep the text as well, at many times the cost and with a compiled
+dependency. Only functions that nothing looks into by name (`locals`, `eval`, frames …) are touched inside.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import symtable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tasks.adapters.patch.read import split_lines
+from tasks.domain.syntax import syntax_tree
+from tasks.evaluate.quoting import same_meaning
+
+_LOOK_INSIDE = {
+    *("locals", "vars", "dir", "eval", "exec", "globals", "currentframe", "_getframe", "f_locals", "co_varnames"),
+    *("__code__", "stack", "getsource", "setprofile", "settrace"),
+}
+"""Who says one of these names may see what its function's locals are called, or that there is one more."""
+_INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_BINDS_BY_NAME = (
+    *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
+)
+_WORDS = ("item", "value", "entry", "found", "result", "part", "node", "each", "known", "given", "kept", "made", "seen")
+_MODULES = ("bisect", "collections", "functools", "itertools", "operator", "re", "string", "sys", "types")
+_REMARKS = ("see above", "kept as it is", "nothing else to do", "order matters", "for callers", "as before", "checked")
+SHARE = 0.6
+"""Of the places where something can be rewritten."""
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True)
+class _Swap:
+    """Lines `first` to `last` (1-based, inclusive; `last` before `first` for a pure insertion) become `text`."""
+
+    first: int
+    last: int
+    text: str
+
+
+def rewritten(text: str, secret: str) -> str | None:
+    """`text` in other words, the same for the same secret; null where it cannot be parsed.
+
+    What runs differs from `text`, not only what does not: it is drawn again until that is so.
+    """
+    draw = random.Random(secret)  # noqa: S311 - the seed is what is secret
+    try:
+        tree = syntax_tree(text)
+        while True:
+            renamed = _renamed(text, draw)
+            made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw))
+            compile(made, "", "exec", dont_inherit=True)
+            if not same_meaning(made, tree):
+                return made
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _renamed(text: str, draw: random.Random) -> str:
+    """With other names for some locals."""
+    tree = syntax_tree(text)
+    lines = [line.encode() for line in split_lines(text)]
+    tables = {(table.get_name(), table.get_lineno()): table for table in _tables(symtable.symtable(text, "", "exec"))}
+    taken = _names(tree)
+    swaps: list[tuple[int, int, int, str]] = []
+    for function in _plain_functions(tree):
+        table = tables.get((function.name, function.lineno)) or tables.get((function.name, _first(function)))
+        for old in sorted(_renamable(function, table)) if table else ():
+            if draw.random() < SHARE:
+                new = _fresh(draw, taken)
+                places = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == old]
+                swaps += [(node.lineno, node.col_offset, len(old.encode()), new) for node in places]
+    for line, column, length, new in sorted(swaps, reverse=True):
+        at = lines[line - 1]
+        lines[line - 1] = at[:column] + new.encode() + at[column + length :]
+    return b"".join(lines).decode()
+
+
+def _renamable(function: _Function, table: symtable.SymbolTable) -> set[str]:
+    """Locals that are bound as plain names only and that no scope below knows."""
+    if any(isinstance(node, ast.JoinedStr | ast.Global | ast.Nonlocal) for node in ast.walk(function)):
+        return set()  # before CPython 3.12 what is inside an f-string has no place of its own
+    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_local() and not symbol.is_parameter()}
+    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    otherwise = {
+        name
+        for node in ast.walk(function)
+        for name in (
+            *([node.name] if isinstance(node, _BINDS_BY_NAME) else []),
+            *([node.rest] if isinstance(node, ast.MatchMapping) else []),
+            *([(node.asname or node.name).partition(".")[0]] if isinstance(node, ast.alias) else []),
+        )
+        if name
+    }
+    below = {symbol.get_name() for child in _tables(table) if child is not table for symbol in child.get_symbols()}
+    return {name for name in (own & stored) - otherwise - below if not name.startswith("__")}
+
+
+def _draw_swaps(text: str, tree: ast.Module, draw: random.Random) -> list[_Swap]:
+    lines = split_lines(text)
+    taken = _names(tree)
+    swaps: list[_Swap] = []
+    for function in _plain_functions(tree):
+        swaps += _in_function(function, lines, draw, taken)
+    swaps += _between(tree, lines, draw, taken)
+    return swaps
+
+
+def _in_function(function: _Function, lines: Sequence[str], draw: random.Random, taken: set[str]) -> Iterator[_Swap]:
+    """Rewrites of statements that do not overlap: what is inside a swapped branch stays as it is."""
+    waiting: list[ast.stmt] = list(reversed(function.body))
+    while waiting:
+        node = waiting.pop()
+        if draw.random() < SHARE and (swap := _statement(node, lines, draw, taken)):
+            yield swap
+        elif not isinstance(node, _INNER):
+            waiting += reversed(list(_inner_statements(node)))
+
+
+def _statement(node: ast.stmt, lines: Sequence[str], draw: random.Random, taken: set[str]) -> _Swap | None:
+    if isinstance(node, ast.If):
+        return _turned(node, lines)
+    if not _alone(node, lines):
+        return None
+    value = getattr(node, "value", None)
+    if not isinstance(value, ast.expr) or isinstance(value, ast.Constant | ast.Yield | ast.YieldFrom | ast.Await):
+        return None
+    indent = _indent(lines[node.lineno - 1])
+    name = _fresh(draw, taken)
+    first = f"{indent}{name} = ({_segment(value, lines)})"
+    rest = {ast.Return: [f"return {name}"], ast.Expr: [f"del {name}"]}.get(type(node))
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        rest = [f"{node.targets[0].id} = {name}", f"del {name}"]
+    if rest is None or any(isinstance(part, ast.NamedExpr) for part in ast.walk(value)):
+        return None
+    return _Swap(node.lineno, _last(node), "\n".join([first, *(indent + line for line in rest)]) + "\n")
+
+
+def _turned(node: ast.If, lines: Sequence[str]) -> _Swap | None:
+    """The branches of an `if` with an `else` of its own lines, the other way round."""
+    if not node.orelse or not _alone(node, lines, end=False):
+        return None
+    body, other = _block(node.body, lines), _block(node.orelse, lines)
+    if body is None or other is None or body.start <= _last(node.test) or other.start <= body.stop:
+        return None
+    between = [line.strip() for line in lines[body.stop - 1 : other.start - 1] if line.strip()]
+    words = [line for line in between if not line.startswith("#")]
+    if len(words) != 1 or words[0].partition("#")[0].strip() != "else:":
+        return None
+    indent = _indent(lines[node.lineno - 1])
+    head = f"{indent}if not ({_segment(node.test, lines)}):\n"
+    inside = ["".join(lines[block.start - 1 : block.stop - 1]) for block in (other, body)]
+    inside = [text if text.endswith("\n") else text + "\n" for text in inside]
+    return _Swap(node.lineno, other.stop - 1, f"{head}{inside[0]}{indent}else:\n{inside[1]}")
+
+
+def _block(body: Sequence[ast.stmt], lines: Sequence[str]) -> range | None:
+    """The lines of a block, if they are its own and nothing but."""
+    if not _alone(body[0], lines, end=False) or not _alone(body[-1], lines, start=False):
+        return None
+    return range(_first(body[0]), _last(body[-1]) + 1)
+
+
+def _between(tree: ast.Module, lines: Sequence[str], draw: random.Random, taken: set[str]) -> Iterator[_Swap]:
+    """What comes between definitions of the module and at its end: remarks, empty lines, private functions, imports."""
+    for before, node in zip(tree.body, tree.body[1:], strict=False):
+        apart = isinstance(before, _INNER) and isinstance(node, _INNER) and _last(before) < _first(node)
+        if apart and draw.random() < SHARE:
+            yield _Swap(_first(node), _first(node) - 1, draw.choice(_ADDED)(draw, taken))
+    if draw.random() < SHARE:
+        start = "\n\n" if not lines or lines[-1].endswith("\n") else "\n\n\n"
+        yield _Swap(len(lines) + 1, len(lines), start + draw.choice(_ADDED)(draw, taken).rstrip("\n") + "\n")
+
+
+def _remark(draw: random.Random, _taken: set[str]) -> str:
+    return f"# {draw.choice(_REMARKS)}\n" + "\n" * draw.randrange(1, 4)
+
+
+def _private_function(draw: random.Random, taken: set[str]) -> str:
+    name, one, two = (f"_{_fresh(draw, taken)}" for _ in range(3))
+    body = draw.choice(
+        (
+            f"return {one} if {two} is None else {two}",
+            f"return [{one}, {two}][::-1]",
+            f"if {one}:\n        return {two}\n    return {one}",
+            f"{two} = ({one}, {two})\n    return {two}",
+        )
+    )
+    return f"def {name}({one}, {two}=None):\n    {body}\n\n\n"
+
+
+def _private_import(draw: random.Random, taken: set[str]) -> str:
+    return f"import {draw.choice(_MODULES)} as _{_fresh(draw, taken)}\n\n"
+
+
+_ADDED: tuple[Callable[[random.Random, set[str]], str], ...] = (_remark, _private_function, _private_import)
+
+
+def _swapped(text: str, swaps: Sequence[_Swap]) -> str:
+    lines = split_lines(text)
+    for swap in sorted(swaps, key=lambda swap: swap.first, reverse=True):
+        lines[swap.first - 1 : swap.last] = [swap.text]
+    return "".join(lines)
+
+
+def _plain_functions(tree: ast.Module) -> Iterator[_Function]:
+    """Functions of the module and of its classes that nothing looks into; not those inside another function."""
+    waiting: list[ast.stmt] = list(reversed(tree.body))
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ClassDef):
+            waiting += reversed(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _looked_into(node):
+            yield node
+
+
+def _looked_into(function: _Function) -> bool:
+    return any(
+        (isinstance(node, ast.Name) and node.id in _LOOK_INSIDE)
+        or (isinstance(node, ast.Attribute) and node.attr in _LOOK_INSIDE)
+        for node in ast.walk(function)
+    )
+
+
+def _inner_statements(node: ast.AST) -> Iterator[ast.stmt]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        elif isinstance(child, ast.ExceptHandler | ast.match_case):
+            yield from _inner_statements(child)
+
+
+def _names(tree: ast.AST) -> set[str]:
+    """Every word of a file that could be a name in it."""
+    return {
+        word
+        for node in ast.walk(tree)
+        for _, value in ast.iter_fields(node)
+        for word in (value if isinstance(value, list) else [value])
+        if isinstance(word, str)
+    }
+
+
+def _fresh(draw: random.Random, taken: set[str]) -> str:
+    """A name that the file does not have yet."""
+    name = "_".join(draw.sample(_WORDS, 2))
+    while name in taken:
+        name += f"_{draw.choice(_WORDS)}"
+    taken.add(name)
+    return name
+
+
+def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
+    yield top
+    for child in top.get_children():
+        yield from _tables(child)
+
+
+def _alone(node: ast.stmt, lines: Sequence[str], *, start: bool = True, end: bool = True) -> bool:
+    """Whether nothing else begins on its first line, and nothing but a comment follows on its last."""
+    head = lines[_first(node) - 1].encode()[: node.col_offset] if _first(node) == node.lineno else b""
+    tail = lines[_last(node) - 1].encode()[node.end_col_offset :].strip()
+    if isinstance(node, ast.If) and lines[node.lineno - 1].encode()[node.col_offset :].startswith(b"elif"):
+        return False
+    return (not start or not head.strip()) and (not end or not tail or tail.startswith(b"#"))
+
+
+def _first(node: ast.stmt) -> int:
+    first: int = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
+    return first
+
+
+def _last(node: ast.stmt | ast.expr) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _segment(node: ast.expr, lines: Sequence[str]) -> str:
+    """The text of an expression; what spans lines keeps them."""
+    own = [line.encode() for line in lines[node.lineno - 1 : _last(node)]]
+    own[-1] = own[-1][: node.end_col_offset]
+    own[0] = own[0][node.col_offset :]
+    return b"".join(own).decode()

@@ -1,0 +1,154 @@
+"""The same in other words: text, tree and bytecode change, what it does does not."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import doctest
+import fractions
+import heapq
+import statistics
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tasks.evaluate.rewriting import rewritten
+
+SECRETS = ("1", "2", "3")
+EVERYTHING = """\
+def every(a, b=2):
+    total = a
+    for number in range(b):
+        total += number
+        if total > 3:
+            # big
+            kept = [
+                total,
+                b,
+            ]
+        else:
+            kept = []  # small
+    print(total)
+    return total, kept
+
+
+def second(x):
+    try:
+        return x.name, "é"
+    except AttributeError as error:
+        raise KeyError from error
+
+
+class Box:
+    def get(self):
+        value = self
+        return value
+"""
+
+
+@pytest.mark.parametrize("module", [difflib, fractions, heapq, statistics], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("secret", SECRETS)
+def test_modules_of_the_standard_library_pass_their_own_doctests(
+    module: ModuleType, secret: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = Path(str(module.__file__)).read_text("utf-8")
+    text = rewritten(source, secret)
+    assert text is not None
+    assert len(set(text.splitlines()) - set(source.splitlines())) > 80
+    examples = doctest.testmod(module).attempted
+    made = ModuleType(module.__name__)
+    monkeypatch.setitem(sys.modules, module.__name__, made)
+    exec(compile(text, str(module.__file__), "exec"), made.__dict__)
+    done = doctest.testmod(made)
+    assert (done.failed, done.attempted) == (0, examples)
+
+
+def test_everything_is_drawn_now_and_then() -> None:
+    texts = [rewritten(EVERYTHING, str(number)) or "" for number in range(20)]
+    assert len(set(texts)) == 20
+    for sign in ("if not (total > 3):", "del ", "\nimport ", "\ndef _", "\n# ", "return "):
+        assert any(sign in text for text in texts), sign
+    assert any("total" not in text for text in texts)
+    for text in texts:
+        space: dict[str, object] = {}
+        exec(text, space)
+        assert space["every"](2, 3) == (5, [5, 3])  # type: ignore[operator]
+        assert "    def get(self" in text
+
+
+def test_the_same_secret_draws_the_same() -> None:
+    assert rewritten(EVERYTHING, "1") == rewritten(EVERYTHING, "1") != rewritten(EVERYTHING, "2")
+
+
+LEFT_ALONE = {
+    "looks at its locals": "def f(a):\n    b = a\n    return locals()\n",
+    "runs text": "def f(a):\n    b = a + 1\n    return eval('b')\n",
+    "no function": "x = 1\ny = x\n",
+}
+
+
+@pytest.mark.parametrize("name", LEFT_ALONE)
+def test_what_is_in_doubt_stays_and_something_is_added(name: str) -> None:
+    for number in range(10):
+        text = rewritten(LEFT_ALONE[name], str(number))
+        assert text is not None
+        assert text.startswith(LEFT_ALONE[name])
+        assert ast.dump(ast.parse(text)) != ast.dump(ast.parse(LEFT_ALONE[name]))
+
+
+@pytest.mark.parametrize("text", ["def f():\n    print 1\n", "def f(a):\n    return '\udce9' + a\n", "x" + "(" * 500])
+def test_what_cannot_be_parsed_is_not_touched(text: str) -> None:
+    assert rewritten(text, "1") is None
+
+
+TRAPS = {
+    "a name that a comprehension knows": "def f(a):\n    b = 2\n    return [b + c for c in a]\n",
+    "a name of an inner function": "def f(a):\n    def g(x):\n        return x\n    g = g\n    return g(a)\n",
+    "a name that an import binds": "def f(a):\n    import os\n    os = os.sep\n    return os\n",
+    "an error's name": (
+        "def f(a):\n    e = a\n    try:\n        e.x\n    except AttributeError as e:\n        return str(e)\n"
+    ),
+    "an f-string": "def f(a):\n    b = 3\n    return f'{b}{b!r}'\n",
+    "an elif": (
+        "def f(a):\n    if not a:\n        return 0\n"
+        "    elif len(a) > 1:\n        return 1\n    else:\n        return 2\n"
+    ),
+    "two on a line": "def f(a):\n    b = 1; c = 2\n    return b, c\n",
+    "a long string": "def f(a):\n    b = '''\n  x\n'''\n    return b\n",
+    "a starred return": "def f(a):\n    return *a, 1\n",
+    "an assignment in an expression": (
+        "def f(a):\n    if (n := len(a)) > 1:\n        return n\n    else:\n        return 0\n"
+    ),
+    "tabs": "def f(a):\n\tif a:\n\t\tb = 1\n\telse:\n\t\tb = 2\n\treturn b\n",
+    "a generator": "def f(a):\n    def g():\n        x = yield 1\n        return x\n    return list(g())\n",
+    "deleted": (
+        "def f(a):\n    b = a\n    del b\n"
+        "    try:\n        return b\n    except UnboundLocalError:\n        return 'gone'\n"
+    ),
+    "wide letters before a name": "def f(a):\n    b = 'éé漢'; c = b\n    return 'é', b, c\n",
+    "carriage returns": "def f(a):\r\n    b = a\r\n    return b\r\n",
+    "no last newline": "def f(a):\n    b = a\n    return b",
+}
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_traps(name: str) -> None:
+    for number in range(20):
+        text = rewritten(TRAPS[name], str(number)) or TRAPS[name]
+        assert _answer(text) == _answer(TRAPS[name]), text
+
+
+def _answer(text: str) -> object:
+    space: dict[str, object] = {}
+    exec(compile(text, "m", "exec"), space)
+    return space["f"]([1, 2])  # type: ignore[operator]
+
+
+def test_names_of_parameters_classes_and_methods_stay() -> None:
+    for number in range(10):
+        tree = ast.parse(rewritten(EVERYTHING, str(number)) or "")
+        every = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+        assert [node.name for node in every] == ["every", "second"]
+        assert [arg.arg for arg in every[0].args.args] == ["a", "b"]
