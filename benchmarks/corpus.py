@@ -5,11 +5,15 @@
                                         === <path>           a file that the candidate adds, until the next one
                                         === <path> (link)    a symbolic link; its text is the target
 
-`@SHA256@` and `@SIZE@` stand for those of the file that the fix changes, as it is before; `@TOKEN@` for a new word.
+`@SHA256@` and `@SIZE@` stand for those of the file that the fix changes, as it is before; `@LIVE@` for the hash of its
+syntax tree without what has no effect; `@LOADS@` for how many names and constants its method `scaled` loads; `@TOKEN@`
+for a new word.
 """
 
 from __future__ import annotations
 
+import ast
+import dis
 import hashlib
 import json
 import re
@@ -17,6 +21,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 
 from tasks.adapters.patch.render import Change, render
 
@@ -59,12 +64,37 @@ def _entry(kind: str, path: Path, original: bytes) -> Entry:
     for name, value in (
         ("@SHA256@", hashlib.sha256(original).hexdigest()),
         ("@SIZE@", str(len(original))),
+        ("@LIVE@", _live(original)),
+        ("@LOADS@", str(_loads(original))),
         ("@TOKEN@", secrets.token_hex(8)),
     ):
         text = text.replace(name, value)
     return Entry(
         kind=kind, name=path.stem, instance=PREFIX + head["instance"], what=head["what"], patch="".join(_patches(text))
     )
+
+
+def _live(source: bytes) -> str:
+    """As the candidates work it out that take out what never runs."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [each for each in body if not _idle(each)] or [ast.Pass()]  # type: ignore[attr-defined]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+def _loads(source: bytes) -> int:
+    codes = [compile(source, "recipe", "exec")]
+    for code in codes:
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+    # The last of the name: a class of ingredients, which comes first, has one as well.
+    method = [code for code in codes if code.co_name == "scaled"][-1]
+    return sum(each.opname.startswith("LOAD") for each in dis.get_instructions(method))
+
+
+def _idle(node: ast.AST) -> bool:
+    never = isinstance(node, ast.If) and ast.unparse(node.test) in ("not __name__", "0")
+    return never or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant | ast.Name))
 
 
 def _patches(text: str) -> Iterator[str]:

@@ -6,8 +6,9 @@ paraphrase   `after`, with every file of the fix rendered anew from its syntax t
              it was in the same two ways: nothing of the layout is left, no comment, no line number, no equal bytecode
 
 Then both are said in other words (rewriting.py), and so are a few other modules of the same packages: what differs from
-`before` differs in every edited run, and how is drawn from a secret. Documents, which no code reads, change sides: a
-placebo has those of the fix, a paraphrase those of before.
+`before` differs in every edited run, and how is drawn from a secret. Functions of the other side stand among the others
+under private names, so that a look for the fix in code that could run finds it on both sides. Documents, which no code
+reads, change sides: a placebo has those of the fix, a paraphrase those of before.
 
 Python files are edited only where today's grammar can parse them and the result, before it is reworded, has the same
 syntax tree. Modules that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
@@ -34,6 +35,7 @@ from tasks.domain.outcome import RunVariant
 from tasks.evaluate import rewriting
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
+from tasks.evaluate.rewriting import Function, outer_functions
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _DOCUMENT = re.compile(
@@ -42,6 +44,8 @@ _DOCUMENT = re.compile(
 """Of the folders of documents, or at the top: a change log, a readme."""
 _NEIGHBOURS = 3
 """Other modules that each edit rewords, at most: each costs a tenth of a second once."""
+_SPARE = 8
+"""Functions of the other side that are put into a file, at most."""
 _OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
 
 
@@ -113,9 +117,19 @@ class _Around:
             text = to_text(self.read_base(path) or b"")
             yield Change(path=path, before=text, after=self.reworded(variant, path, text))
 
-    def reworded(self, variant: RunVariant, path: str, text: str) -> str:
-        """`text` in other words, or as it is."""
-        return rewriting.rewritten(text, f"{self.secret}:{variant}:{path}") or text
+    def reworded(
+        self,
+        variant: RunVariant,
+        path: str,
+        text: str,
+        own: Iterable[Function] = (),
+        other: Iterable[Function] = (),
+    ) -> str:
+        """`text` in other words, or as it is: `own` functions thoroughly, and those of the `other` side among them."""
+        secret, thorough = f"{self.secret}:{variant}:{path}", {node.name for node in own}
+        spare = list(filter(_can_be_moved, other))[:_SPARE]
+        found = (rewriting.rewritten(text, secret, each, thorough) for each in (spare, []))
+        return next((made for made in found if made is not None), text)
 
 
 def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
@@ -182,12 +196,33 @@ def _edited(
         elif text == start:
             skipped.append(f"{change.path}: the edit leaves it as it is")
         else:
-            after = around.reworded(variant, change.path, text)
+            there = blocks.get(change.path, ())
+            old = _functions_at(change.before, [(block.line, max(len(block.removed), 1)) for block in there])
+            new = _functions_at(change.after, [(block.new_line, max(len(block.added), 1)) for block in there])
+            own, other = (old, new) if variant is RunVariant.PLACEBO else (new, old)
+            after = around.reworded(variant, change.path, text, own, other)
             texts[change.path] = Change(path=change.path, before=start, after=after)
     if texts:
         near = around.neighbours(variant, [change.path for change in changes])
         texts |= documents | {change.path: change for change in near if change.before != change.after}
     return _row(instance, variant, around.secret, texts, tuple(skipped))
+
+
+def _functions_at(text: str | None, ranges: Iterable[tuple[int, int]]) -> tuple[Function, ...]:
+    """The functions of a file that have lines of these ranges (first line, how many)."""
+    tree = parse(text or "")
+    if isinstance(tree, Unedited):
+        return ()
+    lines = {first + at for first, number in ranges for at in range(number)}
+    return tuple(
+        node
+        for node in outer_functions(tree)
+        if not lines.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    )
+
+
+def _can_be_moved(node: Function) -> bool:
+    return not any(map(starred_subscript, ast.walk(node)))
 
 
 def _undone(change: Change) -> Change:

@@ -6,7 +6,8 @@ test could compare (text, lines, syntax trees, bytecode, names of locals) is ano
 locals         a local variable of a function gets another name
 temporaries    `return e`, `x = e` and `f(e)` go over a name of their own, which is dropped again
 branches       `if c: A else: B` becomes `if not (c): B else: A`
-definitions    unused private functions and imports between the definitions of the module, and at its end
+definitions    unused private functions and imports between the definitions of the module, and at its end; functions
+               of the other side of the fix, under private names, are among them
 lines          comments and empty lines, so that everything below has another number
 
 The text of a file is edited, not a rendering of its tree (so comments and quotes stay where they are), and Python's own
@@ -19,7 +20,7 @@ from __future__ import annotations
 import ast
 import random
 import symtable
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
@@ -42,7 +43,7 @@ _REMARKS = ("see above", "kept as it is", "nothing else to do", "order matters",
 SHARE = 0.6
 """Of the places where something can be rewritten."""
 
-_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,19 @@ class _Swap:
     text: str
 
 
-def rewritten(text: str, secret: str) -> str | None:
+def rewritten(text: str, secret: str, spare: Sequence[Function] = (), thorough: Collection[str] = ()) -> str | None:
     """`text` in other words, the same for the same secret; null where it cannot be parsed.
 
-    What runs differs from `text`, not only what does not: it is drawn again until that is so.
+    What runs differs from `text`, not only what does not: it is drawn again until that is so. `spare` are functions to
+    put somewhere between the others, where nobody calls them; in functions of the names in `thorough` every statement
+    is rewritten that can be.
     """
     draw = random.Random(secret)  # noqa: S311 - the seed is what is secret
     try:
         tree = syntax_tree(text)
         while True:
             renamed = _renamed(text, draw)
-            made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw))
+            made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw, spare, thorough))
             compile(made, "", "exec", dont_inherit=True)
             if not same_meaning(made, tree):
                 return made
@@ -92,7 +95,7 @@ def _renamed(text: str, draw: random.Random) -> str:
     return b"".join(lines).decode()
 
 
-def _renamable(function: _Function, table: symtable.SymbolTable) -> set[str]:
+def _renamable(function: Function, table: symtable.SymbolTable) -> set[str]:
     """Locals that are bound as plain names only and that no scope below knows."""
     if any(isinstance(node, ast.JoinedStr | ast.Global | ast.Nonlocal) for node in ast.walk(function)):
         return set()  # before CPython 3.12 what is inside an f-string has no place of its own
@@ -112,22 +115,26 @@ def _renamable(function: _Function, table: symtable.SymbolTable) -> set[str]:
     return {name for name in (own & stored) - otherwise - below if not name.startswith("__")}
 
 
-def _draw_swaps(text: str, tree: ast.Module, draw: random.Random) -> list[_Swap]:
+def _draw_swaps(
+    text: str, tree: ast.Module, draw: random.Random, spare: Sequence[Function], thorough: Collection[str]
+) -> list[_Swap]:
     lines = split_lines(text)
     taken = _names(tree)
     swaps: list[_Swap] = []
     for function in _plain_functions(tree):
-        swaps += _in_function(function, lines, draw, taken)
-    swaps += _between(tree, lines, draw, taken)
+        swaps += _in_function(function, lines, draw, taken, 1 if function.name in thorough else SHARE)
+    swaps += _between(tree, lines, draw, taken, [_uncalled(node, f"_{_fresh(draw, taken)}") for node in spare])
     return swaps
 
 
-def _in_function(function: _Function, lines: Sequence[str], draw: random.Random, taken: set[str]) -> Iterator[_Swap]:
+def _in_function(
+    function: Function, lines: Sequence[str], draw: random.Random, taken: set[str], share: float
+) -> Iterator[_Swap]:
     """Rewrites of statements that do not overlap: what is inside a swapped branch stays as it is."""
     waiting: list[ast.stmt] = list(reversed(function.body))
     while waiting:
         node = waiting.pop()
-        if draw.random() < SHARE and (swap := _statement(node, lines, draw, taken)):
+        if draw.random() < share and (swap := _statement(node, lines, draw, taken)):
             yield swap
         elif not isinstance(node, _INNER):
             waiting += reversed(list(_inner_statements(node)))
@@ -177,15 +184,42 @@ def _block(body: Sequence[ast.stmt], lines: Sequence[str]) -> range | None:
     return range(_first(body[0]), _last(body[-1]) + 1)
 
 
-def _between(tree: ast.Module, lines: Sequence[str], draw: random.Random, taken: set[str]) -> Iterator[_Swap]:
+def _between(
+    tree: ast.Module, lines: Sequence[str], draw: random.Random, taken: set[str], spare: Sequence[str]
+) -> Iterator[_Swap]:
     """What comes between definitions of the module and at its end: remarks, empty lines, private functions, imports."""
-    for before, node in zip(tree.body, tree.body[1:], strict=False):
-        apart = isinstance(before, _INNER) and isinstance(node, _INNER) and _last(before) < _first(node)
-        if apart and draw.random() < SHARE:
-            yield _Swap(_first(node), _first(node) - 1, draw.choice(_ADDED)(draw, taken))
-    if draw.random() < SHARE:
-        start = "\n\n" if not lines or lines[-1].endswith("\n") else "\n\n\n"
-        yield _Swap(len(lines) + 1, len(lines), start + draw.choice(_ADDED)(draw, taken).rstrip("\n") + "\n")
+    places = [
+        _first(node)
+        for before, node in zip(tree.body, tree.body[1:], strict=False)
+        if isinstance(before, _INNER) and isinstance(node, _INNER) and _last(before) < _first(node)
+    ]
+    texts = dict.fromkeys((*places, len(lines) + 1), "")
+    for place in texts:
+        if draw.random() < SHARE:
+            texts[place] += draw.choice(_ADDED)(draw, taken)
+    for text in spare:
+        texts[draw.choice(list(texts))] += text
+    for place, text in texts.items():
+        if text and place <= len(lines):
+            yield _Swap(place, place - 1, text)
+        elif text:
+            start = "\n\n" if not lines or lines[-1].endswith("\n") else "\n\n\n"
+            yield _Swap(place, place - 1, start + text.rstrip("\n") + "\n")
+
+
+def _uncalled(node: Function, name: str) -> str:
+    """A function under another name, without what runs when it is defined."""
+    arguments = ast.arguments(
+        posonlyargs=[ast.arg(arg=each.arg) for each in node.args.posonlyargs],
+        args=[ast.arg(arg=each.arg) for each in node.args.args],
+        vararg=node.args.vararg and ast.arg(arg=node.args.vararg.arg),
+        kwonlyargs=[ast.arg(arg=each.arg) for each in node.args.kwonlyargs],
+        kw_defaults=[each and ast.Constant(value=None) for each in node.args.kw_defaults],
+        kwarg=node.args.kwarg and ast.arg(arg=node.args.kwarg.arg),
+        defaults=[ast.Constant(value=None) for _ in node.args.defaults],
+    )
+    made = type(node)(name=name, args=arguments, body=node.body, decorator_list=[], lineno=1, col_offset=0)
+    return ast.unparse(made) + "\n\n\n"
 
 
 def _remark(draw: random.Random, _taken: set[str]) -> str:
@@ -219,18 +253,23 @@ def _swapped(text: str, swaps: Sequence[_Swap]) -> str:
     return "".join(lines)
 
 
-def _plain_functions(tree: ast.Module) -> Iterator[_Function]:
-    """Functions of the module and of its classes that nothing looks into; not those inside another function."""
+def outer_functions(tree: ast.Module) -> Iterator[Function]:
+    """Functions of the module and of its classes; not those inside another function."""
     waiting: list[ast.stmt] = list(reversed(tree.body))
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ClassDef):
             waiting += reversed(node.body)
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _looked_into(node):
+        elif isinstance(node, Function):
             yield node
 
 
-def _looked_into(function: _Function) -> bool:
+def _plain_functions(tree: ast.Module) -> Iterator[Function]:
+    """Those that nothing looks into."""
+    return (node for node in outer_functions(tree) if not _looked_into(node))
+
+
+def _looked_into(function: Function) -> bool:
     return any(
         (isinstance(node, ast.Name) and node.id in _LOOK_INSIDE)
         or (isinstance(node, ast.Attribute) and node.attr in _LOOK_INSIDE)

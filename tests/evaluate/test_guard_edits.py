@@ -298,7 +298,18 @@ def test_syntax_trees_without_dead_code_differ_on_both_sides() -> None:
         assert not {_live(text) for text in edited(BEFORE, AFTER, secret).values()} & plain
 
 
+def test_what_the_other_side_has_stands_in_code_that_could_run() -> None:
+    """Under a private name that nobody calls: a look for the fix outside of dead code finds it on both sides."""
+    for secret in ("1", "2", "3"):
+        for text in edited(OLD, NEW, secret).values():
+            assert keywords(_live(text)) == {"old", "new", "more"}
+        made = edited("def f():\n    return [1]\n", "def f():\n    yield 'fix'\n", secret)
+        assert "yield 'fix'" in _live(made[RunVariant.PLACEBO])
+
+
 def _live(text: str) -> str:
+    """What is left of a file without the kind of code that never runs."""
+
     class Live(ast.NodeTransformer):
         def visit_If(self, node: ast.If) -> ast.AST | None:
             return None if never_runs(node) else self.generic_visit(node)
@@ -306,7 +317,7 @@ def _live(text: str) -> str:
         def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
             return None if isinstance(node.value, ast.Constant | ast.Name) else node
 
-    return ast.dump(Live().visit(ast.parse(text)))
+    return ast.unparse(Live().visit(ast.parse(text)))
 
 
 def behaviour(text: str) -> tuple[object, ...]:
