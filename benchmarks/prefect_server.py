@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,10 @@ PATIENCE_S = 900.0
 """What takes seconds takes minutes on a busy machine; this is for what hangs."""
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 DEPLOYMENTS = PROJECT / "prefect.yaml"
+
+
+def _is_busy(error: BaseException) -> bool:
+    return isinstance(error, urllib.error.HTTPError) and error.code == HTTPStatus.SERVICE_UNAVAILABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +59,18 @@ class Prefect:
             raise InfrastructureError(message, hint=f"see the logs in {self.folder}")
         return done.stdout
 
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception(_is_busy),
+        stop=tenacity.stop_after_delay(PATIENCE_S),
+        wait=tenacity.wait_fixed(1),
+        reraise=True,
+    )
     def ask(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """What the server answers, as JSON; asked by POST where there is a body."""
+        """What the server answers, as JSON; asked by POST where there is a body.
+
+        A server on SQLite answers 503 while somebody else writes; it is asked again, as Prefect's own client does, so
+        a body that makes something has to carry an `idempotency_key`.
+        """
         sent = None if body is None else json.dumps(body).encode()
         url = f"{self.environ['PREFECT_API_URL']}{path}"
         request = urllib.request.Request(url, sent, {"Content-Type": "application/json"})  # noqa: S310 - our own server
@@ -65,7 +81,8 @@ class Prefect:
         """The flow run of `FLOW/NAME`, as the server has it once a worker has ended it; `InfrastructureError` where
         none does. It costs next to nothing, where `deployment run --watch` has to import Prefect."""
         found = self.ask(f"/deployments/name/{deployment}")
-        asked = self.ask(f"/deployments/{found['id']}/create_flow_run", {"parameters": dict(parameters)})
+        body = {"parameters": dict(parameters), "idempotency_key": secrets.token_hex(16)}
+        asked = self.ask(f"/deployments/{found['id']}/create_flow_run", body)
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
             run = self.ask(f"/flow_runs/{asked['id']}")
