@@ -32,7 +32,8 @@ HOSTILE = {
     ),
     "forks_a_thousand": (
         "import os, time\n    for _ in range(1000):\n"
-        "        if os.fork() == 0:\n            time.sleep(60); os._exit(0)",
+        "        if os.fork() == 0:\n            time.sleep(60); os._exit(0)\n"
+        "    time.sleep(60)",  # who ends before the processes are counted is only a test that passed
         {"limit", "completed"},
     ),
     "kills_its_parent": ("import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)", {"crashed"}),
