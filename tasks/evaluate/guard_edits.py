@@ -184,7 +184,7 @@ def _edited(
     skipped = []
     for change in changes:
         if _DOCUMENT.fullmatch(change.path):
-            documents[change.path] = change if variant is RunVariant.PLACEBO else _undone(change)
+            documents[change.path] = change if variant is RunVariant.PLACEBO else _the_other_way(change)
             continue
         if not change.path.endswith(".py"):
             skipped.append(f"{change.path}: it is not Python")
@@ -225,7 +225,7 @@ def _can_be_moved(node: Function) -> bool:
     return not any(map(starred_subscript, ast.walk(node)))
 
 
-def _undone(change: Change) -> Change:
+def _the_other_way(change: Change) -> Change:
     return Change(path=change.path, before=change.after, after=change.before)
 
 

@@ -58,9 +58,9 @@ class _Swap:
 def rewritten(text: str, secret: str, spare: Sequence[Function] = (), thorough: Collection[str] = ()) -> str | None:
     """`text` in other words, the same for the same secret; null where it cannot be parsed.
 
-    What runs differs from `text`, not only what does not: it is drawn again until that is so. `spare` are functions to
-    put somewhere between the others, where nobody calls them; in functions of the names in `thorough` every statement
-    is rewritten that can be.
+    It differs from `text` in more than code that never runs: it is drawn again until that is so. `spare` are functions
+    to put somewhere between the others, where nobody calls them (they are such a difference); in functions of the names
+    in `thorough` every statement is rewritten that can be.
     """
     draw = random.Random(secret)  # noqa: S311 - the seed is what is secret
     try:
@@ -69,7 +69,7 @@ def rewritten(text: str, secret: str, spare: Sequence[Function] = (), thorough: 
             renamed = _renamed(text, draw)
             made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw, spare, thorough))
             compile(made, "", "exec", dont_inherit=True)
-            if not same_meaning(made, tree):
+            if not same_meaning(made, tree):  # leaves `tree` without what has no effect: nothing else may use it
                 return made
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

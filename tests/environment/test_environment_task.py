@@ -5,13 +5,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from domain_rows import environment_row
 
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import ROW
-from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.errors import NotFound
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
-from tasks.domain.outcome import RunnerKind, SandboxKind
+from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, climb_for, ladder_basis, prepare_environment
@@ -51,7 +52,8 @@ def test_a_ladder_that_was_climbed_is_climbed_again_only_for_a_reason(tmp_path: 
     how = CheckSettings(sandbox=SandboxKind.PROCESS, trusted=True)
     instance = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances[0]
     unit, store = OfInstance(snapshot="demo", instance_id=instance.instance_id), Store(places.store)
-    row, attempt = _environment(), _attempt(instance.instance_key, ladder_basis(places, how, instance))
+    row = environment_row(env_id=EnvId("e" * 32), repo=RepoName("a/b"), python="3.9", python_full="3.9.18")
+    attempt = _attempt(instance.instance_key, ladder_basis(places, how, instance))
     folder = places.cache / "environments" / row.env_id
     folder.mkdir(parents=True)
     (folder / ROW).write_text("{}")
@@ -71,25 +73,6 @@ def test_a_ladder_that_was_climbed_is_climbed_again_only_for_a_reason(tmp_path: 
     store.write([replace(later, env_id=row.env_id, basis="another", tried_at=datetime(2026, 1, 3, tzinfo=UTC))])
     with pytest.raises(NotFound, match="mirror"):
         prepare_environment(places, how, unit)
-
-
-def _environment() -> Environment:
-    return Environment(
-        env_id=EnvId("e" * 32),
-        repo=RepoName("a/b"),
-        python="3.9",
-        python_full="3.9.18",
-        lock="",
-        install=(),
-        exclude_newer=None,
-        runner=RunnerKind.PYTEST,
-        test_args=(),
-        env=(),
-        source_roots=("",),
-        recipe="inferred",
-        built_at=datetime(2026, 1, 1, tzinfo=UTC),
-        build_seconds=1.0,
-    )
 
 
 def _attempt(instance_key: InstanceKey, basis: str) -> EnvironmentAttempt:
