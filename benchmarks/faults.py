@@ -30,20 +30,27 @@ class Faulty:
     """Round and subject of every unit, in the order of rounds."""
     made: list[int] = field(default_factory=list)
     """Runs of tests that each unit made which was done."""
+    late: bool = False
+    """Whether the fault comes when the stage function has done its work: it is in the store, and nobody was told."""
 
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         self.asked.extend((round_.name, unit.subject) for unit in round_.units)
 
         def function(unit: U) -> R:
-            error = self.fault(round_.name, unit)
-            if error:
-                raise error
+            if not self.late:
+                self._fail(round_.name, unit)
             result = round_.function(unit)
+            if self.late:
+                self._fail(round_.name, unit)
             self.made.append(getattr(result, "executed", 0))
             return result
 
         faulty = Round(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
         self.board.work(faulty, settled)
+
+    def _fail(self, name: str, unit: Unit) -> None:
+        if error := self.fault(name, unit):
+            raise error
 
     def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
         return self.board.tell(story, title, parameters, body)
