@@ -152,7 +152,7 @@ def _pulls(
     shown = list(world.pulls(held)) if states is None or "MERGED" in states else []
     dates = {"CREATED_AT": lambda pull: pull.created, "UPDATED_AT": lambda pull: world.pull_updated(held, pull)}
     page, info = _keyset(shown, first, after, orderBy, dates)
-    held.history.files(pull.merge.oid for pull in page)
+    held.history.read_files(pull.listed for pull in page)
     return {"totalCount": len(shown), "pageInfo": info, "nodes": [_pull(world, held, pull) for pull in page]}
 
 
@@ -221,7 +221,7 @@ def _listed(nodes: Sequence[Any], make: Callable[[Any], Node]) -> Callable[..., 
 
 
 def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
-    files = held.history.files_of(pull.merge.oid)
+    files = held.history.files(*pull.listed)
     labels = [f"touched {count}" for count in range(len(held.touched.get(pull.number, ())))]
     closes = [held.issues[number] for number in closed_by(pull) if number in held.issues]
     closes = [issue for issue in closes if world.has_happened(issue.created)]

@@ -1,16 +1,24 @@
-"""A git history → its commits, and the changed files of any of them: one `git log` for all, one for a page of files."""
+"""A git history → its commits, and the changed files of any two of them: one git process for all, one for a page.
+
+Records are told apart by NUL, which can stand in no message and no path: a history may have any other byte in them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tasks.adapters.git.command import Git
 
-_FORMAT = "%H%x00%P%x00%at%x00%ct%x00%an%x00%B%x1e"
-_DIFF = ("--no-walk=unsorted", "--stdin", "--diff-merges=first-parent", "--raw", "--numstat", "-M", "-z")
+_FORMAT = "%H%x00%T%x00%P%x00%at%x00%ct%x00%an%x00%B"
+_FIELDS = 7
+_DIFF = ("--stdin", "-r", "-z", "-M", "--raw", "--numstat")
+_PAIR = re.compile(r"(?:(?<=\0)|(?<=\n)|\A)([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
+_EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 _STATUS = {"A": "ADDED", "C": "COPIED", "D": "DELETED", "M": "MODIFIED", "R": "RENAMED", "T": "CHANGED"}
 
 
@@ -19,6 +27,7 @@ class HistoryCommit:
     """One commit."""
 
     oid: str
+    tree: str
     parents: tuple[str, ...]
     authored: datetime
     committed: datetime
@@ -37,7 +46,7 @@ class HistoryCommit:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """One file of a commit, against its first parent."""
+    """One file of a difference between two commits, renames followed."""
 
     path: str
     additions: int
@@ -59,7 +68,8 @@ class RepositoryHistory:
     places: dict[str, int]
     """Where each stands among them."""
     head: str
-    _files: dict[str, tuple[ChangedFile, ...]] = field(default_factory=dict)
+    _files: dict[tuple[str, str], tuple[ChangedFile, ...]] = field(default_factory=dict)
+    """By old and new tree."""
 
     def mainline(self) -> list[HistoryCommit]:
         """The commits that the default branch itself went through, oldest first."""
@@ -83,16 +93,32 @@ class RepositoryHistory:
                 waiting.extend(self.commits[here].parents)
         return found
 
-    def files(self, oids: Iterable[str]) -> None:
-        """Read the changed files of several commits at once."""
-        missing = sorted(set(oids) - self._files.keys())
+    def merge_base(self, one: str, other: str, brought: Iterable[HistoryCommit]) -> str | None:
+        """Where `other` left `one`; null for unrelated histories. `brought` is what `other` has and `one` has not.
+
+        Nearly always one commit stands before all that was brought; only else git is asked.
+        """
+        own = {commit.oid: commit for commit in brought}
+        before = {parent for commit in own.values() for parent in commit.parents if parent not in own} or {other}
+        if len(before) == 1:
+            (only,) = before
+            return None if only in own else only
+        done = self.git.attempt("-C", str(self.folder), "merge-base", one, other)
+        return done.stdout.decode().strip() if done.returncode == 0 else None
+
+    def read_files(self, pairs: Iterable[tuple[str, str]]) -> None:
+        """Read the changed files between several pairs of commits at once."""
+        missing = sorted({self._trees(old, new) for old, new in pairs} - self._files.keys())
         if missing:
             self._files.update(_read_files(self.git, self.folder, missing))
 
-    def files_of(self, oid: str) -> tuple[ChangedFile, ...]:
-        """The changed files of a commit, sorted by path as GitHub does."""
-        self.files([oid])
-        return self._files[oid]
+    def files(self, old: str, new: str) -> tuple[ChangedFile, ...]:
+        """The changed files between two commits, sorted by path as GitHub does; before a first commit is nothing."""
+        self.read_files([(old, new)])
+        return self._files[self._trees(old, new)]
+
+    def _trees(self, old: str, new: str) -> tuple[str, str]:
+        return (self.commits[old].tree if old else _EMPTY_TREE), self.commits[new].tree
 
 
 def read_history(git: Git, folder: Path) -> RepositoryHistory:
@@ -100,32 +126,34 @@ def read_history(git: Git, folder: Path) -> RepositoryHistory:
     where = ("-C", str(folder))
     branch = git.run(*where, "symbolic-ref", "--short", "HEAD").decode().strip()
     head = git.run(*where, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-    log = git.run(*where, "log", "--topo-order", "--reverse", f"--format={_FORMAT}", head)
-    records = log.decode("utf-8", "replace").split("\x1e")
-    commits = [_commit(record) for record in records if record.strip()]
+    log = git.run(*where, "log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", head)
+    fields = log.decode("utf-8", "replace").split("\0")
+    commits = [_commit(fields[start : start + _FIELDS]) for start in range(0, len(fields) - 1, _FIELDS)]
     places = {commit.oid: place for place, commit in enumerate(commits)}
     return RepositoryHistory(git, folder, branch, {commit.oid: commit for commit in commits}, places, head)
 
 
-def _commit(record: str) -> HistoryCommit:
-    oid, parents, authored, committed, author, message = record.lstrip("\n").split("\0", 5)
+def _commit(fields: list[str]) -> HistoryCommit:
+    oid, tree, parents, authored, committed, author, message = fields
     return HistoryCommit(
-        oid, tuple(parents.split()), _moment(authored), _moment(committed), author, message.strip("\n")
+        oid, tree, tuple(parents.split()), _moment(authored), _moment(committed), author, message.strip("\n")
     )
 
 
 def _moment(seconds: str) -> datetime:
-    return datetime.fromtimestamp(int(seconds), UTC)
+    """git writes down any number for a date: one that no calendar has counts as 1970."""
+    with suppress(ValueError, OverflowError, OSError):
+        return datetime.fromtimestamp(int(seconds), UTC)
+    return datetime.fromtimestamp(0, UTC)
 
 
-def _read_files(git: Git, folder: Path, oids: list[str]) -> dict[str, tuple[ChangedFile, ...]]:
-    listing = "\n".join(oids).encode()
-    # The record separator cannot stand in `--raw -z` output, and hardly in a path.
-    out = git.run("-C", str(folder), "log", *_DIFF, "--format=%x1e%H", stdin=listing)
-    found: dict[str, tuple[ChangedFile, ...]] = dict.fromkeys(oids, ())
-    for record in out.decode("utf-8", "replace").split("\x1e")[1:]:
-        oid, _, rest = record.partition("\0")
-        found[oid.strip()] = tuple(sorted(_changed(rest.split("\0")), key=lambda file: file.path))
+def _read_files(git: Git, folder: Path, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], tuple[ChangedFile, ...]]:
+    listing = "".join(f"{old} {new}\n" for old, new in pairs).encode()
+    out = git.run("-C", str(folder), "diff-tree", *_DIFF, stdin=listing).decode("utf-8", "replace")
+    pieces = _PAIR.split(out)[1:]
+    found: dict[tuple[str, str], tuple[ChangedFile, ...]] = dict.fromkeys(pairs, ())
+    for old, new, told in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
+        found[old, new] = tuple(sorted(_changed(told.split("\0")), key=lambda file: file.path))
     return found
 
 

@@ -4,6 +4,10 @@
 looked for on the default branch, and on branches that were merged into it as a whole. A pull request that was rebased
 leaves no number behind, so it is not found. The head of a squashed one is in no history: it gets a name that no commit
 has.
+
+What GitHub lists of a pull request is the difference between where its branch left the default branch and its head.
+What the merge commit changed is another: conflicts, and what the default branch got in the meantime, are in one of
+the two only. The head of a squashed one being lost, the squash stands for it.
 """
 
 from __future__ import annotations
@@ -12,12 +16,15 @@ import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from tasks.rehearsal.local_github.history import HistoryCommit, RepositoryHistory
 
 _MERGED = re.compile(r"Merge pull request #(?P<number>\d+) from \S+")
 _TITLED = re.compile(r"(?P<title>.*\S)\s*\(#(?P<number>\d+)\)$")
+_NEIGHBOURS = 50
+"""Numbers on either side."""
+_LATE = timedelta(days=365)
 _BRANCH = re.compile(r"Merge (?:remote-tracking )?branch '(?:[\w-]+/)?([^']+)'")
 
 
@@ -34,6 +41,8 @@ class Pull:
     head: str
     commits: tuple[HistoryCommit, ...]
     """Parents before children."""
+    listed: tuple[str, str]
+    """The two commits whose difference GitHub lists; the first is empty before a first commit."""
     created: datetime
     """Estimated: no earlier than lower numbers, no later than higher ones were merged."""
 
@@ -43,7 +52,11 @@ class Pull:
 
 
 def pulls_of(history: RepositoryHistory, not_pulls: frozenset[int] = frozenset()) -> tuple[Pull, ...]:
-    """Every pull request by number; of two with one number, the one on the default branch, then the earlier."""
+    """Every pull request by number; of two with one number, the one on the default branch, then the earlier.
+
+    A number that was in use before its time is another tracker's, such as `(#18308)` in a commit of 2009 where GitHub's
+    numbers came to that in 2024: it names no pull request.
+    """
     found: dict[int, Pull] = {}
     aside: list[Pull] = []
     seen: set[str] = set()
@@ -55,7 +68,7 @@ def pulls_of(history: RepositoryHistory, not_pulls: frozenset[int] = frozenset()
         aside.extend(_aside(history, commit, fresh))
     for pull in aside:
         found.setdefault(pull.number, pull)
-    return _dated([found[number] for number in sorted(found) if number not in not_pulls])
+    return _dated(_in_their_time([found[number] for number in sorted(found) if number not in not_pulls]))
 
 
 def _fresh(history: RepositoryHistory, commit: HistoryCommit, seen: set[str]) -> set[str]:
@@ -101,16 +114,27 @@ def _pull(history: RepositoryHistory, commit: HistoryCommit, fresh: set[str], br
         assert titled
         head = hashlib.sha1(f"head of {commit.oid}".encode(), usedforsecurity=False).hexdigest()
         only = replace(commit, oid=head, message=f"{titled['title']}\n\n{commit.rest}".strip())
-        return _made(number, titled["title"], commit.rest, branch, commit, head, (only,))
+        listed = (commit.parents[0], commit.oid)
+        return _made(number, titled["title"], commit.rest, branch, commit, head, (only,), listed)
     commits = tuple(history.commits[oid] for oid in sorted(fresh, key=history.places.__getitem__))
     title = titled["title"] if titled else commit.rest.partition("\n")[0] or commit.subject
     said = commit.rest if titled else ""
     body = said or (commits[0].rest if len(commits) == 1 else "")
-    return _made(number, title, body, branch, commit, commit.parents[1], commits)
+    into, head = commit.parents
+    left_at = history.merge_base(into, head, commits)
+    listed = (left_at, head) if left_at else (into, commit.oid)
+    return _made(number, title, body, branch, commit, head, commits, listed)
 
 
 def _made(
-    number: int, title: str, body: str, branch: str, merge: HistoryCommit, head: str, commits: tuple[HistoryCommit, ...]
+    number: int,
+    title: str,
+    body: str,
+    branch: str,
+    merge: HistoryCommit,
+    head: str,
+    commits: tuple[HistoryCommit, ...],
+    listed: tuple[str, str],
 ) -> Pull:
     begun = min([merge.committed, *(commit.authored for commit in commits)])
     return Pull(
@@ -121,8 +145,23 @@ def _made(
         merge=merge,
         head=head,
         commits=commits,
+        listed=listed,
         created=begun,
     )
+
+
+def _in_their_time(pulls: list[Pull]) -> list[Pull]:
+    """Those that were not merged a year before three quarters of the numbers around them.
+
+    Numbers rise with the opening, so nothing of the kind can be; one such date would date all lower numbers.
+    """
+    merged = [pull.merged for pull in pulls]
+    kept: list[Pull] = []
+    for place, pull in enumerate(pulls):
+        around = sorted(merged[max(0, place - _NEIGHBOURS) : place + _NEIGHBOURS + 1])
+        if pull.merged + _LATE >= around[len(around) // 4]:
+            kept.append(pull)
+    return kept
 
 
 def _dated(pulls: list[Pull]) -> tuple[Pull, ...]:
