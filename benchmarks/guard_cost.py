@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from flows.asking import text_table
 from tasks.adapters.store.database import query
 from tasks.adapters.store.latest import literal
+from tasks.adapters.tabular import text_table
 
 COST = """
 WITH success AS (

@@ -1,28 +1,22 @@
-"""Questions about finished rows, and care of the warehouse."""
+"""Questions about finished rows, what of them is carried out of the house, and care of the warehouse."""
 
 from __future__ import annotations
 
 import sys
 import textwrap
+from pathlib import Path
 from time import time_ns
 from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
-from tasks.adapters.text import printable, spreadsheet_cell
-from tasks.domain.errors import NotFound, UsageError
+from tasks.adapters.tabular import FORMATS, text_table, write_answer
+from tasks.domain.errors import UsageError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tasks.adapters.store.audits import Audit
 
-FORMATS = ("table", "json", "csv", "parquet", "markdown", "latex")
 FEW = 3
 """So many rows of what an audit finds are shown."""
-TEX = str.maketrans(
-    {char: f"\\{char}" for char in "&%$#_{}"}
-    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-)
 AGAIN, AGAIN_AT_LEAST = 0.02, 5
 """The share of the judged instances that a check judges again, and at least how many."""
 ASKED_FIRST = ("tables", "graders")
@@ -52,10 +46,12 @@ def ask(
     if question is None:
         out.write(listing(settings, everything=everything).encode())
         return
-    from tasks.adapters.store.database import query
+    from tasks.adapters.store.database import query, selection
 
     refresh(settings)
-    _render(query(settings.database, _sql(question), withdrawn=withdrawn), output, out)
+    # A single word names a view; anything else is SQL.
+    asked = selection(question) if question.isidentifier() else question
+    write_answer(query(settings.database, asked, withdrawn=withdrawn), output, out)
 
 
 def listing(settings: Settings, *, everything: bool) -> str:
@@ -72,31 +68,17 @@ def listing(settings: Settings, *, everything: bool) -> str:
     return "\n".join(groups) + (f"\n{left} more with --all\n" if left else "")
 
 
-def _sql(question: str) -> str:
-    """A single word names a view; anything else is SQL."""
-    if question.isidentifier():
-        return f"FROM {question}"
-    return question
-
-
 def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
     """Write what a run printed to `out`; one line on the run. `run` is its key, or the beginning of it that is its own.
 
     Raises `NotFound` where there is no such run, `UsageError` where there are several.
     """
-    from tasks.adapters.store.database import query
-    from tasks.adapters.store.latest import literal
+    from tasks.adapters.store.database import run_named
     from tasks.adapters.store.warehouse import Store
 
     if not settings.database.exists():
         rebuild_views(settings)
-    asked = f"FROM run WHERE starts_with(run_key, {literal(run.lower())}) ORDER BY run_key LIMIT 2"
-    found = query(settings.database, asked).to_pylist()
-    if not found:
-        raise NotFound(f"there is no run {run!r}", hint="`FROM run` has the keys")
-    if len(found) > 1:
-        raise UsageError(f"several runs begin with {run!r}", hint="give more of the key")
-    (row,) = found
+    row = run_named(settings.database, run)
     if row["log"]:
         with Store(settings.store).open_file(row["log"]) as log:
             out.write(log.read())
@@ -104,80 +86,15 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
     return f"{row['run_key']} {row['instance_id']} {row['suite_kind']} {row['code_state']} {row['status']}{detail}"
 
 
-def _render(answer: pa.Table, output: str, out: IO[bytes]) -> None:
-    if output == "parquet":
-        import pyarrow.parquet as pq
+def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method: str = "") -> str:
+    """Write one kind of file that others read; a line on what was written. `UsageError` where something is not asked
+    for rightly."""
+    from tasks.report.exports import check_export
+    from tasks.report.exports import export as write
 
-        pq.write_table(answer, out)
-    elif output == "csv":
-        out.write(_csv(answer).encode("utf-8", "backslashreplace"))
-    elif output == "json":
-        import json
-
-        out.write((json.dumps(answer.to_pylist(), default=str, indent=1) + "\n").encode("utf-8", "backslashreplace"))
-    elif output in ("markdown", "latex"):
-        rows = markdown_table(answer) if output == "markdown" else latex_table(answer)
-        out.write(rows.encode("utf-8", "backslashreplace"))
-    else:
-        out.write(text_table(answer).encode("utf-8", "backslashreplace"))
-
-
-def _csv(answer: pa.Table) -> str:
-    """Null is empty, a list is JSON, a whole number stays one beside nulls."""
-    import json
-
-    import pandas as pd
-
-    def plain(value: object) -> object:
-        return json.dumps(value, default=str) if isinstance(value, list | dict) else spreadsheet_cell(value)
-
-    rows = zip(*(map(plain, column.to_pylist()) for column in answer.columns), strict=True)
-    return pd.DataFrame(list(rows), columns=answer.column_names, dtype=object).to_csv(index=False)
-
-
-def text_table(answer: pa.Table) -> str:
-    """The answer as aligned columns, null as `-`."""
-    rows = [[_cell(value) for value in row.values()] for row in answer.to_pylist()]
-    names = answer.column_names
-    widths = [max([len(name), *(len(row[i]) for row in rows)]) for i, name in enumerate(names)]
-    lines = [names, ["-" * width for width in widths], *rows]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
-    )
-
-
-def markdown_table(answer: pa.Table) -> str:
-    """The answer as a table of GitHub's Markdown: numbers to the right, null as `-`."""
-    lines = [answer.column_names, ["--:" if right else "---" for right in _to_the_right(answer)]]
-    lines += [[_cell(value).replace("|", "\\|") for value in row.values()] for row in answer.to_pylist()]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def latex_table(answer: pa.Table) -> str:
-    """The answer as a `tabular` with the rules of booktabs."""
-    align = "".join("r" if right else "l" for right in _to_the_right(answer))
-    rows = [[_tex(_cell(value)) for value in row.values()] for row in answer.to_pylist()]
-    head, *body = (" & ".join(line) + r" \\" for line in [[_tex(name) for name in answer.column_names], *rows])
-    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
-    return "\n".join(lines) + "\n"
-
-
-def _to_the_right(answer: pa.Table) -> list[bool]:
-    import pyarrow as pa
-
-    return [pa.types.is_integer(field.type) or pa.types.is_floating(field.type) for field in answer.schema]
-
-
-def _tex(text: str) -> str:
-    return text.translate(TEX)
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "-"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return printable(str(value).replace("\n", "\\n")[:80])
+    check_export(kind, snapshot)
+    refresh(settings)
+    return write(settings.places, settings.sql, settings.database, kind, out, snapshot=snapshot, method=method)
 
 
 def refresh(settings: Settings) -> None:

@@ -173,7 +173,7 @@ def export(
 
     Example: swt export swe-bench lite.parquet --snapshot lite, or swt export warehouse out.duckdb
     """
-    from flows.exporting import export as write
+    from flows.asking import export as write
 
     typer.echo(write(settings(), kind, out, snapshot, method))
 
@@ -232,9 +232,11 @@ def submit_check(
 
     Example: swt submit check preds.jsonl --snapshot lite
     """
-    from flows.submitting import check_submission
+    from tasks.adapters.store.warehouse import Store
+    from tasks.evaluate.checking import check_submission
 
-    text, clean = check_submission(settings(), file, snapshot)
+    here = settings()
+    text, clean = check_submission(Store(here.store), here.models / "models.toml", file, snapshot)
     typer.echo(text)
     raise typer.Exit(0 if clean else 1)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from flows.asking import text_table
 from flows.evaluation import evaluate_here
 from flows.parameters import EvaluationRequest, RebuildRequest, StrengthRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
@@ -15,7 +14,9 @@ from flows.settings import RESOURCES, Settings
 from flows.snapshots import import_rows
 from flows.strength import strength_here
 from flows.sweep import SweepSummary, sweep_here
+from tasks.adapters.store.database import selection
 from tasks.adapters.store.loaded import answers
+from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
@@ -40,15 +41,15 @@ REBUILT = "demo-rebuilt"
 NEWEST = 4
 """Instances that the demo's rebuild validates: two that are fit, the flaky one and the broken one."""
 
-QUESTIONS = (
-    ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", "snapshot = 'demo'"),
-    ("How much of the changed code do its tests reach? (table3)", "table3", "snapshot = 'demo'"),
-    ("Who solves what together? Pairs (method_overlap)", "method_overlap", "snapshot = 'demo' AND size <= 2"),
-    ("Which wrong fixes would its successes notice? (strength)", "strength", "snapshot = 'demo'"),
-    ("What did the sweep of recorded replies cost? (table10)", "table10", "snapshot = 'demo'"),
-    ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", "snapshot = 'demo'"),
+QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
+    ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", {}),
+    ("How much of the changed code do its tests reach? (table3)", "table3", {}),
+    ("Who solves what together? Pairs (method_overlap)", "method_overlap", {"size": [1, 2]}),
+    ("Which wrong fixes would its successes notice? (strength)", "strength", {}),
+    ("What did the sweep of recorded replies cost? (table10)", "table10", {}),
+    ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", {}),
 )
-"""Title, view and condition."""
+"""Title, view, and which of its rows on the demo."""
 
 
 def own_store(settings: Settings) -> Settings:
@@ -115,7 +116,7 @@ def _demo_instances() -> tuple[TaskInstance, ...]:
 
 def _answers(settings: Settings) -> Iterator[str]:
     views = [view for _, view, _ in QUESTIONS]
-    statements = [f"FROM {view} WHERE {condition}" for _, view, condition in QUESTIONS]
+    statements = [selection(view, {"snapshot": [SNAPSHOT], **which}) for _, view, which in QUESTIONS]
     tables = answers(settings.store, settings.sql, views, statements)
     for (title, _, _), table in zip(QUESTIONS, tables, strict=True):
         yield title

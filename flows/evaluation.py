@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from flows.asking import text_table
 from flows.parameters import EvaluationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.quarantine import Problem
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from flows.asking import text_table
 from flows.parameters import LocalizeRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
@@ -20,8 +19,9 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import spent_by
 from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.domain.llm import Work
 from tasks.domain.localization import Locator
 from tasks.domain.names import InstanceId, InstanceKey
@@ -62,15 +62,20 @@ def localize(request: LocalizeRequest, settings: Settings, run: StoryRun) -> Loc
     by_itself = request.method is Locator.BM25
     done = _ranked(request, settings, run, names) if by_itself else _searched(request, settings, run, names)
     ensure_views(settings.store, settings.database, settings.sql)
-    asked = recall_of(
-        request.snapshot, request.method, request.retriever, model=request.model, with_tests=request.with_tests
+    recall = recall_of(
+        settings.database,
+        request.snapshot,
+        request.method,
+        request.retriever,
+        model=request.model,
+        with_tests=request.with_tests,
     )
     undone = run.undone()
     left = len({row.subject for row in undone})
     made, reused, late = (sum(getattr(one, name) for one in done) for name in ("made", "reused", "timeouts"))
     facts = f"{made} made, {reused} reused, {late} timed out, {left} left to do"
     return LocalizeSummary(
-        text=f"{text_table(query(settings.database, asked))}\n{facts}",
+        text=f"{text_table(recall)}\n{facts}",
         undone=undone,
         exit_code=run.exit_code(nothing=left == len(names)),
     )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from flows.asking import text_table
 from flows.settings import Settings
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
@@ -19,6 +18,7 @@ from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.sandbox.pick import Probe, automatic, available
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.errors import NotFound, SwtError, UsageError
 from tasks.environment.recipes import libraries_of_builds

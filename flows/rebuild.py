@@ -20,7 +20,7 @@ from flows.parameters import RebuildRequest, ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from flows.validation import ValidationSummary, validate_inside
-from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Repository
 from tasks.domain.names import InstanceId
@@ -72,8 +72,6 @@ class RebuildSummary:
     """Why nothing was published, or that it was published before; empty otherwise."""
     validated: tuple[ValidationSummary, ...]
     """Of new instances, then of old ones; what there were none of is left out."""
-    funnel: Sequence[dict[str, object]]
-    """Rows of the view `funnel` over all repositories."""
     undone: tuple[Undone, ...]
     exit_code: int
 
@@ -126,7 +124,6 @@ def rebuild(
         published=issued.published,
         remark=issued.remark,
         validated=validated,
-        funnel=query(settings.database, "FROM funnel WHERE repo IS NULL ORDER BY step").to_pylist(),
         undone=run.undone(),
         exit_code=run.exit_code(nothing=not reached),
     )

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.asking import text_table
 from flows.parameters import PublishRequest, ValidationRequest, WithdrawRequest
 from flows.run import StoryRun, bind
 from flows.settings import Settings
 from flows.validation import validate_inside
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.latest import literal
+from tasks.adapters.store.database import ensure_views, query, selection
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
@@ -35,13 +34,13 @@ from tasks.snapshot.task import (
 
 def list_snapshots(settings: Settings) -> str:
     """One line for each name that tables have, the oldest first."""
-    return _answer(settings, "FROM snapshot_state")
+    return _answer(settings, selection("snapshot_state"))
 
 
 def show_snapshot(settings: Settings, name: str) -> str:
     """Its instances with their facts and health."""
     _known(settings, name)
-    return _answer(settings, f"FROM instance_health WHERE snapshot = {literal(name)} ORDER BY instance_id")
+    return _answer(settings, selection("instance_health", {"snapshot": [name]}, ["instance_id"]))
 
 
 def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
@@ -108,9 +107,9 @@ def _known(settings: Settings, name: str) -> Snapshot:
     return found[0]
 
 
-def _answer(settings: Settings, sql: str) -> str:
+def _answer(settings: Settings, asked: str) -> str:
     ensure_views(settings.store, settings.database, settings.sql)
-    return text_table(query(settings.database, sql))
+    return text_table(query(settings.database, asked))
 
 
 def import_rows(settings: Settings, file: Path, name: str) -> str:

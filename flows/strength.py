@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flows.asking import text_table
 from flows.evaluation import prepare, run_settings
 from flows.parameters import StrengthRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
 from tasks.domain.undone import Left, Undone
 from tasks.evaluate.strength import FixRuns, judged_suites, run_on_fixes, strength_of, take_fixes

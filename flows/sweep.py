@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flows.asking import text_table
 from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
 from flows.parameters import EvaluationRequest, GenerateRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
@@ -32,6 +31,7 @@ from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.rows.reader import read_rows
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from flows.asking import text_table
 from flows.parameters import GenerateRequest
 from flows.run import StoryRun, Threads, begin, line_of
 from flows.settings import Settings
@@ -22,6 +21,7 @@ from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Price, Prices, read_prices
 from tasks.adapters.progress import shown
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.instance import TaskInstance

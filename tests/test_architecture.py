@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -67,6 +68,74 @@ def test_the_domain_uses_the_standard_library_only(path: Path) -> None:
 def test_nothing_in_the_domain_looks_like_a_test(path: Path) -> None:
     named = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
     assert not [node.name for node in named if node.name.startswith(("test_", "Test"))]
+
+
+def texts(source: str) -> list[str]:
+    """String constants of a program that are no docstrings; of an f-string the whole, with `{}` for what is put in."""
+    tree = ast.parse(source)
+    remarks = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            found.append("".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and not {id(node)} & (remarks | inner):
+            found.append(node.value)
+    return found
+
+
+CLAUSES = "SELECT|FROM|WHERE|GROUP BY|ORDER BY|LEFT JOIN|JOIN|HAVING|QUALIFY|UNION|LIMIT|AND|OR|IN"
+SQL = re.compile(
+    rf"""^\s*(FROM|SELECT|WITH|SUMMARIZE|PIVOT|COPY|ATTACH)\s+\S        # a statement
+       | \b({CLAUSES})\s+[\w{{(*].*\b({CLAUSES})\s+[\w{{('"*]          # two clauses
+       | \b[a-z_]+\s+(=|<=|>=|<>|IS|IS\s+NOT|IN)\s+('|NULL|\(|\{{)       # a condition
+       | ^\s*(ORDER|GROUP)\s+BY\s
+       | ^\s*select\s.+\sfrom\s""",
+    re.VERBOSE | re.DOTALL,
+)
+SHOWN = re.compile(r"`[^`]*`|swt query .*|duckdb -.*", re.DOTALL)
+"""What people are told to type."""
+
+
+def is_sql(text: str) -> bool:
+    return bool(SQL.search(SHOWN.sub("", text)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "query(database, 'FROM funnel WHERE repo IS NULL')",
+        "query(database, f'FROM {view}')",
+        "rows = ask('SELECT 1 ' + more)",
+        "ask(f\"snapshot = '{name}' AND size <= 2\")",
+        "CONDITION = 'repo IS NULL'",
+        "ask('select x from y')",
+        "ask(start + ' ORDER BY step')",
+    ],
+)
+def test_sql_is_known_when_it_is_seen(source: str) -> None:
+    assert any(map(is_sql, texts(source)))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(): 'FROM verdict WHERE solved'",
+        "hint = 'see `FROM task_instance`'",
+        "help = 'Where mirrors come from, with {repo}; empty: as they are.'",
+        "said = f'duckdb -readonly {file} \"FROM table2\"'",
+        "said = f'{done} of {len(rows)} valid; select one from these'",
+        "said = 'swt query \"FROM verdict WHERE solved\" --format csv'",
+    ],
+)
+def test_what_people_read_is_no_sql(source: str) -> None:
+    assert not any(map(is_sql, texts(source)))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "flows").glob("*.py")), ids=relative)
+def test_a_flow_holds_no_sql_text(path: Path) -> None:
+    """Judgement is in stages and `sql/`; `selection` asks for rows of a view."""
+    assert [text for text in texts(path.read_text()) if is_sql(text)] == []
 
 
 def test_no_flow_shadows_a_package() -> None:

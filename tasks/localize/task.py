@@ -10,12 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
 
 from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
+from tasks.adapters.store.database import query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
@@ -189,13 +193,16 @@ def _write(store: Store, several: Sequence[Rows]) -> None:
     store.write([rows.run for rows in several], key=key)
 
 
-def recall_of(snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool) -> str:
-    """The question how often all that was ever localized of a snapshot in one way is right, as SQL."""
+def recall_of(
+    database: Path, snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool
+) -> pa.Table:
+    """How often is all that was ever localized of a snapshot in one way right? A row, or none."""
     columns = (
         "method, model, n, unmeasured, any_1, any_5, any_10, any_30, recall_1, recall_5, recall_10, recall_30, mrr"
     )
     by = f"model = {literal(model)}" if model else "model IS NULL"
-    return f"""
+    asked = f"""
         SELECT {columns} FROM localization_accuracy_by({literal(variant.value)})
         WHERE snapshot = {literal(snapshot)} AND method = {literal(method)} AND {by} AND with_tests = {with_tests}
     """
+    return query(database, asked)

@@ -11,19 +11,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from flows.asking import ask
+from flows.asking import ask, export
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
-from flows.exporting import export
 from flows.parameters import EvaluationRequest
 from flows.settings import PROJECT, Settings
 from flows.snapshots import import_rows
-from flows.submitting import check_submission
 from tasks.adapters.sandbox.pick import available
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
+from tasks.evaluate.checking import check_submission
 from tasks.evaluate.predictions import read_predictions
 
 ASKED = re.findall(r"^## (\d+)\. .*?```sql\n(.*?);?\n```", (PROJECT / "docs" / "asking.md").read_text(), re.S | re.M)
@@ -90,7 +89,9 @@ def test_predictions_come_back_as_they_went(judged: Settings, tmp_path: Path) ->
     back = read_predictions(tmp_path / "preds.jsonl", instances, created_at=known[0]["created_at"])
     assert back.problems == ()
     assert {one.candidate_id for one in back.candidates} == {row["candidate_id"] for row in known}
-    text, clean = check_submission(judged, tmp_path / "preds.jsonl", SNAPSHOT)
+    text, clean = check_submission(
+        Store(judged.store), judged.models / "models.toml", tmp_path / "preds.jsonl", SNAPSHOT
+    )
     assert clean, text
     with pytest.raises(NotFound):
         export(judged, "predictions", tmp_path / "none.jsonl", SNAPSHOT, method="nobody")
@@ -131,7 +132,7 @@ def test_what_is_wrong_with_a_predictions_file_is_said(judged: Settings, tmp_pat
     good = {"instance_id": FEW[0], "model_name_or_path": "m", "model_patch": "diff", "cost_usd": 0.5}
     bad = {**good, "sample": 1, "cost_usd": -1, "trajectory": "../secret", "note": "x", "model": "nobody-1"}
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, [good, bad, {**good, "instance_id": "a__b-1"}])))
-    text, clean = check_submission(judged, tmp_path / "p.jsonl", SNAPSHOT)
+    text, clean = check_submission(Store(judged.store), judged.models / "models.toml", tmp_path / "p.jsonl", SNAPSHOT)
     assert not clean
     for said in ("no such instance", "cost_usd is -1", "'../secret'", "nothing reads note", "nobody-1 is not in"):
         assert said in text

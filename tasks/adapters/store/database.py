@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ from tasks.adapters.store.reading import glob_of, steadily
 from tasks.adapters.store.schema import DESCRIPTION, arrow_schema
 from tasks.adapters.store.warehouse import Store
 from tasks.domain import tables as domain_tables
-from tasks.domain.errors import BadInput, NotFound, StoreError
+from tasks.domain.errors import BadInput, NotFound, StoreError, UsageError
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -120,6 +120,29 @@ def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
         return steadily(lambda: _query(database, sql, withdrawn=withdrawn))
     except duckdb.Error as error:
         raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
+
+
+def selection(view: str, wanted: Mapping[str, Sequence[str | int]] | None = None, order: Sequence[str] = ()) -> str:
+    """The statement that asks for the rows of a view whose columns have one of these values each."""
+    each = (wanted or {}).items()
+    among = [f"{quoted(name)} IN ({', '.join(map(_written, values))})" for name, values in each]
+    where = f" WHERE {' AND '.join(among)}" if among else ""
+    return f"FROM {quoted(view)}{where}" + (f" ORDER BY {', '.join(map(quoted, order))}" if order else "")
+
+
+def _written(value: str | int) -> str:
+    return literal(value) if isinstance(value, str) else str(int(value))
+
+
+def run_named(database: Path, key: str) -> dict[str, Any]:
+    """The row of `run` whose key begins so; `NotFound` where there is none, `UsageError` where there are several."""
+    asked = f"FROM run WHERE starts_with(run_key, {literal(key.lower())}) ORDER BY run_key LIMIT 2"
+    found: list[dict[str, Any]] = query(database, asked).to_pylist()
+    if not found:
+        raise NotFound(f"there is no run {key!r}", hint="`FROM run` has the keys")
+    if len(found) > 1:
+        raise UsageError(f"several runs begin with {key!r}", hint="give more of the key")
+    return found[0]
 
 
 def carry_away(store_root: str, sql: Path, out: Path) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.settings import Settings
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.rows.reader import read_rows
 from tasks.adapters.store.warehouse import Store
@@ -23,16 +22,16 @@ TRAJECTORY = "trajectory"
 """Path of a file beside the predictions."""
 
 
-def check_submission(settings: Settings, file: Path, snapshot: str) -> tuple[str, bool]:
-    """A line for each method, and for each thing that is wrong; whether nothing is."""
-    instances = Store(settings.store).read(TaskInstance, snapshot=snapshot)
+def check_submission(store: Store, models: Path, file: Path, snapshot: str) -> tuple[str, bool]:
+    """A line for each method, and for each thing that is wrong; whether nothing is. `models` is models.toml."""
+    instances = store.read(TaskInstance, snapshot=snapshot)
     if not instances:
         raise NotFound(f"there is no snapshot {snapshot!r}", hint="`swt snapshot list` names them")
     taken = read_predictions(file, instances, created_at=datetime.now(UTC))
     wrong = [f"{file.name}:{one.line}: {one.instance_id or '?'}: {one.what}" for one in taken.problems]
     for row in read_rows(file):
         wrong += [f"{file.name}:{row.line}: {what}" for what in _told(row.values, file.parent)]
-    known = set(read_models(settings.models / "models.toml").cards)
+    known = set(read_models(models).cards)
     wrong += list(_unknown_models(taken.candidates, known))
     lines = [*_methods(taken.candidates, len(instances)), *wrong]
     ending = f"{len(wrong)} problems" if wrong else "nothing is wrong with it"

@@ -12,14 +12,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from flows.asking import refresh
-from flows.settings import Settings
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tasks.adapters.store.database import carry_away, query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.provenance import project_commit
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound, UsageError
-from tasks.domain.instance import TaskInstance
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.places import Places
 
 KINDS = ("swe-bench", "predictions", "reports", "warehouse")
 LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
@@ -65,25 +67,32 @@ with `datasets.load_dataset(".")`. The code under test and the issues are under 
 """
 
 
-def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method: str = "") -> str:
-    """Write one kind of file; a line on what was written. `UsageError` where something is not asked for rightly."""
-    if kind not in KINDS:
-        raise UsageError(f"there is no export {kind!r}", hint="one of " + ", ".join(KINDS))
+def export(
+    places: Places, sql: Path, database: Path, kind: str, out: Path, *, snapshot: str = "", method: str = ""
+) -> str:
+    """Write one kind of file; a line on what was written. The database has to be up to date.
+
+    `NotFound` for a snapshot that is not there.
+    """
     if kind == "warehouse":
-        refresh(settings)
-        return f"{out}: {carry_away(settings.store, settings.sql, out)} tables, and every question as a view"
-    if not snapshot:
-        raise UsageError("an export is of one snapshot", hint="--snapshot NAME; `swt snapshot list` names them")
-    rows = Store(settings.store).read(TaskInstance, snapshot=snapshot)
+        return f"{out}: {carry_away(places.store, sql, out)} tables, and every question as a view"
+    rows = Store(places.store).read(TaskInstance, snapshot=snapshot)
     if not rows:
         raise NotFound(f"there is no snapshot {snapshot!r}", hint="`swt snapshot list` names them")
     out.parent.mkdir(parents=True, exist_ok=True)
     if kind == "swe-bench":
         return _swe_bench(rows, out, snapshot)
-    refresh(settings)
     if kind == "predictions":
-        return _predictions(settings, out, snapshot, method)
-    return _reports(settings, out, snapshot, [row.instance_id for row in rows])
+        return _predictions(database, out, snapshot, method)
+    return _reports(database, out, snapshot, [row.instance_id for row in rows])
+
+
+def check_export(kind: str, snapshot: str) -> None:
+    """`UsageError` where something is not asked for rightly."""
+    if kind not in KINDS:
+        raise UsageError(f"there is no export {kind!r}", hint="one of " + ", ".join(KINDS))
+    if kind != "warehouse" and not snapshot:
+        raise UsageError("an export is of one snapshot", hint="--snapshot NAME; `swt snapshot list` names them")
 
 
 def swe_bench_row(row: TaskInstance) -> dict[str, Any]:
@@ -99,9 +108,6 @@ def _swe_bench(rows: Iterable[TaskInstance], out: Path, snapshot: str) -> str:
     instances = sorted(rows, key=lambda row: row.instance_id)
     found = [swe_bench_row(row) for row in instances]
     if out.suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         schema = pa.schema([(name, pa.string()) for name in COLUMNS])
         pq.write_table(pa.Table.from_pylist(found, schema=schema), out)
     else:
@@ -112,8 +118,6 @@ def _swe_bench(rows: Iterable[TaskInstance], out: Path, snapshot: str) -> str:
 
 
 def _card(rows: list[TaskInstance], file: str, snapshot: str) -> str:
-    from tasks.domain.instance import Snapshot
-
     days = sorted(f"{row.created_at:%Y-%m-%d}" for row in rows if row.created_at) or ["unknown"]
     return CARD.format(
         split=SPLIT,
@@ -130,11 +134,11 @@ def _card(rows: list[TaskInstance], file: str, snapshot: str) -> str:
     )
 
 
-def _predictions(settings: Settings, out: Path, snapshot: str, method: str) -> str:
+def _predictions(database: Path, out: Path, snapshot: str, method: str) -> str:
     """As the public harness reads them, with `model`, `sample` and `date` besides; controls are left out."""
     among = f" AND method = {literal(method)}" if method else " AND method NOT IN ('golden', 'nop')"
     rows = query(
-        settings.database,
+        database,
         "SELECT instance_id, method AS model_name_or_path, patch AS model_patch, model, sample, "
         "CASE WHEN made_at IS NOT NULL THEN strftime(made_at, '%Y-%m-%dT%H:%M:%S.%f+00:00') END AS date "
         f"FROM counted_candidate WHERE snapshot = {literal(snapshot)}{among} "
@@ -146,11 +150,11 @@ def _predictions(settings: Settings, out: Path, snapshot: str, method: str) -> s
     return f"{out}: {len(rows)} predictions"
 
 
-def _reports(settings: Settings, out: Path, snapshot: str, instances: list[str]) -> str:
+def _reports(database: Path, out: Path, snapshot: str, instances: list[str]) -> str:
     """A file `METHOD.SNAPSHOT.json` for each method in the folder `out`, as the public harness reports a run."""
     told: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for row in query(
-        settings.database,
+        database,
         "SELECT m.name, m.instance_id, m.measured, m.solved, m.candidate_id, c.patch = '' AS empty, d.delta_c "
         "FROM method_instance('swt_bench', 'tests-only') AS m "
         "LEFT JOIN counted_candidate AS c ON c.snapshot = m.snapshot AND c.candidate_id = m.candidate_id "
