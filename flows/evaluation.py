@@ -25,6 +25,7 @@ from tasks.domain.outcome import Tracer
 from tasks.domain.run import Run
 from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
+from tasks.evaluate.driven import drive_golden_suites
 from tasks.evaluate.standing import Standing, standing
 from tasks.evaluate.taking import Taken, take_candidates
 from tasks.evaluate.task import (
@@ -103,6 +104,7 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     run.leave("candidates", request.snapshot, taken.left)
     wanted = {name: suites for name, suites in taken.suites.items() if suites}
     ready = prepare(run, settings, request.snapshot, wanted)
+    drive_golden_suites(places, ready)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
     found = standing(places, settings.sql, request.snapshot, request.instances)

@@ -108,7 +108,14 @@ def validate(
     rounds.make("settling", _only(solved, needs_settling(places, snapshot, solved)), Purpose.SETTLE)
     rounds.make("doubts", {name: env for name, env in clean.items() if reasons.get(name)}, Purpose.DOUBT)
     undone = run.undone()
-    judge = partial(_to_judge, environments=ready, reasons=reasons, leaks=leaks, troubles=_troubles(undone))
+    judge = partial(
+        _to_judge,
+        environments=ready,
+        reasons=reasons,
+        leaks=leaks,
+        troubles=_troubles(undone),
+        broken={row.subject: row.detail for row in undone if row.error == BuildFailed.slug},
+    )
     judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
     ensure_views(settings.store, settings.database, settings.sql)
     return ValidationSummary(
@@ -158,6 +165,7 @@ def _to_judge(
     reasons: Mapping[InstanceId, str],
     leaks: Mapping[str, str],
     troubles: Mapping[str, str],
+    broken: Mapping[str, str],
 ) -> ToJudge:
     return ToJudge(
         instance_id=name,
@@ -165,6 +173,7 @@ def _to_judge(
         golden_reason=reasons.get(name, "not-measured"),
         trouble=troubles.get(name, ""),
         leak=leaks.get(name, ""),
+        broken=broken.get(name, ""),
     )
 
 

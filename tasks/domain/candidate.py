@@ -66,7 +66,8 @@ class Suite:
     patch: str
     """What is applied: after the policy, in the normal form of the rung that applied."""
     files: tuple[RepoPath, ...]
-    """Test files that run."""
+    """Test files that run; in a data-driven suite the cases that read the golden data, as `path::case` (`driven_case`).
+    Empty where no test file is known."""
     files_key: str
     base_files: tuple[RepoPath, ...]
     """Those of them that exist at the base commit: suite `none` on the candidate's files. Empty: nothing to run."""
@@ -112,4 +113,5 @@ class EditedDefinition:
     qualname: str
     """Joins with `case_outcome.qualname`."""
     why: str
-    """`source` (its body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (its set-up)."""
+    """`source` (its body or decorators), `class` (bases, attributes or set-up), `fixture`, `module` (its set-up),
+    `data` (a file that it reads)."""

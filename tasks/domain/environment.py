@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
+from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoName, RepoPath
 from tasks.domain.outcome import CodeState, RunnerKind
 from tasks.domain.table import table
 
@@ -136,3 +136,26 @@ class Readiness:
     cpu_s: float | None
     """Null where the sandbox cannot tell."""
     checked_at: datetime
+
+
+@table("instance_key", "env_id")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrivenCase:
+    """A case of the suite's own that reads a data file which the golden tests change, where these hold no test module:
+    what a data-driven suite has for golden tests. Collected on the fixed code, with the golden tests in place."""
+
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    case_id: CaseId
+    path: RepoPath
+    """The module, or the document, that the case is collected from."""
+    argument: str
+    """What the runner is given to run it: a pytest node id, or the file."""
+    data: tuple[RepoPath, ...]
+    """The changed files that it reads."""
+    found_by: str
+    """`opened` it opened them while it ran; `named` its id, parameters or source name them, and no case opened them;
+    `module` its module read them while it was collected; `collected` they are tests themselves, doctests for one."""
+    at_base: bool
+    """Whether the base commit has the case too."""

@@ -3,25 +3,32 @@ code, and what stands in the way is named."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch, to_bytes
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.runnable import files_that_run
+from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.runner.collect import Collected, Collection, State, collector_version
-from tasks.domain.environment import Cause, Environment, Readiness
+from tasks.domain.environment import Cause, DrivenCase, Environment, Readiness
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, content_key
-from tasks.domain.outcome import CodeState, SandboxKind
+from tasks.domain.outcome import CodeState, RunnerKind, SandboxKind
 from tasks.environment import trouble as reading
 from tasks.environment.plugins import KNOWN_FIXTURES
 from tasks.environment.trouble import Trouble, first_trouble, tail
+
+DATA_KINDS = (Kind.HELPER, Kind.DATA)
+DOCUMENTS = frozenset({".txt", ".rst", ".md", ".yml", ".yaml", ".test", ".ipynb"})
+"""Suffixes of what pytest or a plugin may collect, besides Python."""
+MANY_DOCUMENTS = 4
+"""Each is collected by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +41,21 @@ class Demand:
     """Golden test files."""
     changes: tuple[Change, ...]
     """The golden patch and the golden tests."""
+    data: tuple[RepoPath, ...] = ()
+    """Files in test folders that the golden tests add or change, where none of them is a test module by its name."""
+
+    def watching(self, drivers: tuple[RepoPath, ...], packages: Iterable[str]) -> tuple[State, ...]:
+        """The same for a suite that is driven by data: which cases of `drivers` read it?"""
+        alone = tuple(path for path in self.data if PurePosixPath(path).suffix in DOCUMENTS)[:MANY_DOCUMENTS]
+        after = State(
+            name=CodeState.AFTER,
+            files=drivers,
+            packages=tuple(packages),
+            changes=self.changes,
+            watch=self.data,
+            alone=alone,
+        )
+        return State(name=CodeState.BEFORE, files=drivers, alone=alone), after
 
     def states(self, packages: Iterable[str]) -> tuple[State, ...]:
         """The base commit first, where it has any of the files."""
@@ -52,11 +74,15 @@ def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
     if isinstance(tests, Refused):
         return tests
     files = files_that_run(tests.changes, helpers=True)
+    left = [change.path for change in tests.changes if change.after is not None]
+    kinds = {path: kind_of(path) for path in left}
+    data = () if Kind.MODULE in kinds.values() else tuple(path for path in left if kinds[path] in DATA_KINDS)
     changed = {change.path: change for change in (*golden.changes, *tests.changes)}
     return Demand(
         before=tuple(path for path in files if read_base(path) is not None),
         after=files,
         changes=tuple(changed.values()),
+        data=tuple(RepoPath(path) for path in data if PurePosixPath(path).name != "__init__.py"),
     )
 
 
@@ -113,6 +139,32 @@ def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Trou
         return first_trouble([collection.log or f"exit code {finished.exit_code} and not a word"], tuple(own))
     complaints = [_with_log(text, collection.log) for one in reversed(collection.states) for text in _complaints(one)]
     return first_trouble(complaints, tuple(own)) or (_missing_fixtures(collection.states) if fixtures else None)
+
+
+def driven_cases(
+    instance: TaskInstance, environment: Environment, states: Sequence[Collected]
+) -> tuple[DrivenCase, ...]:
+    """The cases that were seen to read the data of an instance, from what was collected in both states."""
+    before = next((one.ids for one in states if one.name == CodeState.BEFORE), frozenset())
+    after = next((one.readers for one in states if one.name == CodeState.AFTER), ())
+    rows = []
+    for reader in after:
+        path = RepoPath(reader.case_id.partition("::")[0])
+        by_node = environment.runner is RunnerKind.PYTEST and reader.found_by not in ("module", "collected")
+        rows.append(
+            DrivenCase(
+                instance_key=instance.instance_key,
+                instance_id=instance.instance_id,
+                env_id=environment.env_id,
+                case_id=reader.case_id,
+                path=path,
+                argument=reader.case_id if by_node else path,
+                data=reader.opened,
+                found_by=reader.found_by,
+                at_base=reader.case_id in before,
+            )
+        )
+    return tuple(rows)
 
 
 def _complaints(found: Collected) -> tuple[str, ...]:

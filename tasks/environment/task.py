@@ -13,8 +13,10 @@ from tasks.adapters.extensions.products import needs_extensions
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.runner.collect import collect
+from tasks.adapters.patch.split import Kind, kind_of
+from tasks.adapters.runner.collect import Collection, State, collect
 from tasks.adapters.runner.launch import FIXED_ENV, complete
+from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import version_of
@@ -24,19 +26,29 @@ from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
 from tasks.adapters.uv.services import is_service
-from tasks.domain.environment import Environment, EnvironmentAttempt, ExtensionBuild, Readiness
+from tasks.domain.environment import Cause, Environment, EnvironmentAttempt, ExtensionBuild, Readiness
 from tasks.domain.errors import BuildFailed
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, content_key
-from tasks.domain.outcome import SandboxKind
+from tasks.domain.names import EnvId, RepoPath, content_key
+from tasks.domain.outcome import RunnerKind, SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import OfInstance
+from tasks.environment.drivers import drivers
 from tasks.environment.extensions import extension_builds, with_extensions
 from tasks.environment.inference import INFERRED, READERS
 from tasks.environment.mending import Means
 from tasks.environment.project import read_project
-from tasks.environment.readiness import demand, judge, own_packages, readiness_key, readiness_row, trouble_of
+from tasks.environment.readiness import (
+    Demand,
+    demand,
+    driven_cases,
+    judge,
+    own_packages,
+    readiness_key,
+    readiness_row,
+    trouble_of,
+)
 from tasks.environment.recipes import Recipe, load_recipes, load_service
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
 from tasks.environment.trouble import Trouble
@@ -120,7 +132,11 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
     read = partial(_read_text, mirrors, instance)
     resolved = resolve(instance, read, books(places.recipes))
     if resolved.picked and resolved.picked.recipe.install == "host":
-        return already(instance, _on_this_interpreter(instance, resolved.picked.recipe), "host")
+        built = _on_this_interpreter(instance, resolved.picked.recipe)
+        asked = demand(instance, partial(mirrors.read_file, instance.repo, instance.base_commit))
+        if isinstance(asked, Demand) and asked.data:
+            _check(places, settings, instance, built)  # for the cases that read it: there is no other rung to try
+        return already(instance, built, "host")
     interpreters = machine_interpreters(places.cache)
     return climb(
         instance,
@@ -144,22 +160,59 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
     if isinstance(asked, Refused):
         return None  # its runs will say that its patches do not apply
     own = own_packages(asked.changes, environment.source_roots, read_base)
+    inside = partial(_collect, places, instance, built, sandbox)
+    fixtures = environment.recipe == INFERRED
+    drivers = _drivers(places, instance, environment, asked.data)
+    trouble: Trouble | None = None
+    found: Collection | None = None
+    if drivers or asked.data:
+        found = inside(asked.watching(drivers, own))
+        driven = driven_cases(instance, environment, found.states)
+        store.write(driven, key=content_key("driven", instance.instance_key, environment.env_id))
+        trouble = None if driven else judge(found, own, fixtures=fixtures)
+        if trouble and trouble.cause is Cause.PROJECT:
+            trouble = None  # one of the modules that might have read the data: nobody asked for it
+        asked = replace(asked, after=()) if driven or trouble else asked
+    if asked.after:
+        found = inside(asked.states(own))
+        trouble = judge(found, own, fixtures=fixtures)
+    if found is None:
+        return None  # there is nothing to collect
+    row = readiness_row(instance, environment, sandbox.kind, found, trouble)
+    store.write([row], key=row.readiness_key)
+    return trouble
+
+
+def _collect(
+    places: Places, instance: TaskInstance, built: BuiltEnvironment, sandbox: Sandbox, states: tuple[State, ...]
+) -> Collection:
+    """One look at these states in a checkout of its own."""
     with spare_folder(places.scratch) as folder:
         checkout = _checkout(places, instance, folder / "checkout")
         complete(checkout, built)
-        found = collect(
+        return collect(
             sandbox,
             built,
-            asked.states(own),
-            env=(*FIXED_ENV, *environment.env),
+            states,
+            env=(*FIXED_ENV, *built.environment.env),
             limits=CHECK_LIMITS,
             checkout=checkout,
             folder=folder,
         )
-    trouble = judge(found, own, fixtures=environment.recipe == INFERRED)
-    row = readiness_row(instance, environment, sandbox.kind, found, trouble)
-    store.write([row], key=row.readiness_key)
-    return trouble
+
+
+def _drivers(
+    places: Places, instance: TaskInstance, environment: Environment, data: tuple[RepoPath, ...]
+) -> tuple[RepoPath, ...]:
+    """The test modules of the base commit that may read `data`; none where the runner cannot be watched."""
+    if not data or environment.runner not in (RunnerKind.PYTEST, RunnerKind.UNITTEST):
+        return ()
+    mirrors = Mirrors(places.mirrors)
+    entries = mirrors.python_files(instance.repo, instance.base_commit)
+    modules = [one for one in entries if one.is_plain and kind_of(one.path) is Kind.MODULE]
+    texts = mirrors.blobs(instance.repo, [one.sha for one in modules])
+    read = {RepoPath(one.path): text.decode("utf-8", "replace") for one, text in zip(modules, texts, strict=True)}
+    return drivers(data, read)
 
 
 def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnvironment:

@@ -122,7 +122,7 @@ def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
     """Every run that these suites of one instance still need for their purpose."""
     store = Store(places.store)
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
-    suites = store.read(Suite, suite_id=unit.suite_ids)
+    suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
     plan = _plan(store, places, settings, bench.instance, unit.purpose)
     wanted = (spec for suite in suites for spec in plan(bench, suite))
     return make_runs(places, settings, bench, wanted, traced_will_do=unit.purpose is Purpose.JUDGE)

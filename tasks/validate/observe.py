@@ -70,10 +70,14 @@ def _size(suite: Suite) -> tuple[int, int, str]:
 
 
 def _counts(run: Run, suite: Suite) -> bool:
-    ours = (
-        run.suite_id == suite.suite_id if run.suite_kind is SuiteKind.GOLDEN else run.files_key == suite.base_files_key
+    golden = run.suite_kind is SuiteKind.GOLDEN
+    ours = run.files_key == (suite.files_key if golden else suite.base_files_key)
+    return (
+        ours
+        and (run.suite_id == suite.suite_id or not golden)
+        and run.suite_kind is not SuiteKind.CANDIDATE
+        and run.variant not in EDITED
     )
-    return ours and run.suite_kind is not SuiteKind.CANDIDATE and run.variant not in EDITED
 
 
 def _observed(run: Run, rows: Iterable[CaseOutcome]) -> Observed:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tasks.adapters.leaks.look import look_for_leaks
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.read import read_patch
 from tasks.adapters.store.database import query
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
@@ -26,6 +28,8 @@ from tasks.validate.judge import case_rows
 from tasks.validate.observe import ValidationRuns, golden_suites_of, look
 from tasks.validate.verdict import Evidence, Judgement, finding, quarantined
 
+NAMED = 5
+"""Files that a reason names."""
 NOT_ITS_FAULT = (InvalidReason.INFRASTRUCTURE, InvalidReason.INSTALL_ERROR, InvalidReason.RUNTIME_ERROR)
 
 
@@ -42,6 +46,8 @@ class ToJudge:
     """A failure of ours that kept it from being run; empty otherwise."""
     leak: str = ""
     """What of the future its checkout or environment holds; empty otherwise."""
+    broken: str = ""
+    """Why no environment could be built: the first error of the last rung; empty where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,13 +149,13 @@ def _judge(
     store: Store, instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]
 ) -> tuple[Validation, tuple[CaseStability, ...]]:
     suite = suites.get(instance.instance_key)
-    if asked.env_id is None or suite is None or asked.leak or asked.trouble:
-        return _unseen(instance, asked, has_suite=suite is not None), ()
+    if asked.env_id is None or suite is None or not suite.files or asked.leak or asked.trouble:
+        return _unseen(instance, asked, suite), ()
     seen = look(store, instance, suite, asked.env_id)
     golden = _rows(instance, asked.env_id, seen, SuiteKind.GOLDEN)
     if not seen.has_both(SuiteKind.GOLDEN):
         trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")
-        return _unseen(instance, replace(asked, trouble=trouble), has_suite=True), ()
+        return _unseen(instance, replace(asked, trouble=trouble), suite), ()
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
@@ -167,17 +173,26 @@ def _rows(instance: TaskInstance, env_id: EnvId, seen: ValidationRuns, kind: Sui
     return case_rows(instance.instance_key, env_id, seen.cases[kind], seen.observed[kind])
 
 
-def _unseen(instance: TaskInstance, asked: ToJudge, *, has_suite: bool) -> Validation:
+def _unseen(instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
     """An instance that was not run."""
     if asked.trouble:
         said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:
         said = Judgement(InvalidReason.LEAK, asked.leak)
-    elif not has_suite:
-        said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply, or hold no test file")
+    elif suite is None:
+        said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply")
+    elif asked.env_id is None:
+        said = Judgement(InvalidReason.INSTALL_ERROR, asked.broken or "see environment_attempt")
     else:
-        said = Judgement(InvalidReason.INSTALL_ERROR, "see environment_attempt")
+        changed = ", ".join(_changed(suite.patch)) or "nothing"
+        said = Judgement(InvalidReason.NO_TESTS, f"no case of the suite reads what the golden tests change: {changed}")
     return _validation(instance, asked, said, (), None)
+
+
+def _changed(patch: str) -> list[str]:
+    """The first files that a patch in normal form changes."""
+    read = read_patch(patch)
+    return [] if isinstance(read, Refused) else [file.path for file in read.files][:NAMED]
 
 
 def _validation(

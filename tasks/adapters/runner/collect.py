@@ -1,4 +1,4 @@
-"""Test files collected, and none of them run, in a sandbox: what an environment has to be capable of."""
+"""Test files collected in a sandbox: what an environment has to be capable of, and which cases read which files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from tasks.adapters.patch.render import Change
 from tasks.adapters.runner.launch import environment_mounts, process_env
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.domain.names import RepoPath, content_key
+from tasks.domain.errors import SandboxError
+from tasks.domain.names import CaseId, RepoPath, content_key
 from tasks.domain.run import Limits
 
 COLLECTING = Path(__file__).parent / "collecting"
-"""Our script: one plain module for CPython 3.6 to 3.13, standard library only. Mounted read-only into the sandbox."""
+"""Our script: plain modules for CPython 3.6 to 3.13, standard library only. Mounted read-only into the sandbox."""
 MAIN = "swt_collect.py"
 CONFIG, REPORT = "collect.json", "collected.json"
+WATCH_SECONDS = 240
+"""So long cases run to tell which of them read the files that are watched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,20 @@ class State:
     """Packages to import afterwards."""
     changes: tuple[Change, ...] = ()
     """What makes this state out of the one before."""
+    watch: tuple[RepoPath, ...] = ()
+    """Files of which is asked which cases of `files` read them: these cases run. For pytest and unittest."""
+    alone: tuple[RepoPath, ...] = ()
+    """Files that the suite may itself take for tests, each collected by itself; that it does not is no complaint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A case that reads files of interest."""
+
+    case_id: CaseId
+    opened: tuple[RepoPath, ...]
+    found_by: str
+    """`opened`, `named`, `module` or `collected`, see `DrivenCase`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +67,9 @@ class Collected:
     """pytest fixtures that cases ask for and nothing defines."""
     complaint: str = ""
     """Why nothing was collected at all; empty otherwise."""
+    ids: frozenset[CaseId] = frozenset()
+    """The cases, for pytest and unittest."""
+    readers: tuple[Reader, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +85,7 @@ class Collection:
 @cache
 def collector_version() -> str:
     """Content key of the script."""
-    return content_key("collector", (COLLECTING / MAIN).read_text(encoding="utf-8"))
+    return content_key("collector", [path.read_text(encoding="utf-8") for path in sorted(COLLECTING.glob("*.py"))])
 
 
 def collect(
@@ -93,6 +113,7 @@ def collect(
         "kind": row.runner.value,
         "test_args": list(row.test_args),
         "report": seen(outbox / REPORT),
+        "watch_seconds": WATCH_SECONDS,
         "states": [_state(state, outbox / state.name, seen) for state in states],
     }
     (outbox / CONFIG).write_text(json.dumps(config), encoding="utf-8")
@@ -108,7 +129,10 @@ def collect(
     )
     finished = sandbox.run(job)
     said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    return Collection(finished=finished, states=_read(outbox / REPORT), log=said)
+    states = _read(outbox / REPORT)
+    if not states and not (finished.timed_out or finished.limit) and f'{MAIN}", line' in said:
+        raise SandboxError(f"our collector failed: {said[-500:].strip()}")
+    return Collection(finished=finished, states=states, log=said)
 
 
 def _state(state: State, folder: Path, seen: Callable[[Path], str]) -> dict[str, Any]:
@@ -120,7 +144,14 @@ def _state(state: State, folder: Path, seen: Callable[[Path], str]) -> dict[str,
         if change.after is not None:
             content.write_bytes(to_bytes(change.after))
         changes[change.path] = None if change.after is None else seen(content)
-    return {"name": state.name, "files": state.files, "packages": state.packages, "changes": changes}
+    return {
+        "name": state.name,
+        "files": state.files,
+        "packages": state.packages,
+        "changes": changes,
+        "watch": state.watch,
+        "alone": state.alone,
+    }
 
 
 def _read(path: Path) -> tuple[Collected, ...]:
@@ -136,6 +167,13 @@ def _read(path: Path) -> tuple[Collected, ...]:
             packages=one["packages"],
             fixtures=tuple(one["fixtures"]),
             complaint=one["complaint"],
+            ids=frozenset(map(CaseId, one["ids"])),
+            readers=tuple(map(_reader, one["readers"])),
         )
         for one in found
     )
+
+
+def _reader(row: dict[str, Any]) -> Reader:
+    opened = tuple(map(RepoPath, row["opened"]))
+    return Reader(case_id=CaseId(row["case"]), opened=opened, found_by=row["found_by"])

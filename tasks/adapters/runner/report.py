@@ -96,9 +96,10 @@ class Report:
             if case.case_id not in told:
                 yield replace(self._row(case, Outcome.ERROR, f"never begun: {why}"), label="")
         seen = {*self.files, *(row.path for row in self.cases), *(step.path for step in self.collected)}
-        for path in files:
-            if path not in seen:
-                module = RunnerStep(CaseId(path), path, "", Phase.COLLECT)
+        for name in files:
+            path = RepoPath(name.partition("::")[0])  # what runs may be one case
+            if seen.isdisjoint((name, path)):
+                module = RunnerStep(CaseId(name), path, "", Phase.COLLECT)
                 yield replace(self._row(module, Outcome.ERROR, why), label="")
 
     def _row(self, step: RunnerStep, outcome: Outcome, message: str) -> CaseOutcome:

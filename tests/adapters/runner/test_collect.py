@@ -135,3 +135,92 @@ def test_sympy(look: Look) -> None:
     found = only(look(SYMPY, state(*asked), kind=RunnerKind.SYMPY, args=("-C",)))
     assert list(found.files) == ["sympy/core/tests/test_bad.py"]
     assert found.cases == 7
+
+
+DRIVEN = {
+    "tests/test_all.py": """
+import pathlib, pytest
+HERE = pathlib.Path(__file__).parent / "inputs"
+@pytest.mark.parametrize("path", sorted(HERE.glob("*.in")), ids=lambda path: path.stem)
+def test_input(path):
+    assert path.read_text().upper() == path.with_suffix(".out").read_text()
+def test_nothing_of_the_kind(): pass
+""",
+    "tests/inputs/a.in": "a",
+    "tests/inputs/a.out": "A",
+    "tests/inputs/b.in": "b",
+    "tests/inputs/b.out": "B",
+}
+
+
+def test_the_cases_that_read_a_changed_file_are_found_by_what_they_open(look: Look) -> None:
+    """`a.out` has no case of its name in any list: the case of `a.in` opens it. No other case runs because of it."""
+    data = tuple(map(RepoPath, ("tests/inputs/a.out", "tests/inputs/c.in")))
+    new = (
+        Change(path="tests/inputs/a.out", before="A", after="?"),
+        Change(path="tests/inputs/c.in", before=None, after="c"),
+    )
+    files = (RepoPath("tests/test_all.py"),)
+    found = look(
+        DRIVEN,
+        State(name="before", files=files),
+        State(name="after", files=files, changes=new, watch=data),
+    )
+    before, after = found.states
+    assert before.ids == {
+        "tests/test_all.py::test_input[a]",
+        "tests/test_all.py::test_input[b]",
+        "tests/test_all.py::test_nothing_of_the_kind",
+    }
+    assert [(one.case_id, one.opened, one.found_by) for one in after.readers] == [
+        ("tests/test_all.py::test_input[a]", (data[0],), "opened"),
+        ("tests/test_all.py::test_input[c]", (data[1],), "opened"),
+    ]
+
+
+def test_what_is_read_in_another_process_is_found_by_its_name(look: Look) -> None:
+    files = {
+        "tests/test_tool.py": """
+import subprocess, sys
+def test_of_the_file(): subprocess.run([sys.executable, "tests/inputs/script.py"], check=True)
+def test_another(): pass
+""",
+        "tests/inputs/script.py": "",
+    }
+    data = (RepoPath("tests/inputs/script.py"),)
+    (row,) = only(look(files, State(name="after", files=(RepoPath("tests/test_tool.py"),), watch=data))).readers
+    assert (row.case_id, row.found_by) == ("tests/test_tool.py::test_of_the_file", "named")
+
+
+def test_a_file_that_is_read_while_a_module_is_collected_concerns_all_its_cases(look: Look) -> None:
+    files = {
+        "tests/test_a.py": "from tests.inputs.table import T\ndef test_a(): pass\ndef test_b(): pass\n",
+        "tests/test_b.py": "def test_c(): pass\n",
+        "tests/__init__.py": "",
+        "tests/inputs/table.py": "T = 1\n",
+    }
+    asked = State(name="after", files=tuple(map(RepoPath, list(files)[:2])), watch=(RepoPath("tests/inputs/table.py"),))
+    found = [(row.case_id, row.found_by) for row in only(look(files, asked)).readers]
+    assert found == [("tests/test_a.py::test_a", "module"), ("tests/test_a.py::test_b", "module")]
+
+
+def test_a_document_is_a_test_where_the_suite_takes_it_for_one(look: Look) -> None:
+    files = {"tests/test_notes.txt": ">>> 1 + 1\n2\n", "tests/other.yml": "a: 1\n"}
+    asked = State(name="after", files=(), alone=tuple(map(RepoPath, files)))
+    (row,) = only(look(files, asked)).readers
+    assert (row.case_id, row.found_by) == ("tests/test_notes.txt::test_notes.txt", "collected")
+
+
+def test_a_unittest_case_that_opens_a_file(look: Look) -> None:
+    body = """
+import unittest
+class Inputs(unittest.TestCase):
+    def test_all(self):
+        import os
+        for name in os.listdir("tests/inputs"): open(os.path.join("tests/inputs", name)).close()
+    def test_none(self): pass
+"""
+    files = {"tests/__init__.py": "", "tests/test_u.py": body, "tests/inputs/a.in": ""}
+    asked = State(name="after", files=(RepoPath("tests/test_u.py"),), watch=(RepoPath("tests/inputs/a.in"),))
+    (row,) = only(look(files, asked, kind=RunnerKind.UNITTEST)).readers
+    assert (row.case_id, row.found_by) == ("tests/test_u.py::Inputs.test_all", "opened")

@@ -1,4 +1,7 @@
-"""Collects test files and runs none: `python swt_collect.py CONFIG.json`, with the checkout as the current folder.
+"""Collects test files: `python swt_collect.py CONFIG.json`, with the checkout as the current folder.
+
+No test is run, but where a state names files of which nobody knows which cases read them (`watch`): then those cases
+run that may, and what they open is watched.
 
 CPython 3.6 to 3.13, standard library only. Each state of the code is looked at by a process of its own, one after the
 other in one checkout: the files that differ are put in place in between. Bytecode may be written, since the checkout is
@@ -6,7 +9,8 @@ thrown away and what is put in place has another time than the rest: the second 
 
 What was found goes into the report as one JSON document:
 
-    {"states": [{"name", "files": {path: error}, "cases", "packages": {name: error}, "fixtures", "complaint", "exit"}]}
+    {"states": [{"name", "files": {path: error}, "cases", "packages": {name: error}, "fixtures", "complaint", "exit",
+                 "ids": [case], "readers": [{"case", "opened": [path], "found_by"}]}]}
 """
 
 import importlib
@@ -14,24 +18,36 @@ import json
 import os
 import runpy
 import sys
+import time
 import traceback
 import types
 import unittest
 
 _CHARACTERS = 8000
 _OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
+swt_watch = None  # ours, imported by `main`
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 def main(config_path):
     """Look at every state that the configuration names."""
+    global swt_watch
+    import swt_watch  # before its folder leaves the path
+
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") != _FOLDER]
     with open(config_path, encoding="utf-8") as source:
         config = json.load(source)
     found = []
     for state in config["states"]:
         put_in_place(state["changes"])
-        found.append(dict(apart(config, state), name=state["name"]))
+        seen = (
+            dict(apart(config, state), name=state["name"])
+            if state["files"]
+            else dict(Found().facts(), name=state["name"])
+        )
+        for path in state["alone"]:
+            add_alone(seen, path, apart(config, dict(state, files=[path], watch=[], packages=[])))
+        found.append(seen)
     with open(config["report"], "w", encoding="utf-8") as target:
         json.dump({"states": found}, target)
 
@@ -46,6 +62,16 @@ def put_in_place(changes):
             with open(content, "rb") as source, open(path, "wb") as target:
                 target.write(source.read())
             os.utime(path, (_OTHER_TIME, _OTHER_TIME))
+
+
+def add_alone(seen, path, found):
+    """A file of data that the suite itself takes for tests: a doctest, say, or what a plugin reads."""
+    if found["ids"] and not found["complaint"] and not found["files"]:
+        seen["ids"] += found["ids"]
+        seen["cases"] += found["cases"]
+        known = [row["case"] for row in seen["readers"]]
+        rows = [{"case": case, "opened": [path], "found_by": "collected"} for case in found["ids"]]
+        seen["readers"] += [row for row in rows if row["case"] not in known]
 
 
 def apart(config, state):
@@ -73,7 +99,10 @@ def look(config, state, speak):
     found = Found()
     try:
         sys.modules["__main__"] = types.ModuleType("__main__")
-        _COLLECTORS[config["kind"]](config, state["files"], found)
+        watch = swt_watch.Watch(state["watch"], config["watch_seconds"]) if state["watch"] else None
+        if watch is not None:
+            watch.start()
+        _COLLECTORS[config["kind"]](config, state["files"], found, watch)
     except SystemExit as request:
         if request.code not in (None, 0, 1):
             found.complain("exit code %s" % (request.code,))
@@ -107,6 +136,7 @@ class Found(object):
         self.files, self.packages, self.fixtures = {}, {}, set()
         self.cases = 0
         self.complaint = ""
+        self.ids, self.readers = [], []
 
     def fail(self, path, text):
         """A file that cannot be collected; the first reason counts."""
@@ -122,6 +152,8 @@ class Found(object):
             "fixtures": sorted(self.fixtures),
             "cases": self.cases,
             "complaint": self.complaint,
+            "ids": self.ids,
+            "readers": self.readers,
         }
 
 
@@ -134,15 +166,53 @@ def clip(text):
     return text if len(text) <= _CHARACTERS else "..." + text[3 - _CHARACTERS :]
 
 
-def collect_pytest(config, files, found):
+def collect_pytest(config, files, found, watch):
     import pytest
 
-    args = ["--collect-only", "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    args = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"] + ([] if watch else ["--collect-only"])
     args += config["test_args"] + files
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest")] + args
-    code = int(pytest.main(args, plugins=[Plugin(found)]))
+    code = int(pytest.main(args, plugins=[plugin(pytest, found, watch)]))
     if code not in (0, 1, 2, 5) or (code == 2 and not found.files):
         found.complain("pytest ended with exit code %d" % code)
+
+
+def plugin(pytest, found, watch):
+    """The listener; its class is made here because old and new pytest disagree about unknown hooks."""
+    if watch is None:
+        return Plugin(found)
+
+    class Watching(Plugin):
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_cmdline_main(self, config):
+            for name, value in (("numprocesses", None), ("dist", "no"), ("tx", [])):  # workers are not watched
+                if hasattr(config.option, name):
+                    setattr(config.option, name, value)
+
+        def pytest_collectstart(self, collector):
+            watch.holder = self.relative(collector.nodeid.split("::")[0])
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtestloop(self, session):
+            watch.holder = None
+            items = session.items
+            names = [self.case_of(item) for item in items]
+            cases = [(name, name.split("::")[0], swt_watch.texts_of_item(item)) for name, item in zip(names, items)]
+
+            def run(numbers, end):
+                for position, number in enumerate(numbers):
+                    if time.time() > end:
+                        return
+                    after = numbers[position + 1] if position + 1 < len(numbers) else None
+                    watch.holder = names[number]
+                    following = None if after is None else items[after]
+                    items[number].config.hook.pytest_runtest_protocol(item=items[number], nextitem=following)
+                    watch.holder = None
+
+            found.readers += swt_watch.readers(watch, cases, run)
+            return True
+
+    return Watching(found)
 
 
 class Plugin(object):
@@ -151,6 +221,14 @@ class Plugin(object):
     def __init__(self, found):
         self._found = found
         self._root = os.getcwd()
+
+    def relative(self, path):
+        """A path below pytest's root folder, as the checkout knows it."""
+        return os.path.relpath(os.path.realpath(os.path.join(self._root, path)), os.path.realpath(os.getcwd()))
+
+    def case_of(self, item):
+        path, sep, rest = item.nodeid.replace("::()::", "::").partition("::")
+        return self.relative(path) + sep + rest
 
     def pytest_configure(self, config):
         self._root = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or self._root)
@@ -165,6 +243,7 @@ class Plugin(object):
 
     def pytest_collection_finish(self, session):
         self._found.cases = len(session.items)
+        self._found.ids = [self.case_of(item) for item in session.items]
         for item in session.items:
             self._found.fixtures.update(missing_fixtures(item))
 
@@ -179,10 +258,46 @@ def missing_fixtures(item):
     return asked - given
 
 
-def collect_unittest(config, files, found):
+def collect_unittest(config, files, found, watch):
     sys.path.insert(0, os.getcwd())
+    suites = []
     for name, path in labels_of(files).items():
-        load(unittest.defaultTestLoader.loadTestsFromName, name, path, found)
+        if watch is not None:
+            watch.holder = path
+        suite = load(unittest.defaultTestLoader.loadTestsFromName, name, path, found)
+        suites += [(path, case) for case in flat(suite)]
+    found.ids = ["%s::%s" % (path, case_name(case)) for path, case in suites]
+    if watch is not None:
+        watch.holder = None
+        watch_unittest(suites, found, watch)
+
+
+def case_name(case):
+    """`Class.method`."""
+    return "%s.%s" % (type(case).__name__, getattr(case, "_testMethodName", ""))
+
+
+def watch_unittest(suites, found, watch):
+    names = {id(case): "%s::%s" % (path, case_name(case)) for path, case in suites}
+    methods = [getattr(case, getattr(case, "_testMethodName", ""), None) for _, case in suites]
+    texts = [("", [swt_watch._source(getattr(method, "__func__", method))]) for method in methods]
+    cases = [(names[id(case)], path, text) for (path, case), text in zip(suites, texts)]
+
+    def run(numbers, end):
+        result = unittest.TestResult()
+        started = result.startTest
+
+        def startTest(case):
+            watch.holder = names.get(id(case))
+            if time.time() > end:
+                result.stop()
+            started(case)
+
+        result.startTest = startTest
+        unittest.TestSuite([suites[number][1] for number in numbers]).run(result)
+        watch.holder = None
+
+    found.readers += swt_watch.readers(watch, cases, run)
 
 
 def load(loader, name, path, found, *rest):
@@ -220,7 +335,7 @@ def labels_of(files, base=""):
     return labels
 
 
-def collect_django(config, files, found):
+def collect_django(config, files, found, watch):
     """Django's own script as far as the point where it would make its databases, which comes after collecting."""
     labels = labels_of(files, base="tests/")
     script = os.path.join(os.getcwd(), "tests", "runtests.py")
@@ -246,7 +361,7 @@ def stop(*args, **options):
     raise Done
 
 
-def collect_sympy(config, files, found):
+def collect_sympy(config, files, found, watch):
     """What sympy's `bin/test` does with a file before it takes the functions out of it."""
     if "-C" in config["test_args"]:
         os.environ["SYMPY_USE_CACHE"] = "no"

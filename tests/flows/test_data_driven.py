@@ -1,0 +1,127 @@
+"""A pull request whose tests are data files alone: the suite that reads them is found by collecting and watching."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from domain_rows import task_instance
+from scratch_git import git
+
+from flows.evaluation import evaluate_here
+from flows.parameters import EvaluationRequest, ValidationRequest
+from flows.settings import Settings
+from flows.validation import validate_here
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.environment import DrivenCase
+from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.run import CaseOutcome, Limits
+from tasks.domain.validation import InvalidReason
+
+REPO = RepoName("rolling-swt-bench/larder")
+"""The one whose recipe is the interpreter that runs this."""
+FILES = {
+    "pyproject.toml": '[project]\nname = "shout"\nversion = "0.1"\n[tool.pytest.ini_options]\npythonpath = ["."]\n',
+    "shout.py": "def shout(text):\n    return text.upper()\n",
+    "tests/test_all.py": """
+from itertools import pairwise
+from pathlib import Path
+import pytest
+from shout import shout
+
+INPUTS = Path(__file__).parent / "inputs"
+
+@pytest.mark.parametrize("path", sorted(INPUTS.glob("*.py")), ids=lambda path: path.stem)
+def test_input(path):
+    assert shout(path.read_text()) == path.with_suffix(".out").read_text()
+""",
+    "tests/inputs/plain.py": "hello\n",
+    "tests/inputs/plain.out": "HELLO\n",
+    "tests/inputs/other.py": "a\n",
+    "tests/inputs/other.out": "A\n",
+}
+FIX = {"shout.py": "def shout(text):\n    return text.strip().upper() + '!'\n"}
+DATA = {"tests/inputs/plain.out": "HELLO!", "tests/inputs/other.out": "A!"} | {
+    "tests/inputs/looks_like_one.py": "def test_nothing(): assert\n",
+    "tests/inputs/looks_like_one.out": "DEF TEST_NOTHING(): ASSERT!",
+}
+
+
+def make(folder: Path, fix: dict[str, str], tests: dict[str, str]) -> tuple[str, str, str]:
+    """(base commit, patch, test patch) of a project in `folder`."""
+    git(folder.parent, "init", "-q", str(folder))
+    shas = []
+    for state in (FILES, fix, tests):
+        for path, text in state.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "x")
+        shas.append(git(folder, "rev-parse", "HEAD"))
+    patches = [git(folder, "diff", "--no-renames", one, other) + "\n" for one, other in pairwise(shas)]
+    return shas[0], patches[0], patches[1]
+
+
+@pytest.fixture
+def driven(tmp_path: Path, best_sandbox: SandboxKind):
+    """A warehouse with one instance: a fix, and what its golden tests change."""
+
+    def warehouse(fix: dict[str, str], tests: dict[str, str]) -> tuple[Store, Settings]:
+        settings = Settings(
+            store=str(tmp_path / "store"),
+            cache=tmp_path / "cache",
+            database=tmp_path / "swt.duckdb",
+            scratch=tmp_path / "scratch",
+            sandbox=best_sandbox,
+            trusted=True,
+            workers=1,
+            limits=Limits(wall_s=60.0),
+        )
+        base, patch, test_patch = make(tmp_path / "project", fix, tests)
+        Mirrors(settings.places.mirrors).add(REPO, tmp_path / "project")
+        row = task_instance(
+            repo=REPO,
+            instance_id=InstanceId("a__b-1"),
+            base_commit=Sha(base),
+            patch=patch,
+            test_patch=test_patch,
+            version="0.1",
+            snapshot=SnapshotName("s"),
+            instance_key=TaskInstance.key_of(REPO, base, patch, test_patch),
+        )
+        store = Store(settings.store)
+        store.write([row])
+        made = Snapshot(
+            snapshot=row.snapshot, instances=1, content="", source="", created_at=datetime(2026, 1, 1, tzinfo=UTC)
+        )
+        store.write([made])
+        return store, settings
+
+    return warehouse
+
+
+def test_changed_data_files_are_golden_tests(driven) -> None:
+    """Input data that looks like a test is none, and cases that do not read what changed are not run."""
+    store, settings = driven(FIX, {path: text for path, text in DATA.items() if "other" not in path})
+    request = EvaluationRequest(candidates=("golden",), snapshot="s", guards=False, confirm=False)
+    (row,) = evaluate_here(request, settings).rows
+    assert (row["n"], row["solved"]) == (1, 1)
+    assert {(one.case_id, one.at_base) for one in store.read(DrivenCase)} == {
+        ("tests/test_all.py::test_input[plain]", True),
+        ("tests/test_all.py::test_input[looks_like_one]", False),
+    }
+    assert {row.case_id for row in store.read(CaseOutcome)} == {row.case_id for row in store.read(DrivenCase)}
+
+
+def test_data_that_no_case_reads_is_no_fault_of_the_environment(driven) -> None:
+    _, settings = driven(FIX, {"tests/inputs/notes.json": "{}\n"})
+    (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
+    assert (row.reason, row.detail) == (
+        InvalidReason.NO_TESTS,
+        "no case of the suite reads what the golden tests change: tests/inputs/notes.json",
+    )
