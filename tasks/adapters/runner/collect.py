@@ -129,10 +129,10 @@ def collect(
     )
     finished = sandbox.run(job)
     said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
-    states = _read(outbox / REPORT)
-    if not states and not (finished.timed_out or finished.limit) and f'{MAIN}", line' in said:
+    found = _read(outbox / REPORT)
+    if not found and not (finished.timed_out or finished.limit) and f'{MAIN}", line' in said:
         raise SandboxError(f"our collector failed: {said[-500:].strip()}")
-    return Collection(finished=finished, states=states, log=said)
+    return Collection(finished=finished, states=found, log=said)
 
 
 def _state(state: State, folder: Path, seen: Callable[[Path], str]) -> dict[str, Any]:
