@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from flows.evaluation import evaluate_here
+from flows.evaluation import evaluate_here, strength_here
 from flows.parameters import EvaluationRequest, RebuildRequest, StrengthRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
 from flows.settings import RESOURCES, Settings
 from flows.snapshots import import_rows
-from flows.strength import strength_here
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.database import selection
 from tasks.adapters.store.loaded import answers

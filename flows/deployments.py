@@ -1,28 +1,60 @@
-"""The flows that `prefect.yaml` deploys: each story with Prefect's tasks, its request as the parameters.
+"""The flows that `prefect.yaml` deploys: each story with its request as the parameters, on a board of Prefect tasks.
 
-The stories do without Prefect, so that commands do not pay for its import. What a worker is told in `SWT_*` variables
-decides where things are, in which sandbox code runs, and whether it may run where nothing isolates it.
+The stories do without Prefect, so that commands do not pay for its import: no other module imports it. What a worker is
+told in `SWT_*` variables decides where things are, in which sandbox code runs, and whether it may run where nothing
+isolates it.
+
+Whoever opens the server's pages sees what runs, and why not: a flow run is called after what it does, a task run
+`<round> <subject>`, tagged with both. What fails is Failed there with the reason as its message. Retries are those of
+`flows.run.attempt`, inside the task, so that both boards have one policy.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
+import logging
 import os
-from collections.abc import Callable
-from typing import Annotated, Any
+import queue
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, cast
+from uuid import UUID
 
-from prefect import Flow, flow
+from prefect import Flow, flow, task
+from prefect.artifacts import (
+    create_link_artifact,
+    create_markdown_artifact,
+    create_progress_artifact,
+    update_progress_artifact,
+)
+from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext, TaskRunContext
+from prefect.futures import PrefectFuture
+from prefect.logging.handlers import APILogHandler
 from prefect.runtime import flow_run
+from prefect.states import Completed, Failed
+from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
 from flows.parameters import Parameter, parameters, read_request
-from flows.prefect_board import PrefectTasks, final_state, listen, task_runner
-from flows.run import Board, StoryRun
+from flows.run import Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_from
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.retrying import Retries
 
+AT_ONCE = 64
+"""Threads of a flow run at most; rounds have limits of their own below it."""
+EVERY_S = 2.0
+"""No more updates of one progress artifact than this."""
+SUMMARY = 2000
+MESSAGE = 500
+"""Characters of a state's message: the pages of the server show it in one place."""
 TIMEOUT_S = 5 * 24 * 3600
 """Of a whole flow run: a month's rebuild or a large sweep takes days at most, and a run that hangs must not hold a
 worker for ever."""
@@ -44,7 +76,7 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         summary = teller(story)(request, settings, run)
         return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
-    told.__signature__ = inspect.Signature([_shown(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
+    told.__signature__ = inspect.Signature([_keyword(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
     told.__name__ = told.__qualname__ = story.name
     told.__doc__ = _doc(story)
     return flow(
@@ -65,7 +97,7 @@ def _title_of(story: Story[Any]) -> Callable[[], str]:
     return title
 
 
-def _shown(parameter: Parameter) -> inspect.Parameter:
+def _keyword(parameter: Parameter) -> inspect.Parameter:
     """One parameter, as Prefect reads it from a signature."""
     kind: Any = parameter.kind
     if parameter.many:
@@ -88,6 +120,145 @@ def _doc(story: Story[Any]) -> str:
     """What the story does, and its parameters as Prefect reads them."""
     lines = [f"    {one.name}: {one.option.help}" for one in parameters(story.request)]
     return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
+
+
+@dataclass(frozen=True, slots=True)
+class PrefectTasks:
+    """One task run for each unit, in the flow run that is under way; at most `at_once` of them are."""
+
+    at_once: int
+    retries: Retries = field(default_factory=Retries)
+
+    def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+        progress = _Progress(round_.name, len(round_.units))
+        at_once = min(round_.at_once or self.at_once, AT_ONCE)
+        ended: _Ended[R] = _Ended(queue.SimpleQueue(), {})
+        waiting = iter(enumerate(round_.units))
+        under_way = 0
+        for number in range(len(round_.units)):
+            while under_way < at_once and (following := next(waiting, None)):
+                self._submit(round_, *following, ended)
+                under_way += 1
+            settled(*ended.wait())
+            under_way -= 1
+            progress.tell(number + 1)
+
+    def _submit(self, round_: Round[U, R], place: int, unit: U, ended: _Ended[R]) -> None:
+        def body() -> State[None]:
+            outcome = attempt(round_.function, unit, self.retries)
+            ended.outcomes[place] = outcome
+            if isinstance(outcome, Failure):
+                return Failed(message=f"{outcome.error}: {outcome.detail}"[:MESSAGE])
+            return Completed(message=str(outcome)[:MESSAGE])
+
+        named = task(
+            name=round_.name,
+            task_run_name=f"{round_.name} {unit.subject}".replace("{", "").replace("}", ""),
+            tags=[round_.name, unit.subject],
+            cache_policy=NO_CACHE,
+            persist_result=False,
+        )(body)
+        future = cast("PrefectFuture[None]", named.submit())
+        future.add_done_callback(lambda future: ended.places.put((place, future)))
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        """A subflow."""
+        told: list[S] = []
+
+        def inner(request: dict[str, Any]) -> State[None]:  # noqa: ARG001 - shown by the server
+            told.append(body(str(flow_run.id)))
+            return final_state(told[0].exit_code, told[0].text)
+
+        named = flow(name=story, flow_run_name=title, task_runner=task_runner(), persist_result=False)(inner)
+        state = named(_shown(parameters), return_state=True)
+        if not told:
+            state.result(raise_on_failure=True)
+        return told[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended(Generic[R]):
+    """Tasks that have ended, as they do, and what came of them."""
+
+    places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]]
+    outcomes: dict[int, R | Failure]
+
+    def wait(self) -> tuple[int, R | Failure]:
+        """The next task that ends. One that Prefect ended, and not its unit, ends the flow run as an interruption of
+        threads would."""
+        place, future = self.places.get()
+        if place not in self.outcomes:
+            future.result(raise_on_failure=True)
+            raise InfrastructureError(f"a task run ended without a result: {future.state.message}")
+        return place, self.outcomes.pop(place)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a round is, as an artifact."""
+
+    name: str
+    total: int
+    artifact: UUID | None = None
+    told: float = 0.0
+
+    def tell(self, done: int) -> None:
+        now = time.monotonic()
+        if done < self.total and now - self.told < EVERY_S:
+            return
+        self.told = now
+        said, share = f"{self.name}: {done} of {self.total}", 100 * done / self.total
+        if self.artifact:
+            update_progress_artifact(self.artifact, progress=share, description=said)
+        else:
+            key = artifact_key(f"{flow_run.flow_name}-{self.name}")
+            self.artifact = cast(UUID, create_progress_artifact(progress=share, key=key, description=said))
+
+
+class ServerLog(logging.Handler):
+    """Hands our log lines to the server, under the flow or task run that says them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.inner = APILogHandler()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if FlowRunContext.get() or TaskRunContext.get():
+            self.inner.emit(record)
+
+
+def listen() -> None:
+    """Log lines reach the server from here on; a second call changes nothing."""
+    if not any(isinstance(handler, ServerLog) for handler in log.handlers):
+        log.addHandler(ServerLog())
+        log.setLevel(logging.INFO)
+
+
+def final_state(exit_code: int, text: str, link: str = "") -> State[None]:
+    """What the flow run ends as: Failed where the command line would end with another code than 0. What `link` names is
+    shown beside the summary."""
+    if link:
+        create_link_artifact(link=link, key=artifact_key(f"{flow_run.flow_name}-link"))
+    create_markdown_artifact(markdown=f"```\n{text}\n```", key=artifact_key(f"{flow_run.flow_name}-summary"))
+    if exit_code:
+        return Failed(message=f"exit code {exit_code}\n{text}"[-SUMMARY:])
+    return Completed(message=text[-SUMMARY:])
+
+
+def artifact_key(name: str) -> str:
+    """Letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def task_runner() -> TaskRunner[PrefectFuture[Any]]:
+    """For every flow of ours."""
+    return cast("TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=AT_ONCE))
+
+
+def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The request of a story inside another, as the server shows it."""
+    shown: dict[str, Any] = json.loads(json.dumps(dict(parameters), default=str))
+    return shown
 
 
 FLOWS = {story.name: flow_of(story) for story in STORIES}

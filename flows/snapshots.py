@@ -70,7 +70,10 @@ def freeze(request: PublishRequest, settings: Settings, run: StoryRun) -> Snapsh
     if not judged.enough:
         said = f"{request.snapshot} is not published: {judged}"
         return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
-    run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)])
+    counted = run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)]).results
+    if not counted:  # what is published stays as it is, so nothing may be missing of it
+        said = f"{request.snapshot} is not published: its facts are not counted"
+        return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
     previous = published_before(settings.places, request.snapshot)
     unit = Publication(snapshot=request.snapshot, pool=request.pool, previous=previous, unchanged=True)
     done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results

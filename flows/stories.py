@@ -81,7 +81,7 @@ STORIES: tuple[Story[Any], ...] = (
     Story(
         name="strength",
         request=StrengthRequest,
-        tells="flows.strength:strength",
+        tells="flows.evaluation:strength",
         example="swt strength failed-repairs.jsonl partial --snapshot lite",
     ),
     Story(
@@ -99,13 +99,13 @@ STORIES: tuple[Story[Any], ...] = (
     Story(
         name="generate",
         request=GenerateRequest,
-        tells="flows.sweep_plan:sweep_or_plan",
+        tells="flows.sweep:sweep_or_plan",
         example="swt generate --method zero_shot_plus --model gpt-4o-2024-08-06 --snapshot lite --limit 20",
     ),
     Story(
         name="sweep",
         request=SweepRequest,
-        tells="flows.sweep_plan:sweep_or_plan",
+        tells="flows.sweep:sweep_or_plan",
         example="swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite "
         "--budget-usd 20",
     ),

@@ -4,7 +4,8 @@
 
 Only what is missing is done: a model call, a candidate, a run that is in the store is not paid for or run again, so a
 sweep that was killed, or ended at its budget, goes on where it was. What provider, budget or machine leave undone is
-counted apart and is nobody's failure.
+counted apart and is nobody's failure. A dry run retrieves as well, which stays in the store, and counts what the rest
+would ask for (tasks/generate/planning.py).
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache
-from pathlib import Path
+from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -25,13 +25,16 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import open_switchboard, spent_by
 from tasks.adapters.llm.model_facts import record_models
+from tasks.adapters.llm.models import read_models
+from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.patch.read import to_bytes
-from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.progress import shown
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
+from tasks.adapters.uv.host import host_environment
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
@@ -44,10 +47,12 @@ from tasks.evaluate.stored import source_of
 from tasks.evaluate.task import check_sandbox, choose_instances
 from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
-from tasks.generate.given import changed_files, most_changed
+from tasks.generate.estimate import Remaining
+from tasks.generate.given import changed_files, fixes_in, most_changed
+from tasks.generate.planning import Planned, environments_in_use, plan_text, planned
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
-from tasks.generate.task import GenerationSettings, MethodWork, generate
+from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate
 from tasks.localize.settings import Bm25Settings
 from tasks.localize.task import Bm25Batch, rank_batch
 from tasks.methods.method import Method
@@ -135,6 +140,74 @@ def sweep(
         exit_code=run.exit_code(nothing=all(cell.left == cell.instances for cell in cells) and not spent.calls),
         evaluation=evaluation,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPlan:
+    """The planned work, and what stands in its way."""
+
+    rows: tuple[Planned, ...]
+    undone: tuple[Undone, ...] = ()
+    exit_code: int = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """One line for each instance whose files could not be retrieved."""
+        return tuple(map(line_of, self.undone))
+
+    @property
+    def text(self) -> str:
+        return plan_text(self.rows)
+
+
+def sweep_or_plan(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepSummary | SweepPlan:
+    """The story of a sweep, or of its dry run."""
+    return plan_sweep(request, settings, run) if request.dry_run else sweep(request, settings, run)
+
+
+def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
+    """Plan in this process, on threads."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin("plan", f"plan of {request.title}", store, board, lambda run: plan_sweep(request, settings, run))
+
+
+def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
+    """Count what is missing, method by method and model by model."""
+    methods = [method_named(name) for name in request.methods]
+    models, prices = read_models(settings.models / "models.toml"), read_prices(settings.models / "prices.toml")
+    price_of = {name: prices.at(models.card(name).price_key, datetime.now(UTC)) for name in request.models}
+    instances = chosen_instances(request, settings)
+    found_files = retrieve(run, request, methods, instances, settings)
+    context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
+    looks = _Looks(request, settings, context)
+    rows: list[Planned] = []
+    with shown("prompts", len(methods) * len(instances)) as advance:
+        for method in methods:
+            found = []
+            for instance in instances:
+                found.append(looks.at(method, instance))
+                advance()
+            rows += [planned(method, name, found, price) for name, price in price_of.items()]
+    return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
+
+
+class _Looks:
+    """Looks at what methods would ask for on instances."""
+
+    def __init__(self, request: GenerateRequest, settings: Settings, context: Context) -> None:
+        self.request = request
+        self.settings = settings
+        self.context = context
+        self.store = Store(settings.store)
+        self.environments = environments_in_use(self.store)
+
+    def at(self, method: Method, instance: TaskInstance) -> Remaining:
+        key = instance.instance_key
+        environment = self.environments.get(key) or host_environment(instance.repo).environment
+        ready = {instance.instance_id: environment.env_id}
+        work = works_for(self.request, [method], instance, ready, self.context, self.store)[0]
+        how = generation_settings(self.settings)
+        return estimate_work(self.settings.places, how, instance, environment, self.request.models, work)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,10 +380,3 @@ def generation_settings(settings: Settings) -> GenerationSettings:
 def _share(whole: int, shard: int, shards: int) -> int:
     """`whole` in `shards` parts that differ by 1 at most."""
     return whole // shards + (shard <= whole % shards)
-
-
-@cache
-def fixes_in(path: Path) -> dict[str, str]:
-    """Instance id → patch, of a predictions file of a repair system. Rows without a patch are left out."""
-    rows = [row.values for row in read_rows(path) if not row.problem]
-    return {str(row["instance_id"]): str(row["model_patch"]) for row in rows if row.get("model_patch")}

@@ -1,9 +1,13 @@
-"""Which files a patch changes: what experiments tell methods beyond issue and retrieval."""
+"""What experiments tell methods beyond issue and retrieval: which files a patch changes, wrong fixes of others."""
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 from tasks.adapters.patch.model import FilePatch, Patch
 from tasks.adapters.patch.read import read_patch
+from tasks.adapters.rows.reader import read_rows
 
 
 def changed_files(patch: str) -> tuple[str, ...]:
@@ -24,3 +28,10 @@ def _files(patch: str) -> tuple[FilePatch, ...]:
 
 def _size(file: FilePatch) -> int:
     return sum(line[0] != " " for hunk in file.hunks for line in hunk.lines)
+
+
+@cache
+def fixes_in(path: Path) -> dict[str, str]:
+    """Instance id → patch, of a predictions file of a repair system. Rows without a patch are left out."""
+    rows = [row.values for row in read_rows(path) if not row.problem]
+    return {str(row["instance_id"]): str(row["model_patch"]) for row in rows if row.get("model_patch")}

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
-from flows.deployments import flow_of
-from flows.prefect_board import PrefectTasks
+from flows.deployments import PrefectTasks, flow_of
 from flows.run import Board
 from flows.settings import Settings
 from flows.stories import STORIES

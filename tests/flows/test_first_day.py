@@ -12,12 +12,11 @@ import pytest
 
 from flows.cli import main
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
+from flows.evaluation import evaluate_here, strength_here
 from flows.parameters import EvaluationRequest, GenerateRequest, LocalizeRequest, Locator, StrengthRequest
 from flows.run import Threads
 from flows.settings import PROJECT, Settings
 from flows.snapshots import list_snapshots
-from flows.strength import strength_here
 from flows.sweep import open_board, sweep_here
 from tasks.adapters.llm.budget import Budget
 from tasks.adapters.sandbox import pick as picking

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,13 +12,15 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.parameters import PublishRequest, RebuildRequest, ValidationRequest
 from flows.rebuild import RebuildSummary, rebuild
 from flows.run import begin
 from flows.settings import Settings
+from flows.snapshots import SnapshotSummary, freeze, import_rows
 from flows.validation import STORY, ValidationSummary, validate
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.instance import Snapshot
 from tasks.domain.validation import InvalidReason
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
@@ -96,3 +99,22 @@ def test_without_a_token_or_a_network_nothing_starts(settings: Settings, monkeyp
     assert (away.published, away.exit_code) == (None, 3)
     assert {row.error for row in away.undone} == {"github", "held-back"}
     assert {name for name, _ in board.asked} == {"reach"}
+
+
+def test_a_snapshot_is_not_published_while_its_facts_are_not_counted(settings: Settings, tmp_path: Path) -> None:
+    row = json.loads((DEMO / "instances.jsonl").read_text("utf-8").splitlines()[0])
+    nowhere = row["test_patch"].replace("tests/test_recipe.py", "tests/test_that_is_not_there.py")
+    file = tmp_path / "pool.jsonl"
+    file.write_text(json.dumps(row | {"test_patch": nowhere}) + "\n", "utf-8")
+    import_rows(settings, file, "pool")
+    request = PublishRequest(pool="pool", snapshot="frozen")
+
+    def frozen(board: Faulty) -> SnapshotSummary:
+        return begin("freeze", request.title, Store(settings.store), board, lambda run: freeze(request, settings, run))
+
+    full = frozen(Faulty(disk_full("facts")))
+    assert full.exit_code == 1
+    assert "frozen is not published: its facts are not counted" in full.text
+    assert Store(settings.store).read(Snapshot, snapshot="frozen") == ()
+    free = frozen(Faulty(disk_full()))
+    assert (free.exit_code, free.text.splitlines()[-1][:27]) == (0, "snapshot frozen: 0 instance")

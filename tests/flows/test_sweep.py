@@ -21,8 +21,7 @@ from flows.cli import app
 from flows.demo import sweep_demo
 from flows.parameters import GenerateRequest, SweepRequest
 from flows.settings import PROJECT, Settings
-from flows.sweep import SweepSummary, chosen_instances, share_of, sweep_here
-from flows.sweep_plan import plan_here
+from flows.sweep import SweepSummary, chosen_instances, plan_here, share_of, sweep_here
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.store.database import build_views, query

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
+from flows.evaluation import StrengthSummary, evaluate_here, strength_here
 from flows.parameters import EvaluationRequest, StrengthRequest
 from flows.settings import Settings
-from flows.strength import StrengthSummary, strength_here
 from tasks.adapters.store.database import query
 from tasks.domain.errors import NotFound
 
