@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from flows.evaluation import evaluate_here, strength_here
-from flows.parameters import EvaluationRequest, RebuildRequest, StrengthRequest, SweepRequest
+from flows.evaluation import evaluate_here
+from flows.fixes import FixesSummary, fixes_here
+from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
 from flows.settings import RESOURCES, Settings
 from flows.snapshots import import_rows
@@ -68,12 +69,13 @@ def run_demo(settings: Settings) -> str:
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT)
     summary = evaluate_here(request, settings)
-    fixes = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
-    strength_here(StrengthRequest(fixes=fixes, snapshot=SNAPSHOT), settings)
+    repairs = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
+    filtered = fixes_here(FixesRequest(fixes=repairs, snapshot=SNAPSHOT, tests=tuple(predictions)), settings)
     swept = sweep_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
-    return "\n".join((*_answers(settings), *_rebuilt(rebuilt), *done, *_next_steps(settings)))
+    stories = (*_filtered(filtered), *_rebuilt(rebuilt))
+    return "\n".join((*_answers(settings), *stories, *done, *_next_steps(settings)))
 
 
 def sweep_demo(settings: Settings) -> SweepSummary:
@@ -94,6 +96,12 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary
         url = f"{address}/graphql"
         request = RebuildRequest(snapshot=REBUILT, repositories_file=repositories, limit=NEWEST, git="", unchanged=True)
         return rebuild_here(request, replace(settings, github=url))
+
+
+def _filtered(summary: FixesSummary) -> Iterator[str]:
+    yield "Which fixes of others are right, and which would somebody keep who has only these tests? (swt fixes)"
+    yield from summary.text.splitlines()
+    yield ""
 
 
 def _rebuilt(summary: RebuildSummary) -> Iterator[str]:

@@ -1,11 +1,8 @@
-"""Predictions in, verdicts out: what a user of the public harness comes for; and how strong the successes are.
+"""Predictions in, verdicts out: what a user of the public harness comes for.
 
     candidates ─► submissions, suites ─► environments ─► runs ─► guard runs of would-be successes ─► verdicts
-    repairs ─► proposed fixes ─► golden tests on each: right or wrong? ─► solved candidates on each ─► rejected?
 
 Every step reads and writes rows of the store and skips what is there: the same request twice starts no test process.
-Strength needs verdicts in the store, and asks: do tests that tell the broken code from the fixed one also tell a wrong
-fix from the right one?
 """
 
 from __future__ import annotations
@@ -14,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from flows.parameters import EvaluationRequest, StrengthRequest
+from flows.parameters import EvaluationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
@@ -22,16 +19,14 @@ from tasks.adapters.store.quarantine import Problem
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.coverage.task import record_changed_lines
-from tasks.domain.errors import NotFound
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Tracer
 from tasks.domain.run import Run
-from tasks.domain.undone import Left, OfInstance, Undone
+from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.evaluate.driven import drive_golden_suites
 from tasks.evaluate.standing import Standing, standing
-from tasks.evaluate.strength import FixRuns, judged_suites, run_on_fixes, strength_of, take_fixes
 from tasks.evaluate.taking import Taken, take_candidates
 from tasks.evaluate.task import (
     Purpose,
@@ -43,7 +38,7 @@ from tasks.evaluate.task import (
     run_suites,
 )
 
-STORY, STRENGTH = "evaluate", "strength"
+STORY = "evaluate"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +57,8 @@ class EvaluationSummary:
     ran: Ran
     environments: Mapping[InstanceId, EnvId]
     """Of the instances that have one."""
+    suites: Mapping[InstanceId, tuple[SuiteId, ...]]
+    """What was run on each: the golden tests first, if they were."""
     exit_code: int
     """0 done, 1 done with failures left, 3 nothing could run."""
 
@@ -198,70 +195,8 @@ def _summary(
         undone=undone,
         ran=suites.total,
         environments=suites.environments,
+        suites=suites.suites,
         exit_code=run.exit_code(
             nothing=(not suites.environments and any(taken.suites.values())) or not taken.candidates
         ),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthSummary:
-    """What it came to."""
-
-    text: str
-    """The rows of `strength`, how many fixes are wrong, and what it took."""
-    remarks: tuple[str, ...]
-    """One line each: rows that could not be read, and fixes that cannot be run."""
-    undone: tuple[Undone, ...]
-    exit_code: int
-    """0 done, 1 done with failures left, 3 nothing could run."""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """All that went wrong, a line each."""
-        return (*self.remarks, *map(line_of, self.undone))
-
-
-def strength_here(request: StrengthRequest, settings: Settings) -> StrengthSummary:
-    """Try the fixes in this process, on threads, with no server."""
-    board, store = Threads(settings.workers), Store(settings.store)
-    return begin(STRENGTH, request.title, store, board, lambda run: strength(request, settings, run))
-
-
-def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> StrengthSummary:
-    """The story of strength."""
-    places, snapshot = settings.places, request.snapshot
-    how = run_settings(settings)
-    proposed = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances))
-    check_sandbox(places, how)
-    for line in proposed.problems:
-        log.warning("%s", line)
-    run.leave("fixes taken", snapshot, proposed.left)
-    built = prepare(run, settings, snapshot, sorted(proposed.fixes))
-    suites = judged_suites(places, settings.sql, snapshot)
-    unjudged = NotFound("nothing was judged on it yet, see `swt evaluate`")
-    run.leave("suites", snapshot, [Left.by(name, unjudged) for name in sorted(built.keys() - suites.keys())])
-    ready = {name: env for name, env in built.items() if name in suites}
-    golden = [
-        SuiteRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name][:1])
-        for name, env in ready.items()
-    ]
-    tried = [
-        FixRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name], fix_ids=proposed.fixes[name])
-        for name, env in ready.items()
-    ]
-    references = run.round("references", bind(run_suites, places, how), golden).results
-    total = sum((*references, *run.round("fixes", bind(run_on_fixes, places, how), tried).results), Ran())
-    ensure_views(settings.store, settings.database, settings.sql)
-    found = strength_of(places, settings.sql, snapshot, proposed)
-    undone = run.undone()
-    facts = (
-        f"{proposed.handed_in} fixes handed in, {sum(map(len, proposed.fixes.values()))} different ones to run: "
-        f"{found.statuses or 'none'}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
-    )
-    return StrengthSummary(
-        text=f"{text_table(found.table)}\n{facts}",
-        remarks=proposed.problems,
-        undone=undone,
-        exit_code=run.exit_code(nothing=not ready),
     )

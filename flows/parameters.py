@@ -96,6 +96,46 @@ class ValidationRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FixesRequest(Request):
+    """Judge fixes by the golden tests, and filter them by tests of others: how many of the kept ones are right, and how
+    many of the right ones are kept?"""
+
+    fixes: Annotated[
+        tuple[str, ...],
+        Option(
+            help="Repairs files: as predictions files, with patches of the code; they may say `resolved`, `tests`, "
+            "`iteration`, `cost_usd`, `tests_usd`.",
+            flag=ARGUMENT,
+        ),
+    ]
+    snapshot: Snapshot
+    instances: Instances = ()
+    tests: Annotated[
+        tuple[str, ...],
+        Option(help="Filter by these candidates, given as for `swt evaluate`; may be repeated."),
+    ] = ()
+    method: Annotated[
+        tuple[str, ...],
+        Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several; may be repeated."),
+    ] = ()
+    tests_method: Annotated[
+        tuple[str, ...], Option(help="The same for the predictions files of `tests`; may be repeated.")
+    ] = ()
+    guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
+    kept: Annotated[
+        Path | None, Option(help="Write the fixes that any of the tests keep to this file, with what is known of them.")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.kept and not self.tests:
+            raise UsageError("nothing is kept where nothing filters", hint="--tests PREDICTIONS --kept FILE")
+
+    @property
+    def title(self) -> str:
+        return f"fixes {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StrengthRequest(Request):
     """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?"""
 

@@ -18,6 +18,7 @@ import typer
 from flows.parameters import (
     ARGUMENT,
     EvaluationRequest,
+    FixesRequest,
     GenerateRequest,
     LocalizeRequest,
     Parameter,
@@ -79,9 +80,15 @@ STORIES: tuple[Story[Any], ...] = (
         example="swt validate --snapshot lite --instances pallets__flask-4045",
     ),
     Story(
+        name="fixes",
+        request=FixesRequest,
+        tells="flows.fixes:fixes",
+        example="swt fixes repairs.jsonl --snapshot lite --tests preds.jsonl --kept kept.jsonl",
+    ),
+    Story(
         name="strength",
         request=StrengthRequest,
-        tells="flows.evaluation:strength",
+        tells="flows.fixes:strength",
         example="swt strength failed-repairs.jsonl partial --snapshot lite",
     ),
     Story(

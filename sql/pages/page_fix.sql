@@ -1,9 +1,9 @@
 -- Which fixes were proposed for each instance, and who rejects the wrong ones?
 --
--- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. status and why as in `fix_status`;
--- rejected_by, accepted_by: names of the methods whose counted candidate was run on it. why names golden cases, and is
--- null where the instance is held out, unless `with_golden`.
--- needs: proposed_fix, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
+-- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. method: of all who proposed it;
+-- status and why as in `fix_status`; rejected_by, accepted_by: names of the methods whose counted candidate was run on
+-- it. why names golden cases, and is null where the instance is held out, unless `with_golden`.
+-- needs: repair, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
 CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE
 WITH tried AS (
     SELECT r.fix_id, r.rejected, c.method || coalesce(' (' || c.model || ')', '') AS name
@@ -11,13 +11,22 @@ WITH tried AS (
     JOIN counted_policy('tests-only') AS p ON p.candidate_id = r.candidate_id AND p.policy = r.policy
     JOIN counted_candidate AS c ON c.candidate_id = r.candidate_id
     WHERE c.snapshot = for_snapshot
+),
+proposed AS (
+    SELECT
+        instance_key, fix_id,
+        string_agg(DISTINCT method, ', ' ORDER BY method) AS method,
+        bool_or(touches_tests) AS touches_tests
+    FROM repair
+    WHERE snapshot = for_snapshot
+    GROUP BY instance_key, fix_id
 )
 SELECT
-    o.instance_id, f.fix_id, f.method, f.source, s.status,
+    o.instance_id, f.fix_id, f.method, f.touches_tests, s.status,
     CASE WHEN with_golden OR NOT o.held_out THEN s.why END AS why,
     coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (t.rejected), []) AS rejected_by,
     coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (NOT t.rejected), []) AS accepted_by
-FROM proposed_fix AS f
+FROM proposed AS f
 JOIN held_out AS o ON o.instance_key = f.instance_key AND o.snapshot = for_snapshot
 JOIN fix_status AS s ON s.fix_id = f.fix_id
 LEFT JOIN tried AS t ON t.fix_id = f.fix_id

@@ -1,6 +1,6 @@
 -- Does each candidate reject the wrong fixes that were proposed for its instance?
 --
--- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite was run on a fix that is wrong. rejected: a
+-- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite was run on a fix that is unresolved. rejected: a
 -- case of T that passes with the golden patch does not pass with the fix; why: the first such case and its outcome.
 -- Candidates without such a case have nothing to reject with, and no row.
 -- kept: beside the runs
@@ -10,7 +10,7 @@ WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, f.fix_id, r.run_key
     FROM submission AS s
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
-    JOIN fix_status AS f ON f.fix_id = r.fix_id AND f.status = 'wrong'
+    JOIN fix_status AS f ON f.fix_id = r.fix_id AND f.status = 'unresolved'
     WHERE s.well_formed
 )
 SELECT

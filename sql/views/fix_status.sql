@@ -1,36 +1,81 @@
 -- Is each proposed fix right, as far as the golden tests can tell?
 --
--- One row per fix. status: `right` (every golden case that passes with the golden patch passes with the fix), `wrong`
--- (one does not; why names the first), `unmeasured` (a run is not there), `unusable` (it cannot be run; why says more).
--- why  the golden case that fails on the fix, or what is missing
+-- One row per fix. status: `resolved` (every case of FAIL_TO_PASS and PASS_TO_PASS passes on it), `unresolved` (one does
+-- not; why names the first), `unmeasured` (nothing can be said; why says what is missing: never the fix's failure),
+-- `unusable` (it cannot be run: it is empty, does not apply, or changes nothing but tests; why says which).
+-- The cases are those that the source's lists name. Without lists they are the golden tests' own: those that go from not
+-- passing to passing, and those of the same files that pass before. Only a case that passes with the golden patch here
+-- can be held against a fix.
+-- f2p, p2p                cases of each kind that are held against it; null where no run is there
+-- f2p_passed, p2p_passed  those of them that pass on it
+-- run_key                 the run of the golden tests on it
 -- kept: beside the runs
--- needs: proposed_fix, fix_suite_run, golden_suite, golden_case, case_outcome
+-- needs: proposed_fix, task_instance, fix_run, current_run, fix_suite_run, golden_suite, golden_case, case_outcome
 CREATE OR REPLACE VIEW fix_status AS
-WITH golden AS (
+WITH listed AS (
+    SELECT
+        instance_key,
+        any_value(FAIL_TO_PASS) AS fail_to_pass,
+        any_value(FAIL_TO_PASS || coalesce(PASS_TO_PASS, [])) AS every
+    FROM task_instance
+    WHERE len(FAIL_TO_PASS) > 0
+    GROUP BY instance_key
+),
+held AS (
+    SELECT
+        c.instance_key, c.case_id,
+        CASE
+            WHEN l.instance_key IS NULL THEN c.before <> 'passed'
+            ELSE list_has_any(c.names, l.fail_to_pass)
+        END AS turns
+    FROM golden_case AS c
+    LEFT JOIN listed AS l ON l.instance_key = c.instance_key
+    WHERE c.after = 'passed' AND (l.instance_key IS NULL OR list_has_any(c.names, l.every))
+),
+ran AS (
     SELECT f.fix_id, f.instance_key, r.run_key
     FROM proposed_fix AS f
     JOIN golden_suite AS g ON g.instance_key = f.instance_key
     JOIN fix_suite_run AS r ON r.fix_id = f.fix_id AND r.suite_id = g.suite_id
 ),
-held AS (
+refused AS (
+    SELECT p.fix_id, min(r.detail) AS detail
+    FROM fix_run AS p
+    JOIN golden_suite AS g ON g.instance_key = p.instance_key AND g.suite_id = p.suite_id
+    JOIN current_run AS r ON r.run_key = p.run_key AND r.status = 'unapplied'
+    GROUP BY p.fix_id
+),
+counted AS (
     SELECT
-        g.fix_id,
-        count(*) AS cases,
-        min(c.case_id || ': ' || coalesce(o.outcome, 'missing'))
-            FILTER (coalesce(o.outcome, 'missing') <> 'passed') AS why
-    FROM golden AS g
-    JOIN golden_case AS c ON c.instance_key = g.instance_key AND c.after = 'passed'
-    LEFT JOIN case_outcome AS o ON o.run_key = g.run_key AND o.case_id = c.case_id
-    GROUP BY g.fix_id
+        n.fix_id, n.run_key,
+        count(h.case_id) FILTER (h.turns) AS f2p,
+        count(h.case_id) FILTER (h.turns AND o.outcome = 'passed') AS f2p_passed,
+        count(h.case_id) FILTER (NOT h.turns) AS p2p,
+        count(h.case_id) FILTER (NOT h.turns AND o.outcome = 'passed') AS p2p_passed,
+        min(
+            CASE WHEN h.turns THEN 'FAIL_TO_PASS ' ELSE 'PASS_TO_PASS ' END
+            || h.case_id || ': ' || coalesce(o.outcome, 'missing')
+        ) FILTER (h.case_id IS NOT NULL AND coalesce(o.outcome, 'missing') <> 'passed') AS why
+    FROM ran AS n
+    LEFT JOIN held AS h ON h.instance_key = n.instance_key
+    LEFT JOIN case_outcome AS o ON o.run_key = n.run_key AND o.case_id = h.case_id
+    GROUP BY n.fix_id, n.run_key
 )
 SELECT
-    f.fix_id, f.instance_key, f.instance_id, f.method,
+    f.fix_id, f.instance_key, f.instance_id,
     CASE
         WHEN f.problem <> '' THEN 'unusable'
-        WHEN h.cases IS NULL THEN 'unmeasured'
-        WHEN h.why IS NULL THEN 'right'
-        ELSE 'wrong'
+        WHEN coalesce(c.f2p, 0) = 0 THEN 'unmeasured'
+        WHEN c.why IS NULL THEN 'resolved'
+        ELSE 'unresolved'
     END AS status,
-    CASE WHEN f.problem <> '' THEN f.problem ELSE coalesce(h.why, '') END AS why
+    CASE
+        WHEN f.problem <> '' THEN f.problem
+        WHEN c.fix_id IS NULL THEN coalesce(r.detail, 'the golden tests were not run on it')
+        WHEN c.f2p = 0 THEN 'no case of FAIL_TO_PASS passes here with the golden patch'
+        ELSE coalesce(c.why, '')
+    END AS why,
+    c.f2p, c.f2p_passed, c.p2p, c.p2p_passed, c.run_key
 FROM proposed_fix AS f
-LEFT JOIN held AS h ON h.fix_id = f.fix_id;
+LEFT JOIN counted AS c ON c.fix_id = f.fix_id
+LEFT JOIN refused AS r ON r.fix_id = f.fix_id;

@@ -54,6 +54,9 @@ SuiteId = NewType("SuiteId", str)
 FixId = NewType("FixId", str)
 """Content key of a change of the code under test."""
 
+RepairId = NewType("RepairId", str)
+"""Content key of what a repair method handed in."""
+
 KEY_DIGITS = 32
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
 

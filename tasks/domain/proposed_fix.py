@@ -1,12 +1,74 @@
-"""Fixes that somebody proposed, and the runs of tests on them: which tests tell a wrong fix from the golden patch?"""
+"""Fixes: what repair methods hand in, what of it is run, and the runs of tests on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.names import FixId, InstanceId, InstanceKey, MethodName, RunKey, SuiteId, content_key
+from tasks.domain.names import (
+    FixId,
+    InstanceId,
+    InstanceKey,
+    MethodName,
+    ModelName,
+    RepairId,
+    RunKey,
+    SnapshotName,
+    SuiteId,
+    content_key,
+)
 from tasks.domain.table import table
+
+TOUCHES_TESTS = "touches-tests"
+"""Rule that a file of a fix falls under which is a test, or decides which tests there are."""
+
+
+@table("snapshot", "repair_id", folder="snapshot")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """What a repair method handed in for one instance. Its fix, the part that is run, is shared by all who hand in the
+    same change."""
+
+    repair_id: RepairId
+    snapshot: SnapshotName
+    instance_id: InstanceId
+    instance_key: InstanceKey
+    method: MethodName
+    """The name in the repairs file (`model_name_or_path`); `partial` for golden patches without one of their changes.
+    """
+    model: ModelName | None
+    """The model behind the method, where the source tells it apart from the method."""
+    sample: int
+    """0-based index among the fixes of one method for one instance."""
+    patch: str
+    """Raw, as it was handed in."""
+    fix_id: FixId
+    """The `proposed_fix` that it came to."""
+    touches_tests: bool
+    """It changes tests, or what decides which there are. That part is not run; it is told here and never hidden."""
+    stripped: tuple[str, ...]
+    """`path: rule` of every file that is not run: a fix chooses neither its judges nor how they work."""
+    published: bool | None
+    """Whether others found it resolved, as the source says; null where it does not."""
+    tests: str
+    """Whose tests it was made with: `golden` for those that people wrote, `METHOD` or `METHOD@MODEL` for generated ones
+    of the same snapshot; empty where it had none or nobody says."""
+    iteration: int | None
+    """1-based iteration of the method that it comes from; null where nobody says."""
+    cost_usd: float | None
+    """What the method paid for this instance in all, as the source says; null where it does not."""
+    tests_usd: float | None
+    """The part of it that was paid for generating tests."""
+    provenance: str
+    """`self_reported` (a repairs file), `oracle` (made of the golden patch)."""
+    source: str
+    """`file:line` of the repairs file; `partial:number` otherwise."""
+    created_at: datetime
+    """When it was handed in: of two for one place the later counts."""
+
+    @staticmethod
+    def id_of(instance_key: str, method: str, model: str | None, sample: int, patch: str) -> RepairId:
+        return RepairId(content_key("repair", instance_key, method, model, sample, patch))
 
 
 @table("fix_id")
@@ -17,14 +79,8 @@ class ProposedFix:
     fix_id: FixId
     instance_key: InstanceKey
     instance_id: InstanceId
-    method: MethodName
-    """Who proposed it, the last time that it was handed in."""
-    source: str
-    """`file:line` of the repairs file."""
     patch: str
     """Unified diff of what is run, in normal form and without tests; empty where nothing can be run."""
-    stripped: tuple[str, ...]
-    """`path: rule` of every file that was taken out: a fix chooses neither its judges nor how they work."""
     problem: str
     """Why it cannot be run; empty if it can."""
     created_at: datetime

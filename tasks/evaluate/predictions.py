@@ -74,16 +74,13 @@ def read_predictions(
     *,
     created_at: datetime,
     method: str | None = None,
-    several: bool = False,
 ) -> Predictions:
     """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
 
-    `method` is what the method is called, whatever the rows call it; `several` from one method for one instance may be
-    meant. Raises `BadInput` only where the file cannot be read.
+    `method` is what the method is called, whatever the rows call it. Raises `BadInput` only where the file cannot be
+    read.
     """
-    return predictions_of(
-        read_rows(path), instances, source=path.name, created_at=created_at, method=method, several=several
-    )
+    return predictions_of(read_rows(path), instances, source=path.name, created_at=created_at, method=method)
 
 
 def predictions_of(
@@ -95,7 +92,7 @@ def predictions_of(
     method: str | None = None,
     several: bool = False,
 ) -> Predictions:
-    """A second prediction for one instance and method is kept with the next sample number and, unless `several` are
+    """A second prediction for one instance and method is kept with the next sample number and, unless `several` may be
     meant, a problem."""
     known = {instance.instance_id: instance for instance in instances}
     seen = _Seen()

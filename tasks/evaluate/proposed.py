@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
 from tasks.adapters.patch.split import is_test_path
-from tasks.domain.candidate import Candidate
-from tasks.domain.proposed_fix import ProposedFix
+from tasks.domain.proposed_fix import TOUCHES_TESTS, ProposedFix, Repair
 from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, Rule, read_inside, rule_against
+from tasks.evaluate.repairs import RepairRow
 
 
-def propose(handed_in: Candidate, read_base: ReadBase) -> ProposedFix:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedIn:
+    """What was handed in, and the fix that it came to."""
+
+    repair: Repair
+    fix: ProposedFix
+
+
+def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
     """The fix that a row of a repairs file holds, in normal form against the base commit.
 
-    Test files are taken out, and what would decide how tests are run: the rules of the policy `tests-only`, the other
-    way round.
+    Tests are not run as the fix has them, nor what would decide how tests are run: the rules of the policy
+    `tests-only`, the other way round. `repair.touches_tests` and `stripped` tell of it.
     """
-    read = read_inside(handed_in.patch)
+    read = read_inside(handed_in.row.patch)
     if isinstance(read, Refused):
-        return _fix(handed_in, problem=f"{read.reason}: {read.detail}")
+        return _handed_in(handed_in, problem=f"{read.reason}: {read.detail}")
     ruled = [(file, rule_against(file, read_base, _RULES)) for file in read.files]
     kept = tuple(file for file, rule in ruled if not rule)
-    stripped = tuple(f"{file.path}: {rule}" for file, rule in ruled if rule)
+    stripped = tuple((file.path, rule) for file, rule in ruled if rule)
     if not kept:
-        return _fix(handed_in, stripped=stripped, problem=f"{NOTHING_LEFT}: no file of the patch is code under test")
+        return _handed_in(handed_in, stripped, problem=f"{NOTHING_LEFT}: no file of the patch is code under test")
     applied = apply_to_files(replace(read, files=kept), read_base)
     if isinstance(applied, Refused):
-        return _fix(handed_in, stripped=stripped, problem=f"{applied.reason}: {applied.detail}")
-    return _fix(handed_in, patch=applied.patch, stripped=stripped)
+        return _handed_in(handed_in, stripped, problem=f"{applied.reason}: {applied.detail}")
+    return _handed_in(handed_in, stripped, patch=applied.patch)
 
 
 def _only_tests(file: FilePatch, _base: str) -> bool:
@@ -37,20 +45,38 @@ def _only_tests(file: FilePatch, _base: str) -> bool:
 
 
 _RULES: tuple[tuple[str, Rule], ...] = (
-    ("test-file", _only_tests),
+    (TOUCHES_TESTS, _only_tests),
     *((name, rule) for name, rule in RULES if name != NOT_A_TEST_FILE),
 )
 
 
-def _fix(handed_in: Candidate, *, patch: str = "", stripped: tuple[str, ...] = (), problem: str = "") -> ProposedFix:
-    return ProposedFix(
-        fix_id=ProposedFix.id_of(handed_in.instance_key, patch or handed_in.patch),
-        instance_key=handed_in.instance_key,
-        instance_id=handed_in.instance_id,
-        method=handed_in.method,
-        source=handed_in.source,
+def _handed_in(
+    handed_in: RepairRow, stripped: tuple[tuple[str, str], ...] = (), *, patch: str = "", problem: str = ""
+) -> HandedIn:
+    row = handed_in.row
+    fix = ProposedFix(
+        fix_id=ProposedFix.id_of(row.instance_key, patch or row.patch),
+        instance_key=row.instance_key,
+        instance_id=row.instance_id,
         patch=patch,
-        stripped=stripped,
         problem=problem,
-        created_at=handed_in.created_at,
+        created_at=row.created_at,
     )
+    repair = Repair(
+        repair_id=Repair.id_of(row.instance_key, row.method, row.model, row.sample, row.patch),
+        snapshot=row.snapshot,
+        instance_id=row.instance_id,
+        instance_key=row.instance_key,
+        method=row.method,
+        model=row.model,
+        sample=row.sample,
+        patch=row.patch,
+        fix_id=fix.fix_id,
+        touches_tests=any(rule == TOUCHES_TESTS for _, rule in stripped),
+        stripped=tuple(f"{path}: {rule}" for path, rule in stripped),
+        provenance=row.provenance,
+        source=row.source,
+        created_at=row.created_at,
+        **asdict(handed_in.told),
+    )
+    return HandedIn(repair=repair, fix=fix)

@@ -59,7 +59,7 @@ def take_candidates(
     store = Store(places.store)
     read = _read_sources(store, sources, methods, instances, now)
     candidates = merged(read)
-    problems = [line for source, got in read.items() for line in lines_of(store, source, got, instances)]
+    problems = [line for source, got in read.items() for line in lines_of(store, source, got.problems, instances)]
     problems += _resubmissions(store, read)
     by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
     for candidate in candidates:
@@ -132,16 +132,16 @@ def _read_source(
     return read_predictions(Path(source), instances, created_at=now, method=method)
 
 
-def lines_of(store: Store, source: str, read: Predictions, asked: Iterable[TaskInstance]) -> list[str]:
+def lines_of(store: Store, source: str, problems: Sequence[LineProblem], asked: Iterable[TaskInstance]) -> list[str]:
     """What is wrong with a file of candidates or repairs, for people.
 
     Instances of the snapshot that are not among the ones `asked` for are one line: half a file may be of that kind.
     """
-    strangers = {problem.instance_id for problem in read.problems if problem.what == NO_SUCH_INSTANCE}
+    strangers = {problem.instance_id for problem in problems if problem.what == NO_SUCH_INSTANCE}
     snapshots = {instance.snapshot for instance in asked} if strangers else set()
     others = {row.instance_id for row in store.read(TaskInstance, snapshot=snapshots)} & strangers if snapshots else ()
-    named = [problem for problem in read.problems if problem.instance_id not in others]
-    left = len(read.problems) - len(named)
+    named = [problem for problem in problems if problem.instance_id not in others]
+    left = len(problems) - len(named)
     lines = [f"{Path(source).name}: {left} rows are of instances that were not asked for"] if left else []
     return [*lines, *(_line_of(source, problem) for problem in named)]
 

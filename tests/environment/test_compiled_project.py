@@ -123,10 +123,7 @@ def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> No
         fix_id=FixId("fix"),
         instance_key=bench.instance.instance_key,
         instance_id=bench.instance.instance_id,
-        method="m",
-        source="fixes.jsonl:1",
         patch=diff("src/fast.c", SOURCE, SOURCE.replace("41", "43")),
-        stripped=(),
         problem="",
         created_at=datetime(2024, 1, 1, tzinfo=UTC),
     )

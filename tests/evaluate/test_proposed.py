@@ -12,7 +12,8 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.evaluate.partial import partial_fixes
-from tasks.evaluate.proposed import propose
+from tasks.evaluate.proposed import HandedIn, propose
+from tasks.evaluate.repairs import RepairRow
 
 BASE = {"src/x.py": b"a\n", "tests/test_old.py": b"a\n", "setup.cfg": b"a\n", "conftest.py": b"a\n"}
 
@@ -21,27 +22,30 @@ def edit(path: str) -> str:
     return f"--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-a\n+b\n"
 
 
-def fix_of(patch: str) -> ProposedFix:
-    return propose(candidate_row(patch=patch), BASE.get)
+def handed_in(patch: str) -> HandedIn:
+    return propose(RepairRow(row=candidate_row(patch=patch)), BASE.get)
 
 
 def test_a_fix_is_its_change_of_the_code() -> None:
-    alone = fix_of(edit("src/x.py"))
-    assert (alone.problem, alone.stripped) == ("", ())
-    with_more = fix_of(edit("tests/test_old.py") + edit("src/x.py"))
-    assert with_more.fix_id == alone.fix_id
-    assert with_more.patch == alone.patch
-    assert "tests/" not in with_more.patch
+    alone = handed_in(edit("src/x.py"))
+    assert (alone.fix.problem, alone.repair.stripped, alone.repair.touches_tests) == ("", (), False)
+    with_more = handed_in(edit("tests/test_old.py") + edit("src/x.py"))
+    assert with_more.fix == alone.fix
+    assert "tests/" not in with_more.fix.patch
+    assert "tests/" in with_more.repair.patch
+    assert with_more.repair.touches_tests
+    assert with_more.repair.repair_id != alone.repair.repair_id
 
 
-def test_what_would_choose_or_sway_the_judges_is_taken_out() -> None:
-    found = fix_of(edit("conftest.py") + edit("setup.cfg") + edit("tests/test_old.py") + edit("src/x.py"))
-    assert found.stripped == (
-        "conftest.py: test-file",
+def test_what_would_choose_or_sway_the_judges_is_not_run_and_told() -> None:
+    found = handed_in(edit("conftest.py") + edit("setup.cfg") + edit("tests/test_old.py") + edit("src/x.py"))
+    assert found.repair.stripped == (
+        "conftest.py: touches-tests",
         "setup.cfg: runner-configuration",
-        "tests/test_old.py: test-file",
+        "tests/test_old.py: touches-tests",
     )
-    assert found.problem == ""
+    assert found.fix.problem == ""
+    assert not handed_in(edit("setup.cfg") + edit("src/x.py")).repair.touches_tests
 
 
 @pytest.mark.parametrize(
@@ -55,14 +59,14 @@ def test_what_would_choose_or_sway_the_judges_is_taken_out() -> None:
     ],
 )
 def test_one_that_cannot_be_run_says_why(patch: str, problem: str) -> None:
-    found = fix_of(patch)
-    assert found.problem.startswith(problem)
-    assert found.patch == ""
+    found = handed_in(patch)
+    assert found.fix.problem.startswith(problem)
+    assert (found.fix.patch, found.repair.patch) == ("", patch)
 
 
 def partial_of(patch: str, base: dict[str, bytes]) -> list[ProposedFix]:
     made = partial_fixes(task_instance(patch=patch), base.get, created_at=datetime(2026, 11, 1, tzinfo=UTC))
-    return [propose(row, base.get) for row in made]
+    return [propose(RepairRow(row=row), base.get).fix for row in made]
 
 
 def test_partial_fixes_leave_out_one_change_each() -> None:

@@ -12,8 +12,16 @@ import pytest
 
 from flows.cli import main
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here, strength_here
-from flows.parameters import EvaluationRequest, GenerateRequest, LocalizeRequest, Locator, StrengthRequest
+from flows.evaluation import evaluate_here
+from flows.fixes import fixes_here, strength_here
+from flows.parameters import (
+    EvaluationRequest,
+    FixesRequest,
+    GenerateRequest,
+    LocalizeRequest,
+    Locator,
+    StrengthRequest,
+)
 from flows.run import Threads
 from flows.settings import PROJECT, Settings
 from flows.snapshots import list_snapshots
@@ -137,6 +145,7 @@ LATE = [
     (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot="none")),
     (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=("none",))),
     (strength_here, StrengthRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
+    (fixes_here, FixesRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
     (sweep_here, GenerateRequest(snapshot="none", methods=("zero_shot",), models=("scripted",))),
     (sweep_here, GenerateRequest(snapshot=SNAPSHOT, methods=("zero_shot",), models=(PAID,))),
 ]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import StrengthSummary, evaluate_here, strength_here
+from flows.evaluation import evaluate_here
+from flows.fixes import StrengthSummary, strength_here
 from flows.parameters import EvaluationRequest, StrengthRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
@@ -43,7 +44,7 @@ def test_wrong_fixes_are_known_and_some_tests_let_them_pass(settings: Settings) 
         ("demo-careful", 3, 3, 3, 0),
         ("golden", 3, 3, 3, 3),
     ]
-    assert "4 different ones to run: 1 right, 3 wrong; 8 runs" in first.text
+    assert "4 different ones to run, 0 touch tests: 1 resolved, 3 unresolved; 8 runs" in first.text
     assert first.exit_code == 0
     assert first.problems == (f"{Path(REPAIRS).name}: 4 rows are of instances that were not asked for",)
     again = hold(settings, REPAIRS)

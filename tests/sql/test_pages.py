@@ -146,7 +146,8 @@ def test_nothing_that_strangers_wrote_becomes_markup(store: SqlStore, tmp_path: 
     (candidate,) = store.one("SELECT candidate_id FROM candidate")
     generated = {"candidate_id": candidate, "trajectory": "file", "path": [HOSTILE], "method": HOSTILE}
     store.add("generation", snapshot="s", instance_id=HOSTILE, generation_id="g", **generated)
-    store.add("proposed_fix", fix_id="f" * 8, instance_key=HOSTILE, method=HOSTILE, problem=HOSTILE)
+    store.add("proposed_fix", fix_id="f" * 8, instance_key=HOSTILE, problem=HOSTILE)
+    store.add("repair", snapshot="s", repair_id="r", fix_id="f" * 8, instance_key=HOSTILE, method=HOSTILE)
     store.add("snapshot_change", snapshot="s", instance_id=HOSTILE, change="retired", reason=HOSTILE)
     store.con.execute("UPDATE case_outcome SET message = ?", [HOSTILE])
     store.con.execute("UPDATE suite SET patch = ?", [hostile])

@@ -103,8 +103,14 @@ def test_table_6_is_printed(given: SqlStore) -> None:
     fixed = {"zero_shot_plus": [0, *range(26, 41)], "swe_agent": [*range(7), *range(44, 87)]}
     for method, right in fixed.items():
         verdicts(given, "lite", method, 276, COUNTS[method])
-        rows = [(f"{method}{i}", f"i{i}", f"i{i}", method, "right", "") for i in right]
-        given.con.executemany("INSERT INTO fix_status VALUES (?, ?, ?, ?, ?, ?)", rows)
+        for i in right:
+            fix = {"fix_id": f"{method}{i}", "instance_key": f"i{i}", "instance_id": f"i{i}"}
+            given.add("repair", snapshot="lite", repair_id=fix["fix_id"], method=method, **fix)
+            given.con.execute(
+                "INSERT INTO fix_status BY NAME SELECT ? AS fix_id, ? AS instance_key, ? AS instance_id, "
+                "'resolved' AS status",
+                list(fix.values()),
+            )
     found = given.rows('SELECT method, tests, fixes, "both", p FROM table6 WHERE method = repair ORDER BY method')
     assert found == [("swe_agent", 44, 50, 7, 72.8), ("zero_shot_plus", 26, 16, 1, 80.4)]
 

@@ -1,0 +1,213 @@
+"""Fixes in, verdicts out: are they right, and which of them do tests keep that nobody wrote for them? And the other way
+round: do tests that tell the broken code from the fixed one also tell a wrong fix from the right one?
+
+    repairs ─► proposed fixes ─► golden tests on each: resolved? ─┐
+    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► guards of what keeps ─► precision, recall
+    solved candidates (`strength`) ─► run on each fix ─► wrong ones rejected?
+
+What is in the store is not run again. Nothing of it touches the verdict of a candidate.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
+from flows.parameters import EvaluationRequest, FixesRequest, StrengthRequest
+from flows.run import NOTHING, StoryRun, Threads, begin, bind, line_of, log
+from flows.settings import Settings
+from tasks.adapters.store.database import ensure_views
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
+from tasks.domain.errors import NotFound
+from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.places import Places
+from tasks.domain.undone import Left, Undone
+from tasks.evaluate.controls import GOLDEN
+from tasks.evaluate.fixes import FixesTaken, FixRuns, run_on_fixes, take_fixes
+from tasks.evaluate.kept import FixesJudged, fixes_judged, suites_to_guard
+from tasks.evaluate.strength import judged_suites, strength_of
+from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
+
+STORY, STRENGTH = "fixes", "strength"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixesSummary:
+    """What it came to."""
+
+    text: str
+    """How often the methods are right, the agreement with what others found, the filter, and what it took."""
+    remarks: tuple[str, ...]
+    """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
+    undone: tuple[Undone, ...]
+    exit_code: int
+    """0 done, 1 done with failures left, 3 nothing could run."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All that went wrong, a line each."""
+        return (*self.remarks, *map(line_of, self.undone))
+
+
+def fixes_here(request: FixesRequest, settings: Settings) -> FixesSummary:
+    """Judge the fixes in this process, on threads, with no server."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin(STORY, request.title, store, board, lambda run: fixes(request, settings, run))
+
+
+def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSummary:
+    """The story."""
+    places, snapshot, how = settings.places, request.snapshot, run_settings(settings)
+    taken = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances), request.method)
+    check_sandbox(places, how)
+    for line in taken.problems:
+        log.warning("%s", line)
+    run.leave("fixes taken", snapshot, taken.left)
+    judged = _judge_tests(run, request, settings, taken)
+    environments = judged.environments if judged else {}
+    total = _try(run, places, how, snapshot, taken, environments, judged.suites if judged else {})
+    if judged and request.guards and request.tests:
+        total += _guard(run, places, how, judged, snapshot, suites_to_guard(places, settings.sql, snapshot))
+    ensure_views(settings.store, settings.database, settings.sql)
+    found = fixes_judged(places, settings.sql, snapshot, taken)
+    if request.kept:
+        _write(request.kept, found.kept)
+    undone = run.undone()
+    facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
+    return FixesSummary(
+        text="\n".join((*_tables(found), facts)),
+        remarks=(*taken.problems, *(judged.remarks if judged else ())),
+        undone=undone,
+        exit_code=run.exit_code() if environments else NOTHING,
+    )
+
+
+def _judge_tests(
+    run: StoryRun, request: FixesRequest, settings: Settings, taken: FixesTaken
+) -> EvaluationSummary | None:
+    """Golden tests, and those that filter, on the code before and after the golden patch. None where no fix can run."""
+    if not taken.fixes:
+        return None
+    tests = EvaluationRequest(
+        candidates=tuple(dict.fromkeys((GOLDEN, *request.tests))),
+        snapshot=request.snapshot,
+        instances=tuple(sorted(taken.fixes)),
+        method=request.tests_method,
+        coverage=False,
+        confirm=False,
+        guards=False,
+    )
+    return evaluate_inside(run, tests, settings)
+
+
+def _try(
+    run: StoryRun,
+    places: Places,
+    how: RunSettings,
+    snapshot: str,
+    taken: FixesTaken,
+    environments: Mapping[InstanceId, EnvId],
+    suites: Mapping[InstanceId, tuple[SuiteId, ...]],
+) -> Ran:
+    """Run the suites of each instance on its fixes."""
+    units = [
+        FixRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name], fix_ids=taken.fixes[name])
+        for name, env in environments.items()
+    ]
+    return sum(run.round("fixes", bind(run_on_fixes, places, how), units).results, Ran())
+
+
+def _guard(
+    run: StoryRun,
+    places: Places,
+    how: RunSettings,
+    judged: EvaluationSummary,
+    snapshot: str,
+    wanted: frozenset[SuiteId],
+) -> Ran:
+    """The guard runs of suites that keep a fix: whether they solve the instance is not asked, a filter cannot know."""
+    chosen = {name: tuple(sorted(wanted & set(judged.suites[name]))) for name in judged.environments}
+    units = [
+        SuiteRuns(
+            snapshot=snapshot,
+            instance_id=name,
+            env_id=judged.environments[name],
+            suite_ids=suites,
+            purpose=Purpose.GUARD,
+        )
+        for name, suites in chosen.items()
+        if suites
+    ]
+    return sum(run.round("guards", bind(run_suites, places, how), units).results, Ran())
+
+
+def _tables(found: FixesJudged) -> list[str]:
+    tables = (found.rates, found.agreement, found.filter)
+    return [text_table(table) for table in tables if table.num_rows]
+
+
+def _write(path: Path, kept: pa.Table) -> None:
+    """JSON lines that `swt fixes` and every reader of predictions files take."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=True) + "\n" for row in kept.to_pylist()), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StrengthSummary:
+    """What it came to."""
+
+    text: str
+    """The rows of `strength`, how many fixes are wrong, and what it took."""
+    remarks: tuple[str, ...]
+    """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
+    undone: tuple[Undone, ...]
+    exit_code: int
+    """0 done, 1 done with failures left, 3 nothing could run."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """All that went wrong, a line each."""
+        return (*self.remarks, *map(line_of, self.undone))
+
+
+def strength_here(request: StrengthRequest, settings: Settings) -> StrengthSummary:
+    """Try the fixes in this process, on threads, with no server."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin(STRENGTH, request.title, store, board, lambda run: strength(request, settings, run))
+
+
+def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> StrengthSummary:
+    """The story of strength. Verdicts have to be in the store (`swt evaluate`)."""
+    places, snapshot = settings.places, request.snapshot
+    how = run_settings(settings)
+    taken = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances))
+    check_sandbox(places, how)
+    for line in taken.problems:
+        log.warning("%s", line)
+    run.leave("fixes taken", snapshot, taken.left)
+    built = prepare(run, settings, snapshot, sorted(taken.fixes))
+    suites = judged_suites(places, settings.sql, snapshot)
+    unjudged = NotFound("nothing was judged on it yet, see `swt evaluate`")
+    run.leave("suites", snapshot, [Left.by(name, unjudged) for name in sorted(built.keys() - suites.keys())])
+    ready = {name: env for name, env in built.items() if name in suites}
+    golden = [
+        SuiteRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name][:1])
+        for name, env in ready.items()
+    ]
+    references = run.round("references", bind(run_suites, places, how), golden).results
+    total = sum(references, _try(run, places, how, snapshot, taken, ready, suites))
+    ensure_views(settings.store, settings.database, settings.sql)
+    found = strength_of(places, settings.sql, snapshot, taken)
+    undone = run.undone()
+    facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
+    return StrengthSummary(
+        text=f"{text_table(found.table)}\n{facts}",
+        remarks=taken.problems,
+        undone=undone,
+        exit_code=run.exit_code(nothing=not ready),
+    )

@@ -1,0 +1,50 @@
+-- How many issues does a repair method resolve within a ceiling on the cost of each?
+--
+-- Per snapshot, method, model and ceiling in dollars (TDFlow paper, figure 3 b: also `tdflow_figure3b`), one row for each
+-- cent at which an instance more is resolved: n: instances, resolved: those whose fix is right and cost no more,
+-- pass_rate with Wilson's 95 % interval, in %. unknown: right fixes whose cost is unknown: left out of n. mean_usd: what
+-- an instance costs on average, of those whose cost is known. Methods without any cost are not listed.
+-- up_to_usd            the ceiling on an instance
+-- pass_low, pass_high  Wilson's 95 % interval of pass_rate
+-- needs: repair_instance, wilson
+CREATE OR REPLACE VIEW repair_by_cost AS
+WITH known AS (
+    SELECT
+        snapshot, method, model, tests, resolved, cost_usd,
+        ceil(round(100 * cost_usd, 6)) / 100 AS cents
+    FROM repair_instance
+    WHERE resolved IS NOT NULL
+),
+total AS (
+    SELECT
+        snapshot, method, model, tests,
+        count(*) FILTER (NOT resolved OR cost_usd IS NOT NULL) AS n,
+        count(*) FILTER (resolved AND cost_usd IS NULL) AS unknown,
+        round(avg(cost_usd), 4) AS mean_usd
+    FROM known
+    GROUP BY ALL
+),
+step AS (
+    SELECT snapshot, method, model, tests, cents AS up_to_usd, count(*) AS more
+    FROM known
+    WHERE resolved AND cents IS NOT NULL
+    GROUP BY ALL
+),
+upto AS (
+    SELECT
+        *,
+        sum(more) OVER (
+            PARTITION BY snapshot, method, model ORDER BY up_to_usd ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )::BIGINT AS resolved
+    FROM step
+)
+SELECT
+    s.snapshot, s.method, s.model, s.tests, s.up_to_usd, t.n, s.resolved,
+    round(100.0 * s.resolved / t.n, 1) AS pass_rate,
+    round(100 * wilson_low(s.resolved, t.n), 1) AS pass_low,
+    round(100 * wilson_high(s.resolved, t.n), 1) AS pass_high,
+    t.unknown, t.mean_usd
+FROM upto AS s
+JOIN total AS t
+    ON t.snapshot = s.snapshot AND t.method = s.method AND t.model IS NOT DISTINCT FROM s.model AND t.tests = s.tests
+ORDER BY s.snapshot, s.method, s.model, s.up_to_usd;

@@ -1,0 +1,60 @@
+-- Which fixes are right when only those are kept that generated tests accept?
+--
+-- For each method of test generation and repair method of a snapshot (SWT-Bench paper, section 5, filtering code fixes
+-- with generated tests), once over every fix (scope `all`: one of an instance without a test is not kept) and once over
+-- those of instances that the tests' method handed in a test for (`tested`). fixes: those of which all is known;
+-- unmeasured: the others, left out; resolved: right ones, base_precision: their share. kept: fixes on which every test
+-- passes (`fix_filter`), kept_resolved: right ones among them; precision: theirs of the kept, recall: theirs of all
+-- right ones. guarded_…: the same by tests against which no guard speaks; null where a guard of a test that keeps a fix
+-- was not measured (unguarded counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
+-- method, model                    of the tests
+-- repair, repair_model             method and model of the repair; null where all of them are taken together
+-- lift                             precision divided by base_precision
+-- precision_low, precision_high    Wilson's 95 % interval
+-- recall_low, recall_high          Wilson's 95 % interval
+-- guarded_kept, guarded_resolved   kept ones and right ones among them, by guarded tests
+-- guarded_precision, guarded_recall  by guarded tests, in %
+-- unguarded                        kept fixes whose test was not guarded
+-- strength_fixes                   pairs of a solved candidate and a wrong fix behind it
+-- needs: repair_kept, strength, wilson
+CREATE OR REPLACE VIEW repair_filter AS
+WITH scoped AS (
+    SELECT *, unnest(CASE WHEN tested THEN ['all', 'tested'] ELSE ['all'] END) AS scope FROM repair_kept
+),
+counted AS (
+    SELECT
+        snapshot, method, model, repair, repair_model, scope,
+        count(*) FILTER (measured) AS fixes,
+        count(*) FILTER (NOT measured) AS unmeasured,
+        count(*) FILTER (measured AND resolved) AS resolved,
+        count(*) FILTER (kept) AS kept,
+        count(*) FILTER (kept AND resolved) AS kept_resolved,
+        count(*) FILTER (kept AND guarded IS NULL) AS unguarded,
+        count(*) FILTER (guarded) AS guarded_kept,
+        count(*) FILTER (guarded AND resolved) AS guarded_resolved
+    FROM scoped
+    GROUP BY GROUPING SETS (
+        (snapshot, method, model, scope, repair, repair_model), (snapshot, method, model, scope)
+    )
+)
+SELECT
+    c.snapshot, c.method, c.model, c.repair, c.repair_model, c.scope, c.fixes, c.unmeasured, c.resolved,
+    round(100.0 * c.resolved / nullif(c.fixes, 0), 1) AS base_precision,
+    c.kept, c.kept_resolved,
+    round(100.0 * c.kept_resolved / nullif(c.kept, 0), 1) AS precision,
+    round(100 * wilson_low(c.kept_resolved, c.kept), 1) AS precision_low,
+    round(100 * wilson_high(c.kept_resolved, c.kept), 1) AS precision_high,
+    round(c.kept_resolved * c.fixes / nullif(c.kept * c.resolved, 0)::DOUBLE, 2) AS lift,
+    round(100.0 * c.kept_resolved / nullif(c.resolved, 0), 1) AS recall,
+    round(100 * wilson_low(c.kept_resolved, c.resolved), 1) AS recall_low,
+    round(100 * wilson_high(c.kept_resolved, c.resolved), 1) AS recall_high,
+    c.unguarded,
+    CASE WHEN c.unguarded = 0 THEN c.guarded_kept END AS guarded_kept,
+    CASE WHEN c.unguarded = 0 THEN c.guarded_resolved END AS guarded_resolved,
+    CASE WHEN c.unguarded = 0 THEN round(100.0 * c.guarded_resolved / nullif(c.guarded_kept, 0), 1) END AS guarded_precision,
+    CASE WHEN c.unguarded = 0 THEN round(100.0 * c.guarded_resolved / nullif(c.resolved, 0), 1) END AS guarded_recall,
+    s.strength, s.fixes AS strength_fixes
+FROM counted AS c
+LEFT JOIN strength AS s
+    ON s.snapshot = c.snapshot AND s.method = c.method AND s.model IS NOT DISTINCT FROM c.model
+ORDER BY c.snapshot, c.method, c.model, c.scope, c.repair NULLS LAST, c.repair_model;

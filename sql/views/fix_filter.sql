@@ -1,0 +1,54 @@
+-- Does each candidate keep the fixes that were proposed for its instance?
+--
+-- One row per (candidate_id, policy, fix_id) where the candidate's suite was run on the fix. kept: every test of the
+-- candidate goes from failing to passing or stays passing, with the fix in the golden patch's place (SWT-Bench paper,
+-- section 5: only such fixes are retained), and there is one; why: the first that does not pass, and its outcome.
+-- Whether the fix is right, and what the candidate does with the golden patch, is not asked: a filter cannot know.
+-- tests    cases of T that ran before or on the fix
+-- turned   those of them that fail before and pass on the fix
+-- guarded  kept, and no guard of the candidate failed; null where it keeps the fix and a guard was not measured
+-- kept: beside the runs
+-- needs: submission, candidate_origin, fix_suite_run, submission_case, case_outcome, guard_summary
+CREATE OR REPLACE VIEW fix_filter AS
+WITH tried AS (
+    SELECT s.instance_key, s.candidate_id, s.policy, r.fix_id, r.run_key
+    FROM submission AS s
+    JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
+    WHERE s.well_formed
+),
+seen AS (
+    SELECT
+        t.instance_key, t.candidate_id, t.policy, t.fix_id, c.case_id,
+        c.candidate_before AS before,
+        coalesce(o.outcome, 'missing') AS fixed
+    FROM tried AS t
+    JOIN submission_case AS c ON c.candidate_id = t.candidate_id AND c.policy = t.policy AND c.in_t
+    LEFT JOIN case_outcome AS o ON o.run_key = t.run_key AND o.case_id = c.case_id
+    -- A module that cannot be collected is a row of its own, which goes when it can be.
+    WHERE o.outcome IS NOT NULL OR (c.candidate_before <> 'missing' AND NOT c.is_collect)
+),
+judged AS (
+    SELECT
+        t.instance_key, t.candidate_id, t.policy, t.fix_id,
+        count(s.case_id) AS tests,
+        count(s.case_id) FILTER (s.before <> 'passed' AND s.fixed = 'passed') AS turned,
+        coalesce(bool_and(s.fixed = 'passed'), false) AS kept,
+        coalesce(min(s.case_id || ': ' || s.fixed) FILTER (s.fixed <> 'passed'), '') AS why
+    FROM tried AS t
+    LEFT JOIN seen AS s ON s.candidate_id = t.candidate_id AND s.policy = t.policy AND s.fix_id = t.fix_id
+    GROUP BY t.instance_key, t.candidate_id, t.policy, t.fix_id
+)
+SELECT
+    j.instance_key, g.instance_id, g.method, g.model, g.sample, j.candidate_id, j.policy, j.fix_id,
+    j.tests, j.turned, j.kept,
+    CASE
+        WHEN NOT j.kept THEN false
+        WHEN len(h.failed_guards) > 0 THEN false
+        WHEN h.unmeasured OR h.candidate_id IS NULL THEN NULL
+        ELSE true
+    END AS guarded,
+    CASE WHEN j.tests = 0 THEN 'no test of its own ran' ELSE j.why END AS why
+FROM judged AS j
+LEFT JOIN candidate_origin AS g ON g.candidate_id = j.candidate_id
+LEFT JOIN guard_summary AS h
+    ON h.candidate_id = j.candidate_id AND h.policy = j.policy AND h.grader = 'paper';

@@ -1,0 +1,30 @@
+-- Every repair method on every instance of its snapshot, sample 0.
+--
+-- Columns of `repair_status`. An instance without a repair counts as measured and not resolved (status `absent`): rates
+-- divide by every instance of the snapshot. resolved is null where unmeasured: such an instance is left out, and counted.
+-- tests: of the method on this snapshot (several with `+`).
+-- name        method and model in one
+-- handed_in   there is a repair
+-- needs: used_instance, repair_status
+CREATE OR REPLACE VIEW repair_instance AS
+WITH entry AS (
+    SELECT snapshot, method, model, string_agg(DISTINCT nullif(tests, ''), '+' ORDER BY nullif(tests, '')) AS tests
+    FROM repair_status
+    WHERE sample = 0
+    GROUP BY snapshot, method, model
+)
+SELECT
+    e.snapshot, e.method, e.model,
+    e.method || coalesce(' (' || e.model || ')', '') AS name,
+    coalesce(e.tests, '') AS tests,
+    i.instance_id, i.repo,
+    r.repair_id IS NOT NULL AS handed_in,
+    coalesce(r.status, 'absent') AS status,
+    CASE WHEN r.repair_id IS NULL THEN false ELSE r.resolved END AS resolved,
+    coalesce(r.touches_tests, false) AS touches_tests,
+    r.iteration, r.cost_usd, r.tests_usd, r.why
+FROM entry AS e
+JOIN (SELECT DISTINCT snapshot, instance_id, repo FROM used_instance) AS i ON i.snapshot = e.snapshot
+LEFT JOIN repair_status AS r
+    ON r.snapshot = e.snapshot AND r.instance_id = i.instance_id AND r.sample = 0
+    AND r.method = e.method AND r.model IS NOT DISTINCT FROM e.model;

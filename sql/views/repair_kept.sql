@@ -1,0 +1,45 @@
+-- Which fixes does each method of test generation keep?
+--
+-- One row per method of test generation (sample 0, `tests-only`, the controls left out) and repair (every sample) of
+-- the same snapshot: kept and guarded as in `fix_filter`. A fix of an instance without a well-formed test is not kept,
+-- for there is no test that it passes; one that cannot be run is not kept either. measured: false where it is not known
+-- whether the fix is right, or what the tests do on it.
+-- method, model         of the tests
+-- name                  both in one
+-- repair, repair_model  method and model of the repair
+-- tested                the method handed in a test for the instance
+-- needs: used_instance, counted_candidate, submission, repair_status, fix_filter, left_undone
+CREATE OR REPLACE VIEW repair_kept AS
+WITH entry AS (
+    SELECT DISTINCT snapshot, method, model
+    FROM counted_candidate
+    WHERE sample = 0 AND method NOT IN ('golden', 'nop')
+),
+pair AS (
+    SELECT
+        e.snapshot, e.method, e.model, r.instance_id, c.candidate_id, s.suite_id,
+        r.method AS repair, r.model AS repair_model, r.sample, r.repair_id, r.fix_id, r.patch,
+        r.status, r.resolved, r.touches_tests,
+        u.instance_id IS NOT NULL AND c.candidate_id IS NULL AS undone,
+        c.candidate_id IS NOT NULL AND s.candidate_id IS NULL AS unsubmitted
+    FROM entry AS e
+    JOIN repair_status AS r ON r.snapshot = e.snapshot
+    LEFT JOIN counted_candidate AS c
+        ON c.snapshot = e.snapshot AND c.instance_id = r.instance_id AND c.sample = 0
+        AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model
+    LEFT JOIN submission AS s ON s.candidate_id = c.candidate_id AND s.policy = 'tests-only'
+    LEFT JOIN left_undone AS u
+        ON u.snapshot = e.snapshot AND u.instance_id = r.instance_id AND u.method = e.method AND u.model = e.model
+)
+SELECT
+    p.snapshot, p.method, p.model, p.method || coalesce(' (' || p.model || ')', '') AS name,
+    p.instance_id, p.candidate_id, p.candidate_id IS NOT NULL AS tested,
+    p.repair, p.repair_model, p.sample, p.repair_id, p.fix_id, p.patch, p.status, p.resolved, p.touches_tests,
+    p.resolved IS NOT NULL AND NOT p.undone AND NOT p.unsubmitted
+    AND (p.suite_id IS NULL OR p.status = 'unusable' OR f.fix_id IS NOT NULL) AS measured,
+    CASE WHEN measured THEN coalesce(f.kept, false) END AS kept,
+    CASE WHEN measured AND coalesce(f.kept, false) THEN f.guarded WHEN measured THEN false END AS guarded,
+    coalesce(f.why, CASE WHEN p.suite_id IS NULL THEN 'no test' ELSE '' END) AS why
+FROM pair AS p
+LEFT JOIN fix_filter AS f
+    ON f.candidate_id = p.candidate_id AND f.policy = 'tests-only' AND f.fix_id = p.fix_id;

@@ -1,0 +1,192 @@
+"""Rows of repairs to the tables of the TDFlow paper, and to fixes filtered by tests: exact tuples out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sql_store import SqlStore
+from test_proposed_fixes import MINE, SOLVED, fix, golden, handed_in, tried
+
+
+@pytest.fixture
+def four(store: SqlStore) -> SqlStore:
+    """Instances i0 to i3 with golden tests; each has a right fix `iN+` and a wrong one `iN-`."""
+    for number in range(4):
+        name = f"i{number}"
+        golden(store, name, repo="a/b" if number < 3 else "c/d")
+        fix(store, f"{name}+", name, golden="passed")
+        fix(store, f"{name}-", name, golden="failed")
+    return store
+
+
+def repaired(store: SqlStore, method: str, *right: bool | None, **more: list[Any]) -> None:
+    """A repair for each instance, null for none; `more` are columns, a value for each instance."""
+    for number, is_right in enumerate(right):
+        if is_right is not None:
+            values = {name: column[number] for name, column in more.items()}
+            handed_in(store, f"i{number}{'+' if is_right else '-'}", method, f"i{number}", **values)
+
+
+def test_a_rate_divides_by_all_that_was_measured(four: SqlStore) -> None:
+    repaired(four, "r", True, True, False, touches_tests=[False, True, True])
+    four.instance("i4")
+    fix(four, "i4+", "i4")
+    handed_in(four, "i4+", instance="i4")
+    assert four.rows(
+        "SELECT n, unmeasured, handed_in, unusable, resolved, pass_rate, pass_low, pass_high, touching, "
+        "resolved_touching, strict_rate, cost_per_issue, unpriced FROM repair_rate"
+    ) == [(4, 1, 4, 0, 2, 50.0, 15.0, 85.0, 2, 1, 25.0, None, 4)]
+
+
+def test_of_two_for_one_place_the_later_counts_and_partial_fixes_are_nobodys(four: SqlStore) -> None:
+    repaired(four, "r", False)
+    later = {"snapshot": "s", "repair_id": "x", "method": "r", "instance_id": "i0", "fix_id": "i0+"}
+    four.add("repair", provenance="self_reported", created_at="2027-01-01T00:00:00+00:00", **later)
+    four.add("repair", **later | {"method": "partial", "provenance": "oracle", "repair_id": "y"})
+    assert four.rows("SELECT method, resolved FROM repair_rate") == [("r", 1)]
+
+
+def test_costs_are_told_or_those_of_the_calls(four: SqlStore) -> None:
+    """Table 2: with generated tests a part of the cost is theirs."""
+    repaired(four, "told", True, False, cost_usd=[4.0, 2.0], tests_usd=[1.0, 2.0], tests=["m"] * 2)
+    repaired(four, "asked", True, None, tests=["golden"], model=["gpt"])
+    calls = (("generate_tests", 0.25), ("explore_files", 0.5), ("debug_one", 0.75))
+    for position, (step, usd) in enumerate(calls):
+        known = {"snapshot": "s", "instance_id": "i0", "method": "asked", "model": "gpt", "work_id": step}
+        four.add("llm_call", call_id=step, position=position, status="answered", step=step, cost_usd=usd, **known)
+    assert four.rows("SELECT method, tests, n, pass_rate, cost_per_issue, test_resolution_cost FROM tdflow_table2") == [
+        ("asked", "golden", 4, 25.0, 1.5, 1.25),
+        ("told", "m", 4, 25.0, 3.0, 1.5),
+    ]
+    assert four.rows("SELECT method, cost_per_issue FROM tdflow_table1") == [("asked", 1.5), ("told", 3.0)]
+    four.con.execute("UPDATE llm_call SET cost_usd = NULL WHERE step = 'debug_one'")
+    found = four.one("SELECT cost_per_issue, test_resolution_cost, unpriced FROM repair_rate WHERE method = 'asked'")
+    assert found == (None, None, 1)
+
+
+def test_iterations_add_up(four: SqlStore) -> None:
+    """What nobody knows the iteration of is left out, not counted as failed."""
+    repaired(four, "r", True, True, False, True, iteration=[1, 3, 2, None])
+    repaired(four, "none", True)
+    assert four.rows("SELECT method, iteration, n, resolved, pass_rate, unknown FROM tdflow_figure3a") == [
+        ("r", 1, 3, 1, 33.3, 1),
+        ("r", 2, 3, 1, 33.3, 1),
+        ("r", 3, 3, 2, 66.7, 1),
+    ]
+
+
+def test_costs_add_up_to_a_ceiling(four: SqlStore) -> None:
+    repaired(four, "r", True, True, False, True, cost_usd=[0.5, 0.101, 8.999, 0.1])
+    assert four.rows("SELECT up_to_usd, n, resolved, pass_rate, unknown, mean_usd FROM tdflow_figure3b") == [
+        (0.1, 4, 1, 25.0, 0, 2.425),
+        (0.11, 4, 2, 50.0, 0, 2.425),
+        (0.5, 4, 3, 75.0, 0, 2.425),
+    ]
+
+
+@pytest.fixture
+def tested(four: SqlStore) -> SqlStore:
+    """Candidates of the method `m`: i0 one good test, i1 one good of four, i2 two bad ones; i3 has none."""
+    other = {f"test_a.py::{name}": "- - failed failed" for name in ("x", "y")}
+    four.judged("i0", "m", SOLVED)
+    four.judged("i1", "m", SOLVED | other | {"test_a.py::z": "- - passed passed"})
+    four.judged("i2", "m", {"test_a.py::x": "- - passed failed", "test_a.py::y": "- - failed skipped"})
+    return four
+
+
+def test_generated_tests_by_what_they_do(tested: SqlStore) -> None:
+    columns = "repo, instances, tests, f2p, p2p, p2f, f2f, other, btr"
+    assert tested.rows(f"SELECT {columns} FROM tdflow_figure4") == [
+        (None, 3, 7, 2, 1, 1, 2, 1, 58.3),
+        ("a/b", 3, 7, 2, 1, 1, 2, 1, 58.3),
+    ]
+
+
+def test_rates_by_bad_tests(tested: SqlStore) -> None:
+    repaired(tested, "r", True, False, True, True, tests=["m"] * 4)
+    assert tested.rows("SELECT repair, method, btr, n, share, resolved, pass_rate FROM tdflow_figure2") == [
+        ("r", "m", 0.0, 1, 33.3, 1, 100.0),
+        ("r", "m", 0.8, 1, 33.3, 0, 0.0),
+        ("r", "m", 1.0, 1, 33.3, 1, 100.0),
+    ]
+    assert tested.rows("SELECT tests, repair, instances, btr, n, pass_rate FROM tdflow_figure5") == [
+        (1, "r", 1, 0.0, 1, 100.0),
+        (2, "r", 1, 100.0, 1, 100.0),
+        (4, "r", 1, 75.0, 1, 0.0),
+    ]
+
+
+def test_tests_without_a_repair_are_counted_all_the_same(tested: SqlStore) -> None:
+    repaired(tested, "r", True, tests=["somebody-else"])
+    assert tested.rows("SELECT tests, repair, n, pass_rate FROM tests_per_instance") == [
+        (1, None, None, None),
+        (2, None, None, None),
+        (4, None, None, None),
+    ]
+    assert tested.rows("FROM repair_by_bad_tests") == []
+
+
+FILTER = (
+    "SELECT repair, scope, fixes, unmeasured, resolved, base_precision, kept, kept_resolved, precision, lift, recall, "
+    "unguarded, guarded_kept, guarded_precision, guarded_recall "
+    "FROM repair_filter WHERE repair IS NOT NULL ORDER BY scope"
+)
+
+
+def guarded(store: SqlStore, instance: str, failed: str = "") -> None:
+    """Guard runs of the candidate `m`, in which everything is as before; `failed` is a guard that has it otherwise."""
+    suite = f"{instance}-m"
+    for guard, state, usual in (
+        ("repeat", "before", "failed"),
+        ("repeat", "after", "passed"),
+        ("placebo", "before", "failed"),
+        ("paraphrase", "after", "passed"),
+    ):
+        outcome = ("passed" if usual == "failed" else "failed") if guard == failed else usual
+        for repeat in range(2 if guard == "repeat" else 1):
+            store.run(instance, suite, state, {MINE: outcome}, variant=guard, repeat=repeat)
+        if guard != "repeat":
+            store.add("guard_edit", instance_key=instance, instance_id=instance, variant=guard, patch="diff")
+
+
+def test_a_filter_keeps_what_every_test_passes_on(four: SqlStore) -> None:
+    """Three tests: i0's keeps its right fix, i1's keeps a wrong one, i2's rejects a right one; i3 has no test."""
+    for number, outcome in enumerate(("passed", "passed", "failed")):
+        four.judged(f"i{number}", "m", SOLVED)
+        tried(four, f"i{number}{'-' if number == 1 else '+'}", f"i{number}-m", {MINE: outcome}, f"i{number}")
+    repaired(four, "r", True, False, True, True)
+    assert four.rows(FILTER) == [
+        ("r", "all", 4, 0, 3, 75.0, 2, 1, 50.0, 0.67, 33.3, 2, None, None, None),
+        ("r", "tested", 3, 0, 2, 66.7, 2, 1, 50.0, 0.75, 50.0, 2, None, None, None),
+    ]
+    guarded(four, "i0")
+    guarded(four, "i1", failed="placebo")
+    assert [row[-4:] for row in four.rows(FILTER)] == [(0, 1, 100.0, 33.3), (0, 1, 100.0, 50.0)]
+    assert four.rows("SELECT repair, fixes, kept FROM repair_filter WHERE repair IS NULL AND scope = 'all'") == [
+        (None, 4, 2)
+    ]
+
+
+def test_what_is_not_known_is_left_out_of_a_filter(four: SqlStore) -> None:
+    """i0: the test was not run on the fix; i1: nobody knows whether the fix is right; i2: the fix cannot be run."""
+    for number in range(3):
+        four.judged(f"i{number}", "m", SOLVED)
+    fix(four, "unknown", "i1")
+    tried(four, "unknown", "i1-m", {MINE: "passed"}, "i1")
+    four.add("proposed_fix", fix_id="unusable", instance_key="i2", instance_id="i2", problem="empty: x")
+    handed_in(four, "i0+", instance="i0")
+    handed_in(four, "unknown", instance="i1")
+    handed_in(four, "unusable", instance="i2")
+    assert [row[2:7] for row in four.rows(FILTER)] == [(1, 2, 0, 0.0, 0)] * 2
+
+
+def test_agreement_with_others_and_each_difference(four: SqlStore) -> None:
+    repaired(four, "r", True, True, False, False, published=[True, False, True, None])
+    assert four.rows("SELECT published, judged, agree, ours, theirs, agreement FROM repair_agreement") == [
+        (3, 3, 1, 1, 1, 33.3)
+    ]
+    assert four.rows("SELECT instance_id, published, status, f2p, f2p_passed FROM repair_difference") == [
+        ("i1", False, "resolved", 1, 1),
+        ("i2", True, "unresolved", 1, 0),
+    ]
