@@ -18,7 +18,11 @@ class ScrapeTrouble(StrEnum):
     FAILED = "failed"
     """Attempts were used up; the next sync goes on where this one stopped."""
     LOST = "lost"
-    """GitHub counts more than we hold: the backfill starts anew."""
+    """GitHub counted more than we held: the backfill started anew."""
+    UNLISTED = "unlisted"
+    """GitHub counts more than it lists: a backfill from the start changed nothing."""
+    DELETED = "deleted"
+    """GitHub lists it no longer: deleted, moved to another repository, or made a discussion. Its row is left out."""
 
 
 @table("repo", "kind", "number", "cursor", "page", folder="repo", files=("page",))
@@ -67,8 +71,14 @@ class SyncState:
     counted: int | None
     """How many distinct numbers we held then."""
     total: int | None
-    """How many GitHub counted then."""
+    """How many GitHub counted then; what it counts more than it lists is the difference."""
     synced_at: datetime
+    """When pages were last read."""
+
+    @property
+    def unlisted(self) -> int:
+        """How many GitHub counts more than it lists, as far as is known."""
+        return max(0, (self.total or 0) - (self.counted or 0))
 
 
 @table("repo", "kind", "number", "failed_at", folder="repo")

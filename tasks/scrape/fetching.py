@@ -1,7 +1,8 @@
 """One page of a repository, with all that did not fit into it, as one state of affairs.
 
 What does not fit is asked for node by node. Where a node changed in between, or is gone, the page is read anew; it is
-kept only when everything in it and behind it belongs together.
+kept only when everything in it and behind it belongs together. A page with a hole in it, or with fewer nodes than were
+asked for although more follow, is read anew too: but GitHub may leave out what it hides, so not for ever.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tasks.scrape.page_store import PageStore
 
 READINGS = 8
 """How often a page is read that changes all the time."""
+SHORT_READINGS = 3
+"""How often a page is read of which something is missing; the last one is kept."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,9 @@ class FetchedPage:
     more: bool
     end: str | None
     """Cursor of the next page; null where this one is empty."""
+    numbers: frozenset[int]
+    total: int
+    """How many nodes GitHub counts in the whole walk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +92,38 @@ def keep_page(context: SyncContext, repo: RepoName, kind: PageKind, walk: Walk, 
 
     `GitHubFailed` where the page never stands still, and whatever `GitHub.ask` raises.
     """
+    short, what = 0, ""
     for _ in range(READINGS):
         data = context.github.ask(kind.name, _variables(repo, kind, walk, after), context.size(kind.name))
-        connection = data["repository"][kind.connection]
+        connection = data["repository"].get(kind.connection)
+        if connection is None or connection["nodes"] is None:
+            what = "was null"
+            continue
+        if short < SHORT_READINGS - 1 and _is_short(connection, kind, context.size(kind.name).asked):
+            short += 1
+            continue
         try:
             extras = _extras(context, repo, kind, connection["nodes"])
         except _Changed:
+            what = "changed"
             continue
         return _keep(context, repo, kind, after, data, extras)
-    message = f"a page of {kind.name} of {repo} changed each of the {READINGS} times it was read"
+    message = f"a page of {kind.name} of {repo} {what} each of the {READINGS} times it was read"
     raise GitHubFailed(message, hint="run the same command again: it goes on from here")
+
+
+def _is_short(connection: Mapping[str, Any], kind: PageKind, asked: int) -> bool:
+    """Whether something is missing without a word: of the page, or of a list within it."""
+    nodes = connection["nodes"]
+    cut = connection["pageInfo"]["hasNextPage"] and len(nodes) < asked
+    lists = ((overflow, node[overflow.field] or {}) for node in nodes if node for overflow in kind.overflows)
+    return cut or None in nodes or any(_lacks(listed, overflow) for overflow, listed in lists)
+
+
+def _lacks(listed: Mapping[str, Any], overflow: Overflow) -> bool:
+    nodes = listed.get("nodes") or []
+    ended = overflow.counted and not listed.get("pageInfo", {}).get("hasNextPage")
+    return None in nodes or (ended and len(nodes) < listed.get("totalCount", 0))
 
 
 def _variables(repo: RepoName, kind: PageKind, walk: Walk, after: str | None) -> dict[str, Any]:
@@ -128,13 +156,18 @@ def _keep(
     connection = data["repository"][kind.connection]
     row = context.page_store.keep(data, connection["nodes"], repo=repo, kind=kind.name, cursor=after, fetched_at=now)
     info = connection["pageInfo"]
-    return FetchedPage(row=row, more=info["hasNextPage"], end=info["endCursor"])
+    numbers = frozenset(node["number"] for node in connection["nodes"] if node)
+    total = connection["totalCount"]
+    return FetchedPage(row=row, more=info["hasNextPage"], end=info["endCursor"], numbers=numbers, total=total)
 
 
-def _extras(context: SyncContext, repo: RepoName, kind: PageKind, nodes: list[Mapping[str, Any]]) -> list[_Extra]:
+def _extras(
+    context: SyncContext, repo: RepoName, kind: PageKind, nodes: list[Mapping[str, Any] | None]
+) -> list[_Extra]:
     return [
         extra
         for node in nodes
+        if node
         for overflow in kind.overflows
         if (node[overflow.field] or {}).get("pageInfo", {}).get("hasNextPage")
         for extra in _rest(context, repo, kind, node, overflow)
@@ -157,6 +190,8 @@ def _rest(
         if now is None or now["updatedAt"] != node["updatedAt"]:
             raise _Changed
         found = now[overflow.field]
+        if found is None or found["nodes"] is None:
+            raise _Changed
         extras.append(_Extra(overflow.query, node["number"], info["endCursor"], data, found["nodes"]))
         info = found["pageInfo"]
     return extras

@@ -11,6 +11,8 @@ class Overflow:
 
     field: str
     query: str
+    counted: bool = False
+    """Whether it holds as many entries as GitHub counts, up to GitHub's own limit of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +27,8 @@ class PageKind:
     overflows: tuple[Overflow, ...]
     filters_by_date: bool
     """Whether GitHub can leave out what was not updated since a moment."""
+    numbers: str
+    """Query for the numbers alone, a hundred at a time."""
 
 
 PULL_REQUESTS = PageKind(
@@ -32,11 +36,12 @@ PULL_REQUESTS = PageKind(
     connection="pullRequests",
     single="pullRequest",
     overflows=(
-        Overflow("files", "pull_request_files"),
+        Overflow("files", "pull_request_files", counted=True),
         Overflow("commits", "pull_request_commits"),
         Overflow("closingIssuesReferences", "pull_request_closes"),
     ),
     filters_by_date=False,
+    numbers="pull_request_numbers",
 )
 ISSUES = PageKind(
     name="issues",
@@ -48,6 +53,7 @@ ISSUES = PageKind(
         Overflow("timelineItems", "issue_events"),
     ),
     filters_by_date=True,
+    numbers="issue_numbers",
 )
 KINDS = (PULL_REQUESTS, ISSUES)
 REPOSITORY = "repository"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from tasks.domain.collect import Issue, IssueLink, LinkSource, PullRequest
+from tasks.domain.collect import Issue, IssueLink, LinkSource, PullRequest, RepositoryState
 from tasks.domain.names import RepoName
 from tasks.scrape.keywords import Mention, closing_mentions
 
@@ -22,21 +22,30 @@ class Known:
     opened: Mapping[Target, datetime]
     """Issues, and when they were opened."""
     pulls: frozenset[Target]
-    """Pull requests. A number that is in neither may be a pull request that was never merged."""
+    """Pull requests. A number that is in neither was not asked for yet, or is not there."""
     closed_by: Mapping[str, tuple[Target, ...]] = field(default_factory=dict)
     """`owner/name#number` or `owner/name@sha` → the issues that it closed."""
+    names: Mapping[str, RepoName] = field(default_factory=dict)
+    """What a repository is called now, in small letters → what we call it: GitHub answers under either name."""
 
 
-def known_of(pulls: Iterable[PullRequest], issues: Iterable[Issue]) -> Known:
-    """An index of the rows at hand."""
+def known_of(
+    pulls: Iterable[PullRequest],
+    issues: Iterable[Issue],
+    other_pulls: Iterable[Target] = (),
+    states: Iterable[RepositoryState] = (),
+) -> Known:
+    """An index of the rows at hand; `other_pulls` are pull requests without a row."""
+    names = {state.name_now.lower(): state.repo for state in states}
     opened: dict[Target, datetime] = {}
     closed_by: dict[str, list[Target]] = defaultdict(list)
     for issue in issues:
         opened[issue.repo, issue.number] = issue.created_at
         for closer in issue.closers:
-            closed_by[closer.lower()].append((issue.repo, issue.number))
-    numbers = frozenset((pull.repo, pull.number) for pull in pulls)
-    return Known(opened, numbers, {closer: tuple(targets) for closer, targets in closed_by.items()})
+            where, sign, what = closer.lower().partition("@" if "@" in closer else "#")
+            closed_by[f"{names.get(where, where).lower()}{sign}{what}"].append((issue.repo, issue.number))
+    numbers = frozenset((*other_pulls, *((pull.repo, pull.number) for pull in pulls)))
+    return Known(opened, numbers, {closer: tuple(targets) for closer, targets in closed_by.items()}, names)
 
 
 def links_of(pull: PullRequest, known: Known) -> tuple[IssueLink, ...]:
@@ -60,7 +69,7 @@ def _said(pull: PullRequest, known: Known) -> Iterator[tuple[LinkSource, Target,
     """Source, issue, and whether its address is a pull request's."""
     for reference in pull.closing_references:
         where, _, number = reference.rpartition("#")
-        yield LinkSource.CLOSING_REFERENCE, (_same_case(where, pull.repo), int(number)), False
+        yield LinkSource.CLOSING_REFERENCE, (_our_name(where, pull.repo, known), int(number)), False
     for closer in _closers(pull):
         for target in known.closed_by.get(closer.lower(), ()):
             yield LinkSource.CLOSED_EVENT, target, False
@@ -68,7 +77,7 @@ def _said(pull: PullRequest, known: Known) -> Iterator[tuple[LinkSource, Target,
     messages = ((LinkSource.COMMIT_MESSAGE, message) for message in (*pull.commit_messages, pull.merge_message))
     for source, text in (*texts, *messages):
         for mention in closing_mentions(text):
-            yield source, _target(mention, pull.repo), mention.is_pull_request
+            yield source, _target(mention, pull.repo, known), mention.is_pull_request
 
 
 def _closers(pull: PullRequest) -> Iterator[str]:
@@ -77,13 +86,13 @@ def _closers(pull: PullRequest) -> Iterator[str]:
         yield f"{pull.repo}@{commit}"
 
 
-def _target(mention: Mention, repo: RepoName) -> Target:
-    return (repo if mention.repo is None else _same_case(mention.repo, repo)), mention.number
+def _target(mention: Mention, repo: RepoName, known: Known) -> Target:
+    return (repo if mention.repo is None else _our_name(mention.repo, repo, known)), mention.number
 
 
-def _same_case(where: str, repo: RepoName) -> RepoName:
+def _our_name(where: str, repo: RepoName, known: Known) -> RepoName:
     """GitHub's names do not tell case apart: ours for the repository itself, others as they are written."""
-    return repo if where.lower() == repo.lower() else RepoName(where)
+    return repo if where.lower() == repo.lower() else known.names.get(where.lower(), RepoName(where))
 
 
 def _link(

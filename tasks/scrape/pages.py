@@ -26,6 +26,8 @@ class Page:
     """Name of the query."""
     data: Mapping[str, Any]
     """The answer's `data`."""
+    number: int | None = None
+    """What was asked for, where it was one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +38,33 @@ class CollectedRows:
     """Sorted by repository and number, as are the issues."""
     issues: tuple[Issue, ...]
     repositories: tuple[RepositoryState, ...] = ()
+    other_pulls: frozenset[int] = frozenset()
+    """Numbers that were asked for as issues and are pull requests, mostly ones that were never merged."""
 
 
 def rows_of(pages: Iterable[Page]) -> CollectedRows:
     """The rows of any pages of any repositories, in whatever order. `BadInput` for a node that is none."""
     pulls, issues = _Nodes(PULL_REQUESTS), _Nodes(ISSUES)
     repositories: dict[RepoName, RepositoryState] = {}
+    other_pulls: set[int] = set()
     for page in pages:
         pulls.add(page)
         issues.add(page)
         if page.kind == REPOSITORY and (node := page.data.get("repository")):
             repositories[page.repo] = repository_of(page.repo, node)  # the latest page comes last
+        if page.kind == ISSUE_BY_NUMBER and page.number is not None and _is_pull(page):
+            other_pulls.add(page.number)
     return CollectedRows(
         tuple(pull_request_of(repo, node) for repo, node in pulls.whole()),
         tuple(issue_of(repo, node) for repo, node in issues.whole()),
         tuple(repositories.values()),
+        frozenset(other_pulls),
     )
+
+
+def _is_pull(page: Page) -> bool:
+    node = (page.data.get("repository") or {}).get("issueOrPullRequest") or {}
+    return node.get("__typename") == "PullRequest"
 
 
 class _Nodes:

@@ -22,7 +22,8 @@ class RecordedCounts:
 
 def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCounts:
     """Write `pull_request`, `issue` and `issue_link` of one repository; all its links are made anew."""
-    known = known_of(collected.pulls, collected.issues)
+    others = ((repo, number) for number in collected.other_pulls)
+    known = known_of(collected.pulls, collected.issues, others, collected.repositories)
     links = [link for pull in collected.pulls for link in links_of(pull, known)]
     key = f"collected-{repo.replace('/', '__')}"
     for kind, rows in ((PullRequest, collected.pulls), (Issue, collected.issues), (IssueLink, links)):

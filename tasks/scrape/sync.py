@@ -6,16 +6,22 @@
    from the latest update back to that date (`UPDATED_AT DESC`).
 3. A refresh reads `UPDATED_AT DESC` until a day before the watermark. The new watermark is the first page's first
    `updatedAt`, saved only when every page is kept. What moves to the front meanwhile is newer still: the next one's.
-4. Once a week GitHub's count is held against ours.
+4. Once a week GitHub's count is held against ours. Where it is higher, the backfill starts anew; where that changes
+   nothing, GitHub counts more than it lists, which is noted and expected from then on. Where it is lower, all numbers
+   are asked for, and those that are not among them are left out of the rows.
+5. A page that ends a walk before GitHub's count is reached is read again, and then taken for what it is.
+
+Where nothing was updated for a day when it was last read, and nothing since, one question tells so.
 
 A kill at any moment loses at most the pages of the refresh under way, which are read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
@@ -23,11 +29,23 @@ from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncSta
 from tasks.domain.undone import Left
 from tasks.scrape.fetching import FetchedPage, SyncContext, Walk, keep_page, owner_and_name
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, REPOSITORY, PageKind
+from tasks.scrape.page_store import moment
 
 OVERLAP = timedelta(hours=24)
 """GitHub's index of updates may lag behind."""
 COUNT_EVERY = timedelta(days=7)
+READINGS_OF_AN_END = 3
+"""How often a page is read that ends a walk too early: GitHub counts more."""
 _NEWEST_FIRST = Walk(field="UPDATED_AT", direction="DESC")
+
+
+@dataclass(frozen=True, slots=True)
+class _Glance:
+    """What GitHub says of one kind as a whole."""
+
+    total: int
+    newest: datetime | None
+    """Latest update; null where there is none of the kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,11 +86,11 @@ def sync_repository(context: SyncContext, repo: RepoName, *, since: datetime | N
     """Backfill what is missing and refresh what changed; what cannot be had is recorded. `NoTokenAccepted` ends it."""
     states: list[SyncState] = []
     failures: list[ScrapeFailure] = []
-    totals: dict[str, int] = {}
-    _guarded(context, repo, "repository", lambda: totals.update(_describe(context, repo)), failures)
-    held = context.page_store.states(repo) if totals else {}
-    for kind in KINDS if totals else ():
-        work = _work(context, repo, kind, held.get(kind.name), since, totals[kind.name], failures)
+    seen: dict[str, _Glance] = {}
+    _guarded(context, repo, "repository", lambda: seen.update(_describe(context, repo)), failures)
+    held = context.page_store.states(repo) if seen else {}
+    for kind in KINDS if seen else ():
+        work = _work(context, repo, kind, held.get(kind.name), since, seen[kind.name])
         _guarded(context, repo, kind.name, lambda work=work: states.append(work()), failures)  # type: ignore[misc]
     return SyncReport(repo=repo, states=tuple(states), failures=tuple(failures))
 
@@ -111,11 +129,18 @@ def _record(
     return failure
 
 
-def _describe(context: SyncContext, repo: RepoName) -> dict[str, int]:
-    """Keep the page about the repository itself; GitHub's counts by kind."""
+def _describe(context: SyncContext, repo: RepoName) -> dict[str, _Glance]:
+    """Keep the page about the repository itself; GitHub's counts and latest updates by kind."""
     data = context.github.ask(REPOSITORY, owner_and_name(repo))
     context.page_store.keep(data, [], repo=repo, kind=REPOSITORY, fetched_at=context.now())
-    return {kind.name: data["repository"][kind.connection]["totalCount"] for kind in KINDS}
+    return {kind.name: _glance(data["repository"][kind.connection]) for kind in KINDS}
+
+
+def _glance(connection: Mapping[str, Any] | None) -> _Glance:
+    """A repository whose issues are turned off has none."""
+    found = connection or {}
+    updated = [moment(node["updatedAt"]) for node in found.get("nodes") or [] if node]
+    return _Glance(found.get("totalCount", 0), max(updated, default=None))
 
 
 def _one(context: SyncContext, repo: RepoName, number: int) -> RawPage:
@@ -129,24 +154,25 @@ def _work(
     kind: PageKind,
     held: SyncState | None,
     since: datetime | None,
-    total: int,
-    failures: list[ScrapeFailure],
+    seen: _Glance,
 ) -> Callable[[], SyncState]:
     """Everything for one kind, as something to be guarded."""
 
     def work() -> SyncState:
         begun = held if held and held.watermark else _begun(context, repo, kind, since)
         state = _widened(begun, since)
-        state = _refreshed(context, kind, _backfilled(context, kind, state))
-        if not _count_is_due(state, context.now()):
-            return state
-        state, lost = _counted(context, kind, state, total)
-        if not lost:
-            return state
-        failures.append(_record(context, repo, kind.name, ScrapeTrouble.LOST, lost))
-        return _backfilled(context, kind, state)
+        if not (state is held and _is_quiet(held, seen)):
+            state = _refreshed(context, kind, _backfilled(context, kind, state))
+        return _counted(context, kind, state, seen.total) if _count_is_due(state, context.now()) else state
 
     return work
+
+
+def _is_quiet(held: SyncState, seen: _Glance) -> bool:
+    """Nothing is newer than what was read a day after it was updated, when GitHub's index had long known it."""
+    mark = held.watermark
+    late = mark is not None and held.synced_at - mark >= OVERLAP
+    return held.backfill_done and late and (seen.newest is None or (mark is not None and seen.newest <= mark))
 
 
 def _begun(context: SyncContext, repo: RepoName, kind: PageKind, since: datetime | None) -> SyncState:
@@ -177,17 +203,27 @@ def _widened(state: SyncState, since: datetime | None) -> SyncState:
 
 
 def _backfilled(context: SyncContext, kind: PageKind, state: SyncState) -> SyncState:
-    since = state.backfill_since
-    walk = Walk(field="CREATED_AT", direction="ASC") if since is None else _NEWEST_FIRST
+    readings = 1
     while not state.backfill_done:
+        since = state.backfill_since
+        walk = Walk(field="CREATED_AT", direction="ASC") if since is None else _NEWEST_FIRST
         try:
             page = keep_page(context, state.repo, kind, walk, state.backfill_cursor)
         except StaleCursor:
             state = replace(state, backfill_cursor=None)
             continue
-        done = not page.more or _is_before(page, since)
-        cursor = page.end or state.backfill_cursor
-        state = replace(state, backfill_cursor=cursor, backfill_done=done, synced_at=context.now())
+        ended = not page.more and not _is_before(page, since)
+        whole = ended and len(context.page_store.numbers(state.repo, kind)) >= page.total - state.unlisted
+        if ended and not whole and readings < READINGS_OF_AN_END:
+            readings += 1
+            continue
+        state = replace(
+            state,
+            backfill_cursor=page.end or state.backfill_cursor,
+            backfill_since=None if whole else since,
+            backfill_done=not page.more or _is_before(page, since),
+            synced_at=context.now(),
+        )
         context.page_store.save(state)
     return state
 
@@ -197,15 +233,31 @@ def _refreshed(context: SyncContext, kind: PageKind, state: SyncState) -> SyncSt
     if state.watermark is None:
         return state
     floor = state.watermark - OVERLAP
-    walk = replace(_NEWEST_FIRST, since=floor)
-    page = keep_page(context, state.repo, kind, walk, None)
-    newest = page.row.newest
-    while page.more and not _is_before(page, floor):
-        page = keep_page(context, state.repo, kind, walk, page.end)
+    for _ in range(READINGS_OF_AN_END):
+        newest, short = _refresh(context, kind, state, floor)
+        if not short:
+            break
+    else:
+        _record(context, state.repo, kind.name, ScrapeTrouble.UNLISTED, f"{short}, {READINGS_OF_AN_END} times in a row")
     watermark = max(newest, state.watermark) if newest else state.watermark
     state = replace(state, watermark=watermark, synced_at=context.now())
     context.page_store.save(state)
     return state
+
+
+def _refresh(context: SyncContext, kind: PageKind, state: SyncState, floor: datetime) -> tuple[datetime | None, str]:
+    """One walk back to `floor`: the latest update in it, and what to say where it ended before it should have."""
+    walk = replace(_NEWEST_FIRST, since=floor)
+    page = keep_page(context, state.repo, kind, walk, None)
+    newest, found = page.row.newest, set(page.numbers)
+    while page.more and not _is_before(page, floor):
+        page = keep_page(context, state.repo, kind, walk, page.end)
+        found |= page.numbers
+    if _is_before(page, floor):
+        return newest, ""
+    listed = found if kind.filters_by_date else context.page_store.numbers(state.repo, kind)
+    missing = page.total - state.unlisted - len(listed)
+    return newest, f"{kind.name} of {state.repo}: GitHub counts {missing} more than it lists" if missing > 0 else ""
 
 
 def _is_before(page: FetchedPage, moment: datetime | None) -> bool:
@@ -218,12 +270,38 @@ def _count_is_due(state: SyncState, now: datetime) -> bool:
     return whole and (state.counted_at is None or now - state.counted_at >= COUNT_EVERY)
 
 
-def _counted(context: SyncContext, kind: PageKind, state: SyncState, total: int) -> tuple[SyncState, str]:
-    """The state with both counts; and what to say where GitHub's is higher: then the backfill is to start anew."""
-    held = len(context.page_store.numbers(state.repo, kind))
-    lost = held < total
-    state = replace(state, counted_at=context.now(), counted=held, total=total)
-    if lost:
+def _counted(context: SyncContext, kind: PageKind, state: SyncState, total: int) -> SyncState:
+    """The state with both counts, which are put right where they differ as far as that can be done."""
+    what, repo = f"{kind.name} of {state.repo}", state.repo
+    held = len(context.page_store.numbers(repo, kind))
+    expected = total - state.unlisted
+    if held < expected:
+        _record(context, repo, kind.name, ScrapeTrouble.LOST, f"{what}: GitHub counts {total}, we held {held}")
         state = replace(state, backfill_cursor=None, backfill_done=False)
+        context.page_store.save(state)
+        state = _backfilled(context, kind, state)
+        held = len(context.page_store.numbers(repo, kind))
+        if held < total:
+            message = f"{what}: GitHub counts {total} and lists {held}"
+            _record(context, repo, kind.name, ScrapeTrouble.UNLISTED, message)
+    elif held > expected:
+        held -= _drop_deleted(context, kind, repo, expected)
+    state = replace(state, counted_at=context.now(), counted=held, total=total)
     context.page_store.save(state)
-    return state, f"{kind.name} of {state.repo}: GitHub counts {total}, we hold {held}" if lost else ""
+    return state
+
+
+def _drop_deleted(context: SyncContext, kind: PageKind, repo: RepoName, expected: int) -> int:
+    """Note what GitHub lists no longer; how many. A list that is shorter than its count says nothing of the rest."""
+    listed: set[int] = set()
+    after, more = None, True
+    while more:
+        data = context.github.ask(kind.numbers, {**owner_and_name(repo), "after": after})
+        connection = data["repository"][kind.connection]
+        listed |= {node["number"] for node in connection["nodes"] if node}
+        after, more = connection["pageInfo"]["endCursor"], connection["pageInfo"]["hasNextPage"]
+    gone = context.page_store.numbers(repo, kind) - listed if len(listed) >= expected else frozenset()
+    for number in sorted(gone):
+        message = f"{kind.name} of {repo}: GitHub lists {number} no longer"
+        _record(context, repo, kind.name, ScrapeTrouble.DELETED, message, number)
+    return len(gone)

@@ -139,9 +139,11 @@ def import_snapshot(store: str, file: Path, name: str) -> tuple[Snapshot | None,
 
 
 def unknown_issues(store: str, repo: RepoName) -> tuple[int, ...]:
-    """Numbers of the repository's own issues that a pull request closes and that no page holds yet."""
-    links = Store(store).read(IssueLink, repo=repo, known=False, other_repository=False)
-    return tuple(sorted({link.issue for link in links}))
+    """Numbers of the repository's own issues that a pull request closes, that no page holds, and that were never asked
+    for: a number that is not found, or is a pull request's, will be so next time too."""
+    held = Store(store)
+    links = held.read(IssueLink, repo=repo, known=False, other_repository=False, is_pull_request=False)
+    return tuple(sorted({link.issue for link in links} - PageStore(held).asked_for(repo)))
 
 
 def tokens(environ: Mapping[str, str], secret: str) -> tuple[Token, ...]:

@@ -176,6 +176,15 @@ def test_each_fault_comes_when_it_is_asked_for(hub: Hub) -> None:
         ask(hub, fault="timeout")
     with pytest.raises(httpx.RemoteProtocolError):
         ask(hub, fault="truncated")
+    null = ask(hub, fault="null-node").json()["data"]["repository"]["pullRequests"]
+    assert null["nodes"].count(None) == 1
+    assert ask(hub, fault="null-list").json()["data"]["repository"]["pullRequests"] is None
+    assert ask(hub, fault="no-repository").json()["data"]["repository"] is None
+    short = ask(hub, fault="short", size=4).json()["data"]["repository"]["pullRequests"]
+    assert (len(short["nodes"]), short["pageInfo"]["hasNextPage"]) == (3, True)
+    cut = ask(hub, fault="cut-list", size=4).json()["data"]["repository"]["pullRequests"]
+    assert (len(cut["nodes"]), cut["pageInfo"]["hasNextPage"]) == (2, False)
+    assert ask(hub, fault="proxy").text.startswith("<html>")
     ask(hub, fault="moving")
     assert hub.world.repositories[REPO].touched
     assert ask(hub, fault="primary").json()["errors"][0]["type"] == "RATE_LIMITED"

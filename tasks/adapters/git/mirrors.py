@@ -56,7 +56,8 @@ class Mirrors:
         """Copies the repository at `source` (a folder or a URL) with all its refs, or fetches what is new in it.
 
         A copy of a folder shares its packs by hard links where the file system can, and needs the folder no more.
-        Nothing is pruned: a commit that a snapshot names must not vanish because a branch was moved.
+        Nothing is pruned: a commit that a snapshot names must not vanish because a branch was moved. Where a branch was
+        moved away from its commits, `refs/kept/<commit>` goes on naming them.
         """
         path = self._path(repo)
         half = path.with_name(f".{path.name}.half")
@@ -64,7 +65,9 @@ class Mirrors:
             raise NotFound(f"there is no git repository at {source}", hint=_how_to_add(repo))
         with alone(path.with_name(f".{path.name}.lock")):
             if path.is_dir():
+                before = self._heads(path)
                 self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
+                self._keep(path, before)
                 return path
             shutil.rmtree(half, ignore_errors=True)
             try:
@@ -73,6 +76,22 @@ class Mirrors:
             finally:
                 shutil.rmtree(half, ignore_errors=True)
         return path
+
+    def _heads(self, path: Path) -> dict[str, str]:
+        """Branch → its commit."""
+        told = self._git.run("--git-dir", str(path), "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads")
+        return dict(line.split(" ") for line in told.decode().splitlines())
+
+    def _keep(self, path: Path, before: dict[str, str]) -> None:
+        """Name the commits that a branch left behind when it was moved by force."""
+        now = self._heads(path)
+        at = ("--git-dir", str(path))
+        for branch, old in before.items():
+            if now.get(branch) == old:
+                continue
+            forward = self._git.attempt(*at, "merge-base", "--is-ancestor", old, now.get(branch, old))
+            if forward.returncode != 0:
+                self._git.run(*at, "update-ref", f"refs/kept/{old}", old)
 
     def reach(self, source: Path | str) -> None:
         """Ask a source for its branches, and copy nothing; `GitFailed` where it does not answer."""

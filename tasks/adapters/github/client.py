@@ -52,7 +52,13 @@ class PageSize:
     now: int = 25
     floor: int = 5
     ceiling: int = 50
+    asked: int = 0
+    """How many the last request asked for."""
     _good: int = 0
+
+    def ask(self) -> int:
+        self.asked = self.now
+        return self.asked
 
     def shrink(self) -> None:
         self.now, self._good = max(self.floor, self.now // 2), 0
@@ -111,7 +117,7 @@ class GitHub:
         self, name: str, variables: Mapping[str, Any], size: PageSize | None, setbacks: Counter[bool]
     ) -> Mapping[str, Any]:
         try:
-            reply = self._once(name, {**variables, "size": size.now} if size else variables)
+            reply = self._once(name, {**variables, "size": size.ask()} if size else variables)
         except Setback as setback:
             setbacks[isinstance(setback, Limited)] += 1
             if size and isinstance(setback, TooMuch):
@@ -129,9 +135,8 @@ class GitHub:
             try:
                 reply = self._post({"query": document(name), "variables": dict(variables)}, token)
             except PrimaryLimit as limit:
-                _log.info(
-                    "token %s rests %.0f s: points used up", token.name, self.pool.exhausted(token, limit.reset_at)
-                )
+                rest = self.pool.exhausted(token, limit.reset_at, limit.told_at)
+                _log.info("token %s rests %.0f s: points used up", token.name, rest)
                 raise
             except SecondaryLimit as limit:
                 rest = self.pool.hurried(token, limit.retry_after_s)

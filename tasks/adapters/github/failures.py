@@ -55,10 +55,12 @@ class Limited(Setback):
 class PrimaryLimit(Limited):
     """The hourly points are used up until `reset_at`."""
 
-    def __init__(self, message: str, reset_at: datetime | None) -> None:
+    def __init__(self, message: str, reset_at: datetime | None, told_at: datetime | None) -> None:
         super().__init__(message)
         self.reset_at = reset_at
-        """Null where the reply does not say."""
+        """By GitHub's clock; null where the reply does not say."""
+        self.told_at = told_at
+        """What that clock showed; null where the reply does not say."""
 
 
 class SecondaryLimit(Limited):

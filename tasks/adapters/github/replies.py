@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from tasks.adapters.github.failures import (
@@ -54,6 +55,8 @@ def read(status: int, headers: Mapping[str, str], body: bytes) -> GraphQLReply:
     data = payload.get("data")
     if not isinstance(data, dict):
         raise PartialReply("a reply without data")
+    if data.get("repository", data) is None:
+        raise PartialReply("a reply without a repository, and without an error that says why")
     limit = data.pop("rateLimit", None) or {}
     return GraphQLReply(
         data=data, cost=limit.get("cost"), remaining=limit.get("remaining", _number(headers, "remaining"))
@@ -88,7 +91,7 @@ def _raise_status(status: int, headers: Mapping[str, str], body: bytes) -> None:
 def _raise_limit(status: int, headers: Mapping[str, str], said: str) -> None:
     """A limit, where the reply speaks of one."""
     if _number(headers, "remaining") == 0:
-        raise PrimaryLimit(f"HTTP {status}", _reset(headers))
+        raise PrimaryLimit(f"HTTP {status}", _reset(headers), _date(headers.get("date")))
     if status == 429 or "retry-after" in headers or "rate limit" in said.lower():
         raise SecondaryLimit(f"HTTP {status}", _retry_after(headers))
     raise GitHubGone(f"HTTP {status}: {said}", hint="the token may not read this repository")
@@ -100,7 +103,7 @@ def _raise_errors(errors: list[Mapping[str, Any]], headers: Mapping[str, str]) -
     if "secondary rate limit" in said.lower():
         raise SecondaryLimit("HTTP 200", _retry_after(headers))
     if any(kind.startswith("RATE_LIMIT") for kind in types):
-        raise PrimaryLimit("HTTP 200", _reset(headers))
+        raise PrimaryLimit("HTTP 200", _reset(headers), _date(headers.get("date")))
     if "RESOURCE_LIMITS_EXCEEDED" in types or "timeout" in said.lower():
         raise TooMuch(said)
     if "INVALID_CURSOR_ARGUMENTS" in types:
@@ -121,5 +124,18 @@ def _reset(headers: Mapping[str, str]) -> datetime | None:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds; the header may also name a moment, which is one of GitHub's clock."""
     text = headers.get("retry-after", "")
-    return float(text) if text.isdigit() else None
+    if text.isdigit():
+        return float(text)
+    until, now = _date(text), _date(headers.get("date"))
+    return max(0.0, (until - now).total_seconds()) if until and now else None
+
+
+def _date(text: str | None) -> datetime | None:
+    """A date as HTTP writes it; null where it is none."""
+    try:
+        when = parsedate_to_datetime(text) if text else None
+    except ValueError:
+        return None
+    return when if when is None or when.tzinfo else when.replace(tzinfo=UTC)

@@ -18,6 +18,8 @@ FULL = 5000
 FLOOR_S = 60.0
 """GitHub asks for at least a minute after a secondary limit without `Retry-After`."""
 CEILING_S = 900.0
+HOUR_S = 3600.0
+"""Points come back each hour: a longer wait is a wrong date."""
 JITTER_S = 5.0
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -103,14 +105,18 @@ class TokenPool:
             account.hurried = 0
             account.remaining = account.remaining - 1 if remaining is None else remaining
 
-    def exhausted(self, token: Token, reset_at: datetime | None) -> float:
-        """The token rests until its points are back, and a little longer; the seconds."""
+    def exhausted(self, token: Token, reset_at: datetime | None, told_at: datetime | None = None) -> float:
+        """The token rests until its points are back, and a little longer; the seconds.
+
+        Both moments are of GitHub's clock. Ours may be hours off: it is asked only where `told_at` is not known, and a
+        moment that has passed by it is not believed.
+        """
         with self._free:
             account = self._of(token)
             account.remaining = 0
-            now = self.clock.now()
-            until = max(reset_at or now + timedelta(seconds=FLOOR_S), now)
-            return self._rest(account, (until - now).total_seconds() + 1 + self.random.random() * JITTER_S)
+            left = (reset_at - (told_at or self.clock.now())).total_seconds() if reset_at else FLOOR_S
+            wait = max(left, 0.0 if told_at else FLOOR_S)
+            return self._rest(account, min(wait, HOUR_S) + 1 + self.random.random() * JITTER_S)
 
     def hurried(self, token: Token, retry_after_s: float | None) -> float:
         """The token rests as long as it was told to, or else for a minute and twice that each further time."""

@@ -98,11 +98,13 @@ def iso(moment: datetime | None) -> str | None:
 
 def _repository(world: World, name: str) -> Node:
     held = world.repositories.get(name)
+    if held is None:
+        held = next((world.repositories[old] for old, now in world.renamed.items() if now == name), None)
     if held is None or name in world.vanished:
         raise NotThere(f"a Repository with the name '{name}'")
     return {
         "id": _id("R", name),
-        "nameWithOwner": name,
+        "nameWithOwner": world.called(held),
         "isArchived": False,
         "isFork": False,
         "defaultBranchRef": {"name": held.history.branch},
@@ -121,14 +123,14 @@ def _license(spdx: str | None) -> Node | None:
 
 def _one_pull(world: World, held: LocalRepository, number: int) -> Node:
     pull = held.pulls.get(number)
-    if pull is None or not world.has_happened(pull.merged):
+    if pull is None or not world.shows(held, number, pull.merged):
         raise NotThere(f"a PullRequest with the number of {number}")
     return _pull(world, held, pull)
 
 
 def _one_issue(world: World, held: LocalRepository, number: int) -> Node:
     issue = held.issues.get(number)
-    if issue is None or not world.has_happened(issue.created):
+    if issue is None or not world.shows(held, number, issue.created):
         raise NotThere(f"an Issue with the number of {number}")
     return _issue(world, held, issue)
 
@@ -171,7 +173,8 @@ def _issues(
         shown = [issue for issue in shown if world.issue_updated(held, issue) >= floor]
     dates = {"CREATED_AT": lambda issue: issue.created, "UPDATED_AT": lambda issue: world.issue_updated(held, issue)}
     page, info = _keyset(shown, first, after, orderBy, dates)
-    return {"totalCount": len(shown), "pageInfo": info, "nodes": [_issue(world, held, issue) for issue in page]}
+    total = len(shown) + (0 if since else world.unlisted.get(held.name, 0))
+    return {"totalCount": total, "pageInfo": info, "nodes": [_issue(world, held, issue) for issue in page]}
 
 
 def _keyset(
@@ -224,7 +227,7 @@ def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
     files = held.history.files(*pull.listed)
     labels = [f"touched {count}" for count in range(len(held.touched.get(pull.number, ())))]
     closes = [held.issues[number] for number in closed_by(pull) if number in held.issues]
-    closes = [issue for issue in closes if world.has_happened(issue.created)]
+    closes = [issue for issue in closes if world.shows(held, issue.number, issue.created)]
     return {
         "__typename": "PullRequest",
         "id": _id("PR", held.name, pull.number),
@@ -244,23 +247,23 @@ def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
         "additions": sum(file.additions for file in files),
         "deletions": sum(file.deletions for file in files),
         "changedFiles": len(files),
-        "repository": {"nameWithOwner": held.name},
-        "mergeCommit": _commit(held, pull.merge),
+        "repository": {"nameWithOwner": world.called(held)},
+        "mergeCommit": _commit(world, held, pull.merge),
         "labels": _listed(labels, lambda name: {"name": name}),
-        "commits": _listed(pull.commits, lambda commit: {"commit": _commit(held, commit)}),
+        "commits": _listed(pull.commits, lambda commit: {"commit": _commit(world, held, commit)}),
         "files": _listed(files, _file),
         "closingIssuesReferences": _listed(closes, lambda issue: _issue(world, held, issue)),
     }
 
 
-def _commit(held: LocalRepository, commit: HistoryCommit) -> Node:
+def _commit(world: World, held: LocalRepository, commit: HistoryCommit) -> Node:
     return {
         "__typename": "Commit",
         "oid": commit.oid,
         "message": commit.message,
         "authoredDate": iso(commit.authored),
         "committedDate": iso(commit.committed),
-        "repository": {"nameWithOwner": held.name},
+        "repository": {"nameWithOwner": world.called(held)},
         "parents": _listed(commit.parents, lambda oid: {"oid": oid}),
     }
 
@@ -291,7 +294,7 @@ def _issue(world: World, held: LocalRepository, issue: LocalIssue) -> Node:
         "updatedAt": iso(world.issue_updated(held, issue)),
         "lastEditedAt": iso(edits[-1].at) if edits else None,
         "author": _actor(issue.author) if issue.author else None,
-        "repository": {"nameWithOwner": held.name},
+        "repository": {"nameWithOwner": world.called(held)},
         "labels": _listed([*issue.labels, *touches], lambda name: {"name": name}),
         "comments": _listed(comments, lambda comment: _comment(issue, comment)),
         "userContentEdits": _listed(edits, _edit),
@@ -343,7 +346,7 @@ def _closer(world: World, held: LocalRepository, event: Closing) -> Node | None:
         pull = held.pulls.get(event.pull)
         return _pull(world, held, pull) if pull else None
     commit = held.history.commits.get(event.commit or "")
-    return _commit(held, commit) if commit else None
+    return _commit(world, held, commit) if commit else None
 
 
 def _actor(name: str) -> Node:

@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 from enum import StrEnum
 from typing import Any
 
@@ -71,6 +72,10 @@ class Hub:
 
     def handle(self, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         """`headers` are looked up in small letters. `x-fault: 502` asks for a fault in this one answer."""
+        given = self._handled(headers, body)
+        return replace(given, headers={**given.headers, "date": format_datetime(self.clock.now(), usegmt=True)})
+
+    def _handled(self, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         secret = headers.get("authorization", "").partition(" ")[2]
         if not secret:
             return _said(401, "Bad credentials")
@@ -114,8 +119,8 @@ class Hub:
         payload = dict(answer(self.world, asked, variables))
         if "rateLimit" in (payload["data"] or {}):
             payload["data"] = {**payload["data"], "rateLimit": self._limit(account, cost)}
-        if fault is GitHubFault.PARTIAL:
-            payload = _with_a_hole(payload)
+        if fault is not None:
+            payload = _damaged(payload, fault)
         whole = self._json(account, payload)
         if fault is GitHubFault.CUT:
             return HttpAnswer(headers=whole.headers, body=whole.body, delivery=Delivery.CUT)
@@ -140,6 +145,8 @@ class Hub:
         if fault is GitHubFault.PRIMARY:
             account.remaining = 0
             return self._used_up(account)
+        if fault is GitHubFault.PROXY:
+            return HttpAnswer(headers={"content-type": "text/html"}, body=b"<html>Sign in to the network</html>")
         if fault is GitHubFault.RESOURCES:
             error = {"type": "RESOURCE_LIMITS_EXCEEDED", "message": "Resource limits for this query exceeded."}
             return self._json(account, {"data": None, "errors": [error]})
@@ -193,6 +200,40 @@ def _operation(asked: ParsedQuery) -> str:
     """The name that the query gives itself."""
     names = (getattr(getattr(node, "name", None), "value", "") for node in asked.document.definitions)
     return next(iter(names), "") or "anonymous"
+
+
+def _damaged(payload: dict[str, Any], fault: GitHubFault) -> dict[str, Any]:
+    """The answer as this fault leaves it; most leave it alone."""
+    if fault is GitHubFault.PARTIAL:
+        return _with_a_hole(payload)
+    data = dict(payload["data"] or {})
+    if fault is GitHubFault.NO_REPOSITORY:
+        data["repository"] = None
+    if fault in _OF_LISTS and data.get("repository"):
+        data["repository"] = {
+            name: _short_of(value, fault) if name in ("pullRequests", "issues") else value
+            for name, value in data["repository"].items()
+        }
+    return {**payload, "data": data}
+
+
+_OF_LISTS = (GitHubFault.NULL_NODE, GitHubFault.NULL_LIST, GitHubFault.SHORT, GitHubFault.CUT_LIST)
+
+
+def _short_of(connection: dict[str, Any] | None, fault: GitHubFault) -> dict[str, Any] | None:
+    """A list with something missing; a list that only counts is left as it is."""
+    if not connection or not connection.get("nodes") or "pageInfo" not in connection:
+        return connection
+    nodes, info = list(connection["nodes"]), dict(connection["pageInfo"])
+    if fault is GitHubFault.NULL_LIST:
+        return None
+    if fault is GitHubFault.NULL_NODE:
+        nodes[len(nodes) // 2] = None
+    if fault is GitHubFault.SHORT:
+        del nodes[-1]
+    if fault is GitHubFault.CUT_LIST:
+        nodes, info = nodes[: len(nodes) // 2], {**info, "hasNextPage": False}
+    return {**connection, "nodes": nodes, "pageInfo": info}
 
 
 def _with_a_hole(payload: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
     POST /graphql          what GitHub answers
     GET  /dev              requests and faults so far, by name, as JSON
-    POST /dev              {"until": "2026-01-31T00:00:00Z"|null, "vanish": {"owner/name": 404}, "faults": "502=0.1"}
+    POST /dev              {"until": "2026-01-31T00:00:00Z"|null, "vanish": {"owner/name": 404}, "faults": "502=0.1",
+                            "delete": {"owner/name": [7]}, "unlisted": {"owner/name": 2}, "rename": {"a/b": "c/d"}}
 
 The server signs nothing and checks no token: any will do. It listens on this machine only.
 """
@@ -81,6 +82,10 @@ def _dev(hub: Hub, method: str, body: bytes) -> Response:
         if "until" in told:
             hub.world.until = datetime.fromisoformat(told["until"]) if told["until"] else None
         hub.world.vanished.update(told.get("vanish", {}))
+        hub.world.renamed.update(told.get("rename", {}))
+        hub.world.unlisted.update(told.get("unlisted", {}))
+        for name, numbers in told.get("delete", {}).items():
+            hub.world.deleted.setdefault(name, set()).update(numbers)
         if "faults" in told:
             hub.dice = dice_from(told["faults"])
     return said(200, {"until": told.get("until")})
@@ -93,4 +98,5 @@ def _sent(hub: Hub, answer: HttpAnswer) -> Response:
         return hung_up()
     if answer.delivery is Delivery.CUT:
         return Cut(answer.body, media_type="application/json")
-    return Response(answer.body, answer.status, dict(answer.headers))
+    headers = {name: value for name, value in answer.headers.items() if name != "date"}  # uvicorn writes its own
+    return Response(answer.body, answer.status, headers)

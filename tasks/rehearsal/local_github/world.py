@@ -57,6 +57,12 @@ class World:
     """Null shows everything."""
     vanished: dict[str, int] = field(default_factory=dict)
     """Repository → 404 or 451."""
+    deleted: dict[str, set[int]] = field(default_factory=dict)
+    """Repository → numbers that are listed no longer."""
+    unlisted: dict[str, int] = field(default_factory=dict)
+    """Repository → how many issues more it counts than it lists."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Repository → what it is called now; it answers under both names."""
     lock: threading.RLock = field(default_factory=threading.RLock)
     answers: dict[tuple[object, ...], Mapping[str, Any]] = field(default_factory=dict)
     """What was answered before, by question and `state`."""
@@ -65,18 +71,26 @@ class World:
     def state(self) -> tuple[object, ...]:
         """Equal while every question has the same answer."""
         touches = sum(len(times) for held in self.repositories.values() for times in held.touched.values())
-        return (self.until, touches, tuple(sorted(self.vanished.items())))
+        changed = (self.vanished, self.unlisted, self.renamed, {name: sorted(n) for name, n in self.deleted.items()})
+        return (self.until, touches, repr(changed))
 
     def has_happened(self, moment: datetime) -> bool:
         return self.until is None or moment <= self.until
 
     def pulls(self, repository: LocalRepository) -> Iterable[Pull]:
         """Those that are merged by now."""
-        return (pull for pull in repository.pulls.values() if self.has_happened(pull.merged))
+        return (pull for pull in repository.pulls.values() if self.shows(repository, pull.number, pull.merged))
 
     def issues(self, repository: LocalRepository) -> Iterable[LocalIssue]:
         """Those that are open by now, or were."""
-        return (issue for issue in repository.issues.values() if self.has_happened(issue.created))
+        return (issue for issue in repository.issues.values() if self.shows(repository, issue.number, issue.created))
+
+    def shows(self, repository: LocalRepository, number: int, since: datetime) -> bool:
+        return self.has_happened(since) and number not in self.deleted.get(repository.name, ())
+
+    def called(self, repository: LocalRepository) -> str:
+        """Its name now."""
+        return self.renamed.get(repository.name, repository.name)
 
     def pull_updated(self, repository: LocalRepository, pull: Pull) -> datetime:
         return max([pull.merged, *repository.touched.get(pull.number, [])])

@@ -11,10 +11,12 @@ from pathlib import Path
 import pytest
 from scratch_git import git
 
+from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.command import GitFailed
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.errors import BadInput, InfrastructureError, NotFound
+from tasks.domain.names import RepoName
 
 REPO = "owner/name"
 
@@ -51,6 +53,22 @@ def test_adding_again_brings_what_is_new_and_loses_nothing(mirrors: Mirrors, sou
     mirrors.add(REPO, source)
     assert mirrors.has_commit(REPO, git(source, "rev-parse", "HEAD"))
     assert mirrors.has_commit(REPO, sha)
+
+
+def test_what_a_branch_left_behind_when_it_was_forced_stays_in_the_graph(
+    mirrors: Mirrors, source: Path, sha: str
+) -> None:
+    """A force-pushed branch made every instance of it one whose merge commit is not in the mirror, and retired it."""
+    (source / "new").write_text("")
+    git(source, "add", "new")
+    git(source, "commit", "--quiet", "--amend", "-m", "rewritten")
+    mirrors.add(REPO, source)
+    graph = Changes(mirrors, RepoName(REPO)).graph()
+    assert {sha, git(source, "rev-parse", "HEAD")} <= set(graph)
+    git(source, "commit", "--quiet", "--allow-empty", "-m", "forward")
+    mirrors.add(REPO, source)
+    kept = git(mirrors.path(REPO), "for-each-ref", "--format=%(refname)", "refs/kept")
+    assert kept == f"refs/kept/{sha}", "a branch that goes on leaves nothing behind"
 
 
 def test_what_is_missing_is_named_with_the_next_step(mirrors: Mirrors) -> None:

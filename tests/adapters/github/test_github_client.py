@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
@@ -98,6 +99,8 @@ BAD: dict[str, Callable[[], httpx.Response | Exception]] = {
     "no object": lambda: httpx.Response(200, text="[]"),
     "partial": lambda: errors({"message": "Something went wrong"}, data={"repository": None}),
     "no data": lambda: httpx.Response(200, json={"data": None}),
+    "no repository": lambda: httpx.Response(200, json={"data": {"repository": None}}),
+    "a page of a proxy": lambda: httpx.Response(200, text="<html>Sign in to the Wi-Fi</html>"),
     "resources": lambda: errors({"type": "RESOURCE_LIMITS_EXCEEDED", "message": "too much"}),
 }
 
@@ -256,3 +259,30 @@ def test_a_failure_shows_no_token_in_its_traceback() -> None:
     shown = caught.getrepr(showlocals=True, style="long", chain=True)
     assert secret not in str(shown.reprtraceback).replace(f"{secret!r}", "", 1), "but for this test's own variable"
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("ahead", [timedelta(hours=3), timedelta(0), timedelta(hours=-3), timedelta(days=-400)])
+def test_the_clock_of_the_reply_counts_and_not_ours(ahead: timedelta) -> None:
+    """Three hours ahead, every reset had passed: forty questions were asked of a used-up limit within four minutes."""
+    github = NOW - ahead
+    limit = {"type": "RATE_LIMITED", "message": "API rate limit exceeded"}
+    reset = str(int((github + timedelta(minutes=20)).timestamp()))
+    theatre = playing([errors(limit, date=format_datetime(github, usegmt=True), x_ratelimit_reset=reset), good()])
+    theatre.client.ask("repository", ASKED)
+    assert 1201 <= theatre.waited <= 1206
+
+
+@pytest.mark.parametrize(("reset", "least"), [(NOW - timedelta(hours=3), 61), (NOW + timedelta(days=9), 3601)])
+def test_without_that_clock_a_reset_that_cannot_be_is_not_believed(reset: datetime, least: float) -> None:
+    limit = {"type": "RATE_LIMITED", "message": "API rate limit exceeded"}
+    theatre = playing([errors(limit, x_ratelimit_reset=str(int(reset.timestamp()))), good()])
+    theatre.client.ask("repository", ASKED)
+    assert least <= theatre.waited <= least + 5
+
+
+def test_a_wait_may_be_said_as_a_moment() -> None:
+    now = NOW + timedelta(hours=5)
+    told = {"date": format_datetime(now, usegmt=True), "retry-after": format_datetime(now + timedelta(minutes=7))}
+    theatre = playing([httpx.Response(429, headers=told), good()])
+    theatre.client.ask("repository", ASKED)
+    assert 420 <= theatre.waited <= 425
