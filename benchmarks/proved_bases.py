@@ -26,6 +26,7 @@ import typer
 from unidiff import PatchSet
 
 from tasks.adapters.git.changes import Changes, Commit, Count, Counts, Range
+from tasks.adapters.git.command import GitFailed
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.read import to_text
 from tasks.domain.collect import PullBase, PullRequest, Repository
@@ -87,7 +88,7 @@ def main(
         except NotFound:
             typer.echo(f"{repo}: no mirror, {len(some)} rows left out", err=True)
             continue
-        compared += [_compare(bench, row) for row in some.values()]
+        compared += [_compared(bench, row) for row in some.values()]
     for name in ("kind", "base", "split", "reproduces", "link"):
         _print(name, compared)
     if different:
@@ -125,12 +126,22 @@ def _bench(changes: Changes, repository: Repository) -> Bench:
     return Bench(repository, changes, graph, merges, heads)
 
 
+def _compared(bench: Bench, row: Row) -> Compared:
+    """A copy of a repository may lack files of old commits."""
+    try:
+        return _compare(bench, row)
+    except GitFailed as error:
+        return _not_compared(row, f"the mirror lacks an object ({error})")
+
+
+def _not_compared(row: Row, why: str) -> Compared:
+    return Compared(instance_id=row["instance_id"], kind="-", base=why, split="-", reproduces="-", link="-")
+
+
 def _compare(bench: Bench, row: Row) -> Compared:
     merge = _merge_commit(bench, row)
     if merge is None:
-        return Compared(
-            instance_id=row["instance_id"], kind="-", base="merge commit not found", split="-", reproduces="-", link="-"
-        )
+        return _not_compared(row, "merge commit not found")
     pull = _pull(bench, row, merge)
     (base,) = prove([pull], bench.changes, bench.graph)
     kind = base.kind.value if base.kind else base.reason
@@ -296,7 +307,7 @@ def _distance(bench: Bench, one: Sha, other: Sha) -> str:
 
 
 def _message(bench: Bench, sha: Sha) -> str:
-    return "\n".join(_git(bench.changes, "show", "-s", "--format=%B", sha))
+    return "\n".join(_git(bench.changes, "log", "-1", "--format=%B", sha))
 
 
 def _git(changes: Changes, *args: str) -> list[str]:

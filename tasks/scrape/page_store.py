@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,7 @@ class PageStore:
     def keep(
         self,
         data: Mapping[str, Any],
-        nodes: list[Mapping[str, Any] | None],
+        nodes: Sequence[Mapping[str, Any] | None],
         *,
         repo: RepoName,
         kind: str,
@@ -101,7 +101,8 @@ class PageStore:
         """Numbers that were asked for one by one, and are there or are not: asking again changes neither."""
         kept = self.store.read(RawPage, repo=repo, kind=ISSUE_BY_NUMBER)
         gone = self.store.read(ScrapeFailure, repo=repo, kind=ISSUE_BY_NUMBER, trouble=ScrapeTrouble.GONE)
-        return frozenset(row.number for row in (*kept, *gone) if row.number is not None)
+        numbers = [row.number for row in kept] + [row.number for row in gone]
+        return frozenset(number for number in numbers if number is not None)
 
     def states(self, repo: RepoName) -> dict[str, SyncState]:
         """How far the sync of each kind is, by kind; empty before the first one."""
