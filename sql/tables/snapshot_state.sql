@@ -1,7 +1,7 @@
 -- Which snapshots are there, and what is each?
 --
 -- One row per name that instances stand under; tables count each of them but the withdrawn. state: `published`, `imported`, `withdrawn`,
--- or `pool`, from which months are published. content: the beginning of the content key. withdrawn: why, where it is.
+-- `trial`, which is published and no benchmark, or `pool`, from which months are published. content: the beginning of the content key. withdrawn: why, where it is.
 -- needs: task_instance, snapshot, withdrawal
 CREATE OR REPLACE VIEW snapshot_state AS
 WITH held AS (
@@ -13,6 +13,7 @@ SELECT
         WHEN w.reason IS NOT NULL THEN 'withdrawn'
         WHEN s.snapshot IS NULL THEN 'pool'
         WHEN s.manifest = '' THEN 'imported'
+        WHEN s.trial THEN 'trial'
         ELSE 'published'
     END AS state,
     left(s.content, 12) AS content, s.previous, s.source, s.created_at, w.reason AS withdrawn

@@ -32,7 +32,10 @@ class MergeKind(StrEnum):
 
 
 class StatementMode(StrEnum):
-    """How far a statement could be brought back to what it was before the fix; of several issues, the weakest."""
+    """How far a statement could be brought back to what it was before the fix; of several issues, the weakest.
+
+    The weakest stands last.
+    """
 
     UNEDITED = "unedited"
     """Nobody edited it after the fix was begun."""
@@ -40,6 +43,12 @@ class StatementMode(StrEnum):
     """It was edited later; the text is the version before that."""
     AS_FETCHED = "as_fetched"
     """It was edited later, and no earlier version is to be had: the text may know the fix."""
+    RECONSTRUCTED = "reconstructed"
+    """It is no issue's text but put together from a git history, which knows the fix: for trials only."""
+
+
+TRIAL_LABEL = "trial: put together from git history"
+"""Label of an issue whose text a local GitHub put together. What has it is no benchmark."""
 
 
 @table("repo", folder="repo")

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from types import MappingProxyType
 
+from tasks.domain.collect import StatementMode
 from tasks.domain.names import (
     InstanceId,
     InstanceKey,
@@ -54,8 +55,13 @@ class TaskInstance:
     source: str
     """Base name of the file that the row was imported from, or the collector's name."""
     problem_statement_mode: str = ""
-    """How far the statement is what it was before the fix: `unedited`, `restored`, `as_fetched`; empty where the source
-    does not say."""
+    """How far the statement is what it was before the fix: `unedited`, `restored`, `as_fetched`, or `reconstructed`,
+    which is for trials only; empty where the source does not say."""
+
+    @property
+    def trial(self) -> bool:
+        """Whether its statement is no issue's text."""
+        return self.problem_statement_mode == StatementMode.RECONSTRUCTED
 
     @property
     def content(self) -> str:
@@ -86,6 +92,8 @@ class Snapshot:
     """Name of the snapshot that this one follows; empty where it follows none."""
     manifest: str = ""
     """SHA-256 of the manifest under `files/` of the store; empty for an imported snapshot."""
+    trial: bool = False
+    """Some statement is no issue's text but put together from a git history: not to be counted as a benchmark."""
 
     @staticmethod
     def content_of(instances: Iterable[TaskInstance], locks: Mapping[InstanceKey, str] = MappingProxyType({})) -> str:

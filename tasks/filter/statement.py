@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tasks.domain.collect import Issue, StatementMode
+from tasks.domain.collect import TRIAL_LABEL, Issue, StatementMode
 
-_WEAKEST_LAST = (StatementMode.UNEDITED, StatementMode.RESTORED, StatementMode.AS_FETCHED)
+_WEAKEST_LAST = tuple(StatementMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,8 @@ def _title(issue: Issue, moment: datetime) -> _Version:
 
 def _body(issue: Issue, moment: datetime) -> _Version:
     """The last version that is not younger than the moment, or the first one."""
+    if TRIAL_LABEL in issue.labels:
+        return _Version(issue.body, StatementMode.RECONSTRUCTED)
     cut = max(moment, issue.created_at)
     if issue.edited_at is None or issue.edited_at <= cut:
         return _Version(issue.body, StatementMode.UNEDITED)

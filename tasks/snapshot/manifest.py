@@ -58,6 +58,7 @@ def manifest_of(
 ) -> dict[str, Any]:
     """Everything but the moment: the same rows by the same tools give the same manifest."""
     return {
+        "trial": any(one.trial for one in instances),
         "snapshot": snapshot,
         "previous": previous,
         "content": Snapshot.content_of(instances, locks_of(environments)),

@@ -20,8 +20,6 @@ from tasks.domain.published import Flag, QualityFlag
 ORIGIN = "rules"
 SHORT, LONG = 20, 1000
 """Words of a statement that are few, or many."""
-PLACEHOLDER = "no text available: trial only"
-"""What the local GitHub says of an issue that is known by its number alone (tasks/rehearsal/local_github/issues.py)."""
 
 _CODE = re.compile(r"(?P<fence>```|~~~).*?(?:(?P=fence)|\Z)|`[^`\n]+`|^(?: {4}|\t|>>> ).*$", re.DOTALL | re.MULTILINE)
 _PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)|<img\b[^>]*>|https?://\S+\.(?:png|jpe?g|gif|svg)\b", re.IGNORECASE)
@@ -45,8 +43,8 @@ _LEAST_COMMON = 0.04
 
 def flags_of(instance: TaskInstance, in_base: Callable[[str], bool]) -> tuple[QualityFlag, ...]:
     """The flags of one instance by itself. `in_base`: whether the code before the fix holds a text; asked seldom."""
-    if PLACEHOLDER in instance.problem_statement:
-        return (flag(instance, Flag.PLACEHOLDER, "the issue is known by its number alone"),)
+    if instance.trial:
+        return (flag(instance, Flag.PLACEHOLDER, "put together from a git history"),)
     found = (*_of_statement(instance.problem_statement), *_of_tests(instance, in_base))
     return tuple(flag(instance, kind, detail) for kind, detail in found)
 

@@ -281,4 +281,5 @@ def _snapshot(store: Store, draft: Draft, gate: Gate) -> Snapshot:
         created_at=datetime.now(UTC),
         previous=order.previous,
         manifest=store.put_file(to_bytes(manifest)),
+        trial=any(row.trial for row in rows),
     )

@@ -18,10 +18,11 @@ from tasks.adapters.github.client import GitHub, RequestRetries
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
 from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.issues import NO_TEXT, read_issues
+from tasks.rehearsal.local_github.issues import read_issues
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening, transport
 from tasks.rehearsal.local_github.world import LocalRepository, open_repository
@@ -118,13 +119,19 @@ def test_what_is_later_has_not_happened(small_repository: LocalRepository) -> No
     assert [(issue["number"], issue["state"]) for issue in issues] == [(5, "CLOSED"), (10, "OPEN")]
 
 
-def test_an_issue_without_a_text_says_so(small_repository: LocalRepository, tmp_path: Path) -> None:
-    """Without an issue file, numbers that pull requests close are all that is known."""
+def test_an_issue_without_a_text_is_put_together_and_says_so(small_repository: LocalRepository, tmp_path: Path) -> None:
+    """Without an issue file, numbers that pull requests close are known, and what the history says of them."""
     folder = small_repository.history.folder
     held = open_repository(REPO, folder, issues=None, scratch=tmp_path)
     assert sorted(held.issues) == [5, 10]
-    assert {issue.body for issue in held.issues.values()} == {NO_TEXT}
-    assert all(NO_TEXT in issue.title and issue.labels == (NO_TEXT,) for issue in held.issues.values())
+    assert {number: issue.title for number, issue in held.issues.items()} == {
+        5: "Squash number 1",
+        10: "Squash number 3",
+    }
+    assert held.issues[10].body == "A change.", "the change log's words; the marks are none"
+    assert {issue.labels for issue in held.issues.values()} == {(TRIAL_LABEL,)}
+    (note,) = held.issues[10].comments
+    assert note.body.startswith("No text of this issue is to be had. It is put together from CHANGES.rst, pull request")
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from snapshot_rows import instance
 
+from tasks.domain.collect import StatementMode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.published import Flag
-from tasks.rehearsal.local_github.issues import NO_TEXT
-from tasks.snapshot.quality import PLACEHOLDER, flags_of, relations_of
+from tasks.snapshot.quality import flags_of, relations_of
 
 CLEAR = (
     "Reading an empty file raises\nWhen I call read_lines on a file that is empty, the reader of the second "
@@ -63,15 +63,16 @@ def test_a_clear_instance_has_no_flag() -> None:
          {Flag.NOT_ENGLISH}),
         ("Something is slow\n" + "There should be a way to make it much faster than it is for most of us here. " * 2,
          {Flag.NAMES_NOTHING}),
-        (f"Issue 7 ({NO_TEXT})\n{NO_TEXT}", {Flag.PLACEHOLDER}),
     ],
 )  # fmt: skip
 def test_what_a_statement_lacks(said: str, flags: set[Flag]) -> None:
     assert set(found(row(said))) == flags
 
 
-def test_the_text_of_an_issue_without_one_is_known_here() -> None:
-    assert PLACEHOLDER in NO_TEXT, "stages do not import the rehearsal, so it stands in both"
+def test_a_statement_from_a_git_history_is_for_trials_only() -> None:
+    made = replace(row(), problem_statement_mode=StatementMode.RECONSTRUCTED)
+    assert made.trial
+    assert set(found(made)) == {Flag.PLACEHOLDER}
 
 
 def test_a_name_that_only_the_golden_patch_gives() -> None:

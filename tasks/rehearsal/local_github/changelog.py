@@ -1,29 +1,47 @@
-"""Which issues a change log says that a commit is about: what a pull request's own text would have said.
+"""What a change log says of issues: which ones a commit is about, and in which words.
 
 Two habits are known: a file of its own for each change, named after the issue (`changelog/1234.bugfix.rst`), and lines
-of one file with the issue's number (`:issue:`1234``). Where GitHub's text of a pull request is not to be had, that is
-all there is, and the text says where it comes from.
+of one file with the issue's number (`:issue:`1234``). Where GitHub's texts are not to be had, that and the messages of
+commits are all there is, and what is made of them says where it comes from.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from tasks.rehearsal.local_github.history import RepositoryHistory
 from tasks.rehearsal.local_github.pulls import Pull
 
-_FOLDERS = ("changelog", "changelog.d", "changes", "docs/changes", "news", "newsfragments")
+_FOLDERS = ("changelog", "changelog.d", "changes", "docs/changes", "doc/whatsnew/fragments", "news", "newsfragments")
 _FILES = ("CHANGES.rst", "CHANGES.md", "CHANGES", "docs/changelog.rst")
-_FRAGMENT = re.compile(r"^(?:\S+/)?(\d+)\.\w+(?:\.\d+)?(?:\.(?:rst|md|txt))?$", re.MULTILINE)
-_ENTRY = re.compile(r"^\+.*:issue:`(\d+)`", re.MULTILINE)
+_COMMIT = re.compile(r"^\x1e([0-9a-f]{40,64})$", re.MULTILINE)
+_FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
+_PATH = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
+_FRAGMENT = re.compile(r"^(?:\S+/)?(\d+)\.\w+(?:\.\d+)?(?:\.(?:rst|md|txt))?$")
+_ISSUE = re.compile(r":issue:`(\d+)`")
+_BULLET = re.compile(r"^[-*] ")
+_MARKUP = re.compile(r":[\w:]+:`~?([^`]*)`|``?([^`]*)``?")
 
 
-def with_changelog(history: RepositoryHistory, pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a commit added to a change log."""
+
+    commit: str
+    path: str
+    numbers: frozenset[int]
+    """The issues that it is about."""
+    text: str
+
+
+def with_changelog(entries: Iterable[Entry], pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
     """The pull requests, with what their change log entries say that they close at the end of their texts."""
-    told = mentions(history)
+    told: Mapping[str, set[int]] = defaultdict(set)
+    for entry in entries:
+        told[entry.commit].update(entry.numbers)
     numbers = frozenset(pull.number for pull in pulls)
     made = []
     for pull in pulls:
@@ -34,23 +52,40 @@ def with_changelog(history: RepositoryHistory, pulls: tuple[Pull, ...]) -> tuple
     return tuple(made)
 
 
-def mentions(history: RepositoryHistory) -> Mapping[str, frozenset[int]]:
-    """Commit → numbers that its additions to a change log name."""
-    found: defaultdict[str, frozenset[int]] = defaultdict(frozenset)
-    for oid, text in _log(history, "--diff-filter=A", "--name-only", paths=_FOLDERS):
-        found[oid] |= _numbers(_FRAGMENT, text)
-    for oid, text in _log(history, "--patch", "--unified=0", paths=_FILES):
-        found[oid] |= _numbers(_ENTRY, text)
-    return found
+def entries_of(history: RepositoryHistory) -> tuple[Entry, ...]:
+    """Every entry that names an issue, oldest first; merges add none of their own."""
+    log = ("log", "--reverse", "--format=%x1e%H", "--patch", "--unified=0", "--no-renames", "--no-color", history.head)
+    told = history.git.run("-C", str(history.folder), *log, "--", *_FOLDERS, *_FILES).decode("utf-8", "replace")
+    pieces = _COMMIT.split(told)[1:]
+    commits = zip(pieces[0::2], pieces[1::2], strict=True)
+    return tuple(entry for oid, patch in commits for entry in _entries(oid, patch))
 
 
-def _log(history: RepositoryHistory, *options: str, paths: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Commit and what `git log` says of it; merges have nothing of their own."""
-    log = history.git.run("-C", str(history.folder), "log", "--format=%x1e%H", *options, history.head, "--", *paths)
-    for record in log.decode("utf-8", "replace").split("\x1e")[1:]:
-        oid, _, text = record.partition("\n")
-        yield oid, text
+def _entries(oid: str, patch: str) -> Iterator[Entry]:
+    for part in _FILE.split(patch)[1:]:
+        path = _PATH.search(part)
+        if not path:
+            continue
+        added = [line[1:] for line in part[path.end() :].splitlines() if line.startswith("+")]
+        if path[1] in _FILES:
+            yield from _of_lines(oid, path[1], added)
+        elif (fragment := _FRAGMENT.match(path[1])) and "\nnew file mode " in part:
+            yield Entry(oid, path[1], frozenset({int(fragment[1])}), plain("\n".join(added)))
 
 
-def _numbers(pattern: re.Pattern[str], text: str) -> frozenset[int]:
-    return frozenset(int(number) for number in pattern.findall(text))
+def _of_lines(oid: str, path: str, added: list[str]) -> Iterator[Entry]:
+    """An entry goes from one bullet to the next."""
+    entry: list[str] = []
+    for line in (*added, "- "):
+        if _BULLET.match(line) and entry:
+            text = "\n".join(entry)
+            if numbers := frozenset(map(int, _ISSUE.findall(text))):
+                yield Entry(oid, path, numbers, plain(_BULLET.sub("", _ISSUE.sub("", text))))
+            entry = []
+        entry.append(line)
+
+
+def plain(text: str) -> str:
+    """Without reStructuredText's roles and quotes, and in one paragraph for each."""
+    said = _MARKUP.sub(lambda match: match[1] or match[2] or "", text)
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", said) if part.strip())

@@ -1,21 +1,33 @@
-"""Issues: from a file where their text is to be had, else by the closing keywords of pull requests, without a text."""
+"""Issues: from a file where their text is to be had, else put together from what the history says of them.
+
+What is put together has a label that says so, and a comment that says from what. It is told after the fix and knows it:
+good for trying everything, and for no benchmark.
+"""
 
 from __future__ import annotations
 
 import bisect
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.local_github.changelog import Entry
 from tasks.rehearsal.local_github.pulls import Pull
 
-NO_TEXT = "no text available: trial only"
-"""Title, body and label of an issue that is known by its number alone."""
+TELLER = "local-github"
+"""Who opens the issues that are put together, and says so below them."""
+_CLOSES = re.compile(
+    r"^\W*(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|according to its change log)\b.*#\d+.*$", re.I | re.M
+)
+_TRAILER = re.compile(r"^(?:Co-authored-by|Signed-off-by|Reviewed-by|cc|\(cherry picked).*$", re.I | re.M)
+_REFERENCE = re.compile(r"\s*[(\[]?(?:closes|fixes|fixed|resolves)?\s*#\d+[)\]]?", re.I)
 _KEYWORD = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+#(\d+)\b", re.IGNORECASE)
 
 
@@ -87,8 +99,14 @@ def read_issues(path: Path) -> dict[int, LocalIssue]:
     return found
 
 
-def with_links(issues: dict[int, LocalIssue], pulls: tuple[Pull, ...]) -> dict[int, LocalIssue]:
-    """The issues, what closed each, and those without a text that pull requests say they fix."""
+def with_links(
+    issues: dict[int, LocalIssue], pulls: tuple[Pull, ...], entries: Iterable[Entry] = ()
+) -> dict[int, LocalIssue]:
+    """The issues, what closed each, and those that pull requests say they fix, put together."""
+    said: dict[int, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        for number in entry.numbers:
+            said[number].append(entry)
     taken = [pull.number for pull in pulls]
     numbers = frozenset(taken)
     made = dict(issues)
@@ -99,7 +117,9 @@ def with_links(issues: dict[int, LocalIssue], pulls: tuple[Pull, ...]) -> dict[i
         for number, commit in mentioned(pull):
             if number in numbers or number > taken[-1]:
                 continue
-            issue = made.setdefault(number, _without_text(number, pull, pulls, taken))
+            if number not in made:
+                made[number] = _put_together(number, pull, said[number], _opened(number, pull, pulls, taken))
+            issue = made[number]
             closing = Closing(at=pull.merged, commit=commit) if commit else Closing(at=pull.merged, pull=pull.number)
             issue.closings.append(closing)
             issue.closed = issue.closed or pull.merged
@@ -128,19 +148,43 @@ def mentioned(pull: Pull) -> Iterator[tuple[int, str | None]]:
                 yield number, commit.oid
 
 
-def _without_text(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[int]) -> LocalIssue:
+def _opened(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[int]) -> datetime:
     """Numbers are given in order, so the next lower pull request was opened shortly before."""
     below = bisect.bisect_left(taken, number)
-    opened = pulls[below - 1].created if below else pull.created - timedelta(days=1)
+    return pulls[below - 1].created if below else pull.created - timedelta(days=1)
+
+
+def _put_together(number: int, pull: Pull, entries: list[Entry], opened: datetime) -> LocalIssue:
+    """An issue in the words of the change log and of the first pull request that closes it; bare where there are none.
+
+    The marks are no words of it: a label, and a comment.
+    """
+    messages = (commit.rest for commit in (*pull.commits, pull.merge))
+    texts = [_told(text) for text in (*(entry.text for entry in entries), pull.body, *messages)]
+    body = "\n\n".join(dict.fromkeys(text for text in texts if text))
+    sources = [*dict.fromkeys(entry.path for entry in entries), f"pull request {pull.number}", pull.merge.oid]
+    note = Comment(
+        author=TELLER,
+        created=opened,
+        updated=opened,
+        body=f"No text of this issue is to be had. It is put together from {', '.join(sources)}.",
+    )
     return LocalIssue(
         number=number,
-        title=f"Issue {number} ({NO_TEXT})",
-        body=NO_TEXT,
-        author=None,
+        title=_REFERENCE.sub("", pull.title).strip() or f"Issue {number}",
+        body=body,
+        author=TELLER,
         created=opened,
         closed=pull.merged,
-        labels=(NO_TEXT,),
+        labels=(TRIAL_LABEL,),
+        comments=(note,),
     )
+
+
+def _told(text: str) -> str:
+    """What a text says beside which issues it closes and who had a part in it."""
+    said = _TRAILER.sub("", _CLOSES.sub("", text))
+    return re.sub(r"\n{3,}", "\n\n", said).strip()
 
 
 def _issue(row: Mapping[str, Any]) -> LocalIssue:

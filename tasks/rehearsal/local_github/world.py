@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from tasks.adapters.git.command import Git
-from tasks.rehearsal.local_github.changelog import with_changelog
+from tasks.rehearsal.local_github.changelog import entries_of, with_changelog
 from tasks.rehearsal.local_github.history import RepositoryHistory, read_history
 from tasks.rehearsal.local_github.issues import LocalIssue, read_issues, with_links
 from tasks.rehearsal.local_github.pulls import Pull, pulls_of
@@ -38,12 +38,13 @@ def open_repository(
     """Index a git repository and its issue file. `GitFailed` or `BadInput` where one of them cannot be read."""
     history = read_history(Git(scratch), folder)
     known = read_issues(issues) if issues else {}
-    pulls = with_changelog(history, pulls_of(history, frozenset(known)))
+    entries = entries_of(history)
+    pulls = with_changelog(entries, pulls_of(history, frozenset(known)))
     return LocalRepository(
         name=name,
         history=history,
         pulls={pull.number: pull for pull in pulls},
-        issues=with_links(known, pulls),
+        issues=with_links(known, pulls, entries),
         license=license,
     )
 
