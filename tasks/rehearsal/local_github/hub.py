@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from email.utils import format_datetime
@@ -64,6 +64,8 @@ class Hub:
     """Points per token and hour."""
     hang_s: float = 15.0
     """How long a socket stays silent before it closes, where no answer comes."""
+    refused: Set[str] = frozenset()
+    """Tokens that are not accepted."""
     asked: Counter[str] = field(default_factory=Counter)
     """Requests by name of the operation, whatever came of them."""
     faults: Counter[str] = field(default_factory=Counter)
@@ -77,7 +79,7 @@ class Hub:
 
     def _handled(self, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         secret = headers.get("authorization", "").partition(" ")[2]
-        if not secret:
+        if not secret or secret in self.refused:
             return _said(401, "Bad credentials")
         try:
             payload = json.loads(body)
