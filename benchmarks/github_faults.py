@@ -46,7 +46,7 @@ HEADS = ("fault", "requests", "waited, s", "syncs", "on record", "rows")
 
 
 @dataclass(slots=True)
-class Clock:
+class UnsleepingClock:
     """Sleeping takes no time; a look takes a second. `ahead` is how wrong it is."""
 
     moment: datetime = datetime(2026, 11, 1, tzinfo=UTC)
@@ -68,7 +68,7 @@ class Clock:
 class WrongClock:
     """The same, seen by somebody whose clock is off."""
 
-    inner: Clock
+    inner: UnsleepingClock
     off: timedelta
 
     def now(self) -> datetime:
@@ -82,12 +82,12 @@ class WrongClock:
 
 
 @dataclass(slots=True)
-class Stage:
+class FaultStage:
     """A GitHub, a client and a store for one fault."""
 
     hub: Hub
     context: SyncContext
-    clock: Clock
+    clock: UnsleepingClock
     syncs: int = 0
     recorded: list[str] = field(default_factory=list)
 
@@ -111,19 +111,19 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TriedFault:
     """What goes wrong, and what is to come of it."""
 
     name: str
-    play: Callable[[Stage], None]
+    play: Callable[[FaultStage], None]
     rows: str = EQUAL
     off: timedelta = timedelta(0)
     """How wrong our clock is."""
     secrets: str = "first second"
 
 
-def _dice(fault: GitHubFault) -> Callable[[Stage], None]:
-    def play(stage: Stage) -> None:
+def _dice(fault: GitHubFault) -> Callable[[FaultStage], None]:
+    def play(stage: FaultStage) -> None:
         stage.hub.dice = Dice({fault: RATE}, SEED)
         stage.sync()
         if fault is GitHubFault.MOVING:
@@ -133,13 +133,13 @@ def _dice(fault: GitHubFault) -> Callable[[Stage], None]:
     return play
 
 
-def _few_points(stage: Stage) -> None:
+def _few_points(stage: FaultStage) -> None:
     stage.hub.budget = 3
     stage.sync()
 
 
-def _vanished(status: int) -> Callable[[Stage], None]:
-    def play(stage: Stage) -> None:
+def _vanished(status: int) -> Callable[[FaultStage], None]:
+    def play(stage: FaultStage) -> None:
         stage.sync()
         stage.world.vanished[REPO] = status
         stage.sync(times=1)
@@ -147,21 +147,21 @@ def _vanished(status: int) -> Callable[[Stage], None]:
     return play
 
 
-def _unlisted(stage: Stage) -> None:
+def _unlisted(stage: FaultStage) -> None:
     stage.world.unlisted[REPO] = 2
     stage.sync()
     stage.week()
     stage.sync()
 
 
-def _deleted(stage: Stage) -> None:
+def _deleted(stage: FaultStage) -> None:
     stage.sync()
     stage.world.deleted[REPO] = {2}
     stage.week()
     stage.sync()
 
 
-def _lost(stage: Stage) -> None:
+def _lost(stage: FaultStage) -> None:
     """Appears only later, with an old date: no refresh can see it."""
     whole = stage.world.repositories[REPO]
     stage.world.repositories[REPO] = replace(whole, pulls={n: pull for n, pull in whole.pulls.items() if n != 5})
@@ -172,19 +172,19 @@ def _lost(stage: Stage) -> None:
     stage.sync()
 
 
-def _renamed(stage: Stage) -> None:
+def _renamed(stage: FaultStage) -> None:
     stage.world.renamed[REPO] = "somebody/else"
     stage.sync()
 
 
-def _forgotten(stage: Stage) -> None:
+def _forgotten(stage: FaultStage) -> None:
     stage.sync()
     state = stage.context.page_store.states(REPO)["pull_requests"]
     stage.context.page_store.save(replace(state, backfill_cursor="gone", backfill_done=False))
     stage.sync()
 
 
-def _no_such_numbers(stage: Stage) -> None:
+def _no_such_numbers(stage: FaultStage) -> None:
     """A text says `Fixes #900`. The second and the third time nothing is asked."""
     whole = stage.world.repositories[REPO]
     wrong = replace(whole.pulls[5], body="Fixes #900")
@@ -196,12 +196,12 @@ def _no_such_numbers(stage: Stage) -> None:
         fetch_issues(stage.context, REPO, unknown_issues(store.url, REPO))
 
 
-def _refused(stage: Stage) -> None:
+def _refused(stage: FaultStage) -> None:
     stage.hub.refused = {"first"}
     stage.sync()
 
 
-def _all_refused(stage: Stage) -> None:
+def _all_refused(stage: FaultStage) -> None:
     stage.hub.refused = {"first", "second"}
     try:
         stage.sync()
@@ -209,7 +209,7 @@ def _all_refused(stage: Stage) -> None:
         stage.recorded.append(error.slug)
 
 
-class Killed(BaseException):
+class ProcessKilled(BaseException):
     """The process is gone."""
 
 
@@ -222,7 +222,7 @@ class DyingDisk:
 
     def write(self, path: str, data: bytes) -> None:
         if self.left == 0:
-            raise Killed
+            raise ProcessKilled
         self.left -= 1
         self.inner.write(path, data)  # type: ignore[attr-defined]
 
@@ -230,7 +230,7 @@ class DyingDisk:
         return getattr(self.inner, name)
 
 
-def _killed(stage: Stage) -> None:
+def _killed(stage: FaultStage) -> None:
     """At every third write, one after the other, each time further."""
     store = stage.context.page_store.store
     disk = store.disk
@@ -238,28 +238,28 @@ def _killed(stage: Stage) -> None:
         store.disk = DyingDisk(disk, writes)  # type: ignore[assignment]
         try:
             stage.sync(times=1)
-        except Killed:
+        except ProcessKilled:
             continue
     store.disk = disk
     stage.sync()
 
 
 FAULTS = (
-    *(Fault(fault.value, _dice(fault)) for fault in GitHubFault),
-    Fault("points for three pages an hour", _few_points),
-    Fault("the same, our clock three hours ahead", _few_points, off=timedelta(hours=3)),
-    Fault("the same, our clock three hours behind", _few_points, off=timedelta(hours=-3)),
-    Fault("repository gone (404) after the first sync", _vanished(404), RECORDED),
-    Fault("repository blocked (451) after the first sync", _vanished(451), RECORDED),
-    Fault("repository renamed", _renamed),
-    Fault("counts two issues more than it lists", _unlisted),
-    Fault("a pull request appears late, with an old date", _lost),
-    Fault("an issue is deleted", _deleted, LESS),
-    Fault("a pull request closes a number that is not there", _no_such_numbers),
-    Fault("a cursor is forgotten", _forgotten),
-    Fault("one of two tokens is refused", _refused),
-    Fault("every token is refused", _all_refused, REFUSED),
-    Fault("killed at ten writes, one after the other", _killed),
+    *(TriedFault(fault.value, _dice(fault)) for fault in GitHubFault),
+    TriedFault("points for three pages an hour", _few_points),
+    TriedFault("the same, our clock three hours ahead", _few_points, off=timedelta(hours=3)),
+    TriedFault("the same, our clock three hours behind", _few_points, off=timedelta(hours=-3)),
+    TriedFault("repository gone (404) after the first sync", _vanished(404), RECORDED),
+    TriedFault("repository blocked (451) after the first sync", _vanished(451), RECORDED),
+    TriedFault("repository renamed", _renamed),
+    TriedFault("counts two issues more than it lists", _unlisted),
+    TriedFault("a pull request appears late, with an old date", _lost),
+    TriedFault("an issue is deleted", _deleted, LESS),
+    TriedFault("a pull request closes a number that is not there", _no_such_numbers),
+    TriedFault("a cursor is forgotten", _forgotten),
+    TriedFault("one of two tokens is refused", _refused),
+    TriedFault("every token is refused", _all_refused, REFUSED),
+    TriedFault("killed at ten writes, one after the other", _killed),
 )
 
 
@@ -268,7 +268,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "").parse_args()
     with tempfile.TemporaryDirectory() as folder:
         served = _served(Path(folder))
-        clean = _stage(served, Path(folder) / "clean", Fault("none", lambda stage: stage.sync()))
+        clean = _stage(served, Path(folder) / "clean", TriedFault("none", lambda stage: stage.sync()))
         clean.sync()
         print(f"| {' | '.join(HEADS)} |\n|{' --- |' * len(HEADS)}")
         print(_row("none", clean, EQUAL))
@@ -288,8 +288,8 @@ def _served(folder: Path) -> LocalRepository:
     return open_repository(REPO, mirror, issues=DEMO / "issues.jsonl", scratch=folder, license="MIT")
 
 
-def _stage(served: LocalRepository, root: Path, fault: Fault) -> Stage:
-    clock = Clock()
+def _stage(served: LocalRepository, root: Path, fault: TriedFault) -> FaultStage:
+    clock = UnsleepingClock()
     ours = WrongClock(clock, fault.off)
     hub = Hub(World({REPO: replace(served, touched={})}), clock=clock)
     client = GitHub(
@@ -299,10 +299,10 @@ def _stage(served: LocalRepository, root: Path, fault: Fault) -> Stage:
         clock=ours,
     )
     sizes = {kind.name: PageSize(now=3, floor=2, ceiling=4) for kind in KINDS}
-    return Stage(hub, SyncContext(client, PageStore(Store(str(root))), sizes), clock)
+    return FaultStage(hub, SyncContext(client, PageStore(Store(str(root))), sizes), clock)
 
 
-def _outcome(stage: Stage, clean: CollectedRows) -> str:
+def _outcome(stage: FaultStage, clean: CollectedRows) -> str:
     rows = stage.rows()
     if not rows.pulls:
         return REFUSED
@@ -322,7 +322,7 @@ def _plain(rows: CollectedRows) -> Mapping[str, object]:
     }
 
 
-def _row(name: str, stage: Stage, rows: str) -> str:
+def _row(name: str, stage: FaultStage, rows: str) -> str:
     found = stage.context.page_store.store.read(ScrapeFailure, repo=REPO)
     told = [*stage.recorded, *sorted(row.trouble.value for row in found)]
     counted = ", ".join(f"{told.count(one)} {one}" for one in dict.fromkeys(told))

@@ -27,7 +27,7 @@ _MARKUP = re.compile(r":[\w:]+:`~?([^`]*)`|``?([^`]*)``?")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChangelogEntry:
     """What a commit added to a change log."""
 
     commit: str
@@ -37,7 +37,7 @@ class Entry:
     text: str
 
 
-def with_changelog(entries: Iterable[Entry], pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
+def with_changelog(entries: Iterable[ChangelogEntry], pulls: tuple[Pull, ...]) -> tuple[Pull, ...]:
     """The pull requests, with what their change log entries say that they close at the end of their texts."""
     told: Mapping[str, set[int]] = defaultdict(set)
     for entry in entries:
@@ -52,7 +52,7 @@ def with_changelog(entries: Iterable[Entry], pulls: tuple[Pull, ...]) -> tuple[P
     return tuple(made)
 
 
-def entries_of(history: RepositoryHistory) -> tuple[Entry, ...]:
+def entries_of(history: RepositoryHistory) -> tuple[ChangelogEntry, ...]:
     """Every entry that names an issue, oldest first; merges add none of their own."""
     log = ("log", "--reverse", "--format=%x1e%H", "--patch", "--unified=0", "--no-renames", "--no-color", history.head)
     told = history.git.run("-C", str(history.folder), *log, "--", *_FOLDERS, *_FILES).decode("utf-8", "replace")
@@ -61,7 +61,7 @@ def entries_of(history: RepositoryHistory) -> tuple[Entry, ...]:
     return tuple(entry for oid, patch in commits for entry in _entries(oid, patch))
 
 
-def _entries(oid: str, patch: str) -> Iterator[Entry]:
+def _entries(oid: str, patch: str) -> Iterator[ChangelogEntry]:
     for part in _FILE.split(patch)[1:]:
         path = _PATH.search(part)
         if not path:
@@ -70,17 +70,17 @@ def _entries(oid: str, patch: str) -> Iterator[Entry]:
         if path[1] in _FILES:
             yield from _of_lines(oid, path[1], added)
         elif (fragment := _FRAGMENT.match(path[1])) and "\nnew file mode " in part:
-            yield Entry(oid, path[1], frozenset({int(fragment[1])}), plain("\n".join(added)))
+            yield ChangelogEntry(oid, path[1], frozenset({int(fragment[1])}), plain("\n".join(added)))
 
 
-def _of_lines(oid: str, path: str, added: list[str]) -> Iterator[Entry]:
+def _of_lines(oid: str, path: str, added: list[str]) -> Iterator[ChangelogEntry]:
     """An entry goes from one bullet to the next."""
     entry: list[str] = []
     for line in (*added, "- "):
         if _BULLET.match(line) and entry:
             text = "\n".join(entry)
             if numbers := frozenset(map(int, _ISSUE.findall(text))):
-                yield Entry(oid, path, numbers, plain(_BULLET.sub("", _ISSUE.sub("", text))))
+                yield ChangelogEntry(oid, path, numbers, plain(_BULLET.sub("", _ISSUE.sub("", text))))
             entry = []
         entry.append(line)
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
-from tasks.rehearsal.local_github.changelog import Entry
+from tasks.rehearsal.local_github.changelog import ChangelogEntry
 from tasks.rehearsal.local_github.pulls import Pull
 
 TELLER = "local-github"
@@ -100,10 +100,10 @@ def read_issues(path: Path) -> dict[int, LocalIssue]:
 
 
 def with_links(
-    issues: dict[int, LocalIssue], pulls: tuple[Pull, ...], entries: Iterable[Entry] = ()
+    issues: dict[int, LocalIssue], pulls: tuple[Pull, ...], entries: Iterable[ChangelogEntry] = ()
 ) -> dict[int, LocalIssue]:
     """The issues, what closed each, and those that pull requests say they fix, put together."""
-    said: dict[int, list[Entry]] = defaultdict(list)
+    said: dict[int, list[ChangelogEntry]] = defaultdict(list)
     for entry in entries:
         for number in entry.numbers:
             said[number].append(entry)
@@ -154,7 +154,7 @@ def _opened(number: int, pull: Pull, pulls: tuple[Pull, ...], taken: list[int]) 
     return pulls[below - 1].created if below else pull.created - timedelta(days=1)
 
 
-def _put_together(number: int, pull: Pull, entries: list[Entry], opened: datetime) -> LocalIssue:
+def _put_together(number: int, pull: Pull, entries: list[ChangelogEntry], opened: datetime) -> LocalIssue:
     """An issue in the words of the change log and of the first pull request that closes it; bare where there are none.
 
     The marks are no words of it: a label, and a comment.
