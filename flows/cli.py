@@ -223,6 +223,17 @@ def store_gc() -> None:
     say(collect_garbage(settings()))
 
 
+@store_app.command("prune")
+def store_prune(
+    older_than: Annotated[str, typer.Option(help="What was not used for so long: 90 days, 6 months.")] = "3 months",
+    dry_run: Annotated[bool, typer.Option(help="Say what would go, and remove nothing.")] = False,
+) -> None:
+    """Remove environments, trees and mirrors that no run has needed for long. All of them can be made again."""
+    from flows.pruning import prune
+
+    say(prune(settings(), older_than, dry_run=dry_run))
+
+
 @submit_app.command("check")
 def submit_check(
     file: Annotated[Path, typer.Argument(help="Predictions: JSON lines, JSON or Parquet (docs/submitting.md).")],

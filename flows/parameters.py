@@ -8,8 +8,9 @@ Nothing heavy is imported here: `swt --help` needs all of it.
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -263,6 +264,24 @@ class SweepRequest(GenerateRequest):
         return True
 
 
+_SPAN = re.compile(r"(\d+) *(day|week|month)s?")
+_DAYS = {"day": 1, "week": 7, "month": 31}
+
+
+def since_when(said: str, now: datetime) -> datetime | None:
+    """The moment that a window begins with: `2026-01-01` (UTC), `2 months` before `now` at midnight; null for all."""
+    if not said:
+        return None
+    if span := _SPAN.fullmatch(said.strip()):
+        back = timedelta(days=int(span[1]) * _DAYS[span[2]])
+        return (now - back).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        day = datetime.fromisoformat(said)
+    except ValueError:
+        raise UsageError(f"{said!r} is no window", hint="2026-01-01, or 2 months, 6 weeks, 45 days") from None
+    return day if day.tzinfo else day.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildRequest(Request):
     """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
@@ -272,8 +291,13 @@ class RebuildRequest(Request):
         tuple[str, ...], Option(help="OWNER/NAME; may be repeated; default: the list.", flag="--repos")
     ] = ()
     repositories_file: Annotated[Path, Option(help="The list of repositories.")] = REPOSITORIES
-    since: Annotated[datetime | None, Option(help="Go no further back than this day, UTC.")] = None
+    since: Annotated[
+        str, Option(help="Go no further back than this day (UTC), or so long: 2 months, 45 days; empty: all of it.")
+    ] = ""
     limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
+    looks: Annotated[float, Option(help="Share of the old instances that is looked at again.", least=0)] = 1.0
+    hours: Annotated[float | None, Option(help="Begin with no further new instance after so long.", least=0)] = None
+    free_gb: Annotated[float, Option(help="Begin only where so much disk is free.", least=0)] = 5.0
     git: Annotated[str, Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = GIT
     collected: Annotated[
         float, Option(help="Publish where at least this share of the repositories was collected whole.", least=0)
@@ -286,8 +310,9 @@ class RebuildRequest(Request):
     ] = False
 
     def __post_init__(self) -> None:
-        if not (0 <= self.collected <= 1 and 0 <= self.judged <= 1):
-            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95")
+        if not all(0 <= share <= 1 for share in (self.collected, self.judged, self.looks)):
+            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95 --looks 0.25")
+        since_when(self.since, datetime.now(UTC))
 
     @property
     def name(self) -> str:

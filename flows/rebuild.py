@@ -11,20 +11,25 @@ asked for what is new and nothing runs twice.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.evaluation import run_settings
+from flows.parameters import RebuildRequest, ValidationRequest, since_when
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from flows.validation import ValidationSummary, validate_inside
+from tasks.adapters.pruning import free_gb
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Repository
+from tasks.domain.errors import InfrastructureError
 from tasks.domain.names import InstanceId
 from tasks.domain.undone import Left, OfRepository, OfSnapshot, Undone
+from tasks.evaluate.task import check_sandbox
 from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import RuleLimits
 from tasks.filter.task import ToFilter, filter_pull_requests
@@ -53,11 +58,16 @@ from tasks.snapshot.task import (
     published_before,
     withdrawal_of,
 )
-from tasks.validate.task import old_instances, to_validate
+from tasks.validate.rota import power
+from tasks.validate.task import to_look_at_again, to_validate, valid_now
 
 STORY = "rebuild"
 POOL = "collected"
 """The snapshot of everything that passed the filter. It grows; what is published from it does not."""
+AT_ONCE = 8
+"""New instances that are begun together where the hours are counted."""
+RARE = 0.05
+"""The flake whose discovery is told."""
 HELD_BACK = "held-back"
 """Slug of a month of which not enough was collected or judged."""
 
@@ -71,7 +81,9 @@ class RebuildSummary:
     remark: str
     """Why nothing was published, or that it was published before; empty otherwise."""
     validated: tuple[ValidationSummary, ...]
-    """Of new instances, then of old ones; what there were none of is left out."""
+    """Of old instances, then of new ones, as far as the hours reached; what there were none of is left out."""
+    told: str
+    """How many old ones were looked at and with what power, and how many new ones wait for the next month."""
     undone: tuple[Undone, ...]
     exit_code: int
 
@@ -82,7 +94,7 @@ class RebuildSummary:
 
     @property
     def text(self) -> str:
-        parts = [*(part.text for part in self.validated), *([self.remark] if self.remark else [])]
+        parts = [*(part.text for part in self.validated), *filter(None, (self.told, self.remark))]
         if self.published:
             made, changed = self.published.snapshot, self.published.changes
             counted = Counter(row.change for row in changed)
@@ -102,6 +114,8 @@ def rebuild(
     request: RebuildRequest, settings: Settings, run: StoryRun, repeats: Repeats | None = None
 ) -> RebuildSummary:
     """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
+    begun = time.monotonic()
+    _look_first(request, settings)
     known = read_repositories(request.repositories_file)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
     reached = _reach(request, settings, run, chosen)
@@ -109,13 +123,13 @@ def rebuild(
     collected = answered([one.repo for one in chosen], run.undone(), request.collected)
     ensure_views(settings.store, settings.database, settings.sql)
     published = already_published(settings.places, request.name)
-    validated: tuple[ValidationSummary, ...] = ()
+    validated = Validated()
     if published:
         issued = PublicationOutcome(published=published, remark=_remark(settings, request.name))
     elif reached:
         previous = published_before(settings.places, request.name)
-        validated = _validate(request, settings, run, passed, previous, repeats or Repeats())
-        issued = _publish(request, settings, run, collected, validated, previous)
+        validated = _validate(request, settings, run, passed, repeats or Repeats(), begun)
+        issued = _publish(request, settings, run, collected, validated.parts, previous)
     else:
         issued = _hold_back(run, request.name, [collected])
     ensure_views(settings.store, settings.database, settings.sql)
@@ -123,7 +137,8 @@ def rebuild(
         name=request.name,
         published=issued.published,
         remark=issued.remark,
-        validated=validated,
+        validated=validated.parts,
+        told=validated.told,
         undone=run.undone(),
         exit_code=run.exit_code(nothing=not reached),
     )
@@ -152,9 +167,9 @@ def _collect(
     """The instances that pass the filter. A repository that a round could not do goes through the later ones as far as
     it is known: what was collected before is still there."""
     places, store = settings.places, settings.store
+    window = since_when(request.since, datetime.now(UTC))
     asked = [
-        ScrapeRequest(repo=one.repo, since=request.since, url=settings.github, secret=settings.github_secret)
-        for one in chosen
+        ScrapeRequest(repo=one.repo, since=window, url=settings.github, secret=settings.github_secret) for one in chosen
     ]
     run.round("scrape", bind(scrape_repository, store), asked)
     run.round("rows", bind(record_pages, store), [OfRepository(repo=one.repo) for one in asked])
@@ -174,23 +189,60 @@ def _collect(
     return [name for done in filtered.results for name in done.instances]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validated:
+    """What was judged this month."""
+
+    parts: tuple[ValidationSummary, ...] = ()
+    told: str = ""
+
+
 def _validate(
     request: RebuildRequest,
     settings: Settings,
     run: StoryRun,
     passed: Sequence[InstanceId],
-    previous: str,
     repeats: Repeats,
-) -> tuple[ValidationSummary, ...]:
-    """New instances from the ground up; those of the snapshot before by one more look, unless they are gone."""
+    begun: float,
+) -> Validated:
+    """First what is to be seen of the old instances; then the new ones, some at a time, as long as the hours last."""
+    parts: list[ValidationSummary] = []
+    kept = valid_now(settings.places, POOL)
+    old = to_look_at_again(settings.places, POOL, request.looks)
     fresh = to_validate(settings.places, POOL, passed, request.limit)
-    old = old_instances(settings.places, POOL, previous)
-    dated = replace(repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
-    return tuple(
-        validate_inside(run, ValidationRequest(snapshot=POOL, instances=names, health=health), settings, dated)
-        for names, health in ((fresh, False), (old, True))
-        if names
+    if old:
+        again = ValidationRequest(snapshot=POOL, instances=old, health=True)
+        parts.append(validate_inside(run, again, settings, repeats))
+    size = (request.hours is None and len(fresh)) or AT_ONCE
+    waiting = list(fresh)
+    while waiting and (request.hours is None or time.monotonic() - begun < request.hours * 3600):
+        batch, waiting = tuple(waiting[:size]), waiting[size:]
+        parts.append(validate_inside(run, ValidationRequest(snapshot=POOL, instances=batch), settings, repeats))
+    told = [told_of_looks(kept, len(old), request.looks, repeats.look)] if old else []
+    if waiting:
+        told.append(f"{len(waiting)} new instances wait for another month: {request.hours:g} hours are over")
+    return Validated(parts=tuple(parts), told="\n".join(told))
+
+
+def told_of_looks(kept: int, looked: int, share: float, runs: int) -> str:
+    """How many of the valid instances were looked at, and how soon a rare flake is found that way."""
+    in_a_year = share * 12 * runs
+    return (
+        f"looked at {looked} of {kept} old instances again, {runs} runs each: a case that fails in one of "
+        f"{round(1 / RARE)} runs shows within a year with {power(RARE, in_a_year):.0%}"
     )
+
+
+def _look_first(request: RebuildRequest, settings: Settings) -> None:
+    """A sandbox and room on the disk, looked for in a second and not missed after hours of collecting."""
+    check_sandbox(settings.places, run_settings(settings))
+    for folder in (settings.places.cache, settings.places.scratch):
+        free = free_gb(folder)
+        if free < request.free_gb:
+            raise InfrastructureError(
+                f"{folder} has {free:.1f} GB free, and a rebuild begins with {request.free_gb:g}",
+                hint="swt store prune --dry-run says what is not needed any more; --free-gb sets another bound",
+            )
 
 
 def _publish(

@@ -95,7 +95,7 @@ STORIES: tuple[Story[Any], ...] = (
         name="rebuild",
         request=RebuildRequest,
         tells="flows.rebuild:rebuild",
-        example="swt rebuild --repos pallets/flask --since 2026-01-01 --limit 20",
+        example="swt rebuild --repos pallets/flask --since '2 months' --limit 20 --hours 12",
     ),
     Story(
         name="localize",

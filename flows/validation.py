@@ -9,8 +9,9 @@ the store are not made again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -34,6 +35,7 @@ from tasks.validate.task import (
     golden_suites,
     judge_instances,
     needs_settling,
+    retired_since,
 )
 
 STORY = "validate"
@@ -99,13 +101,18 @@ def validate(
     leaks = run.round("leaks", bind(audit_instance, places), looks).by_subject
     clean = {name: env for name, env in ready.items() if leaks.get(name) == ""}
     repeats = repeats or Repeats()
+    if request.health and not repeats.epoch:
+        repeats = replace(repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
     how = replace(run_settings(settings), repeats=replace(repeats, faketime=repeats.faketime or _faketime()))
     rounds = _Rounds(run, bind(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
     solved = {name: env for name, env in clean.items() if reasons.get(name) == ""}
+    retired = retired_since(places, snapshot, solved) if request.health else {}
     if request.health:
-        rounds.make("health", solved, Purpose.HEALTH)
-    rounds.make("validation", solved, Purpose.VALIDATE)
-    rounds.make("settling", _only(solved, needs_settling(places, snapshot, solved)), Purpose.SETTLE)
+        rounds.make("health", _but(solved, retired), Purpose.HEALTH)
+        rounds.make("second looks", _only(solved, retired), Purpose.SECOND)
+    rounds.make("validation", _but(solved, retired), Purpose.VALIDATE)
+    open_questions = needs_settling(places, snapshot, _but(solved, retired))
+    rounds.make("settling", _only(solved, open_questions), Purpose.SETTLE)
     rounds.make("doubts", {name: env for name, env in clean.items() if reasons.get(name)}, Purpose.DOUBT)
     undone = run.undone()
     judge = partial(
@@ -115,6 +122,7 @@ def validate(
         leaks=leaks,
         troubles=_troubles(undone),
         broken={row.subject: row.detail for row in undone if row.error == BuildFailed.slug},
+        retired=retired,
     )
     judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
     ensure_views(settings.store, settings.database, settings.sql)
@@ -153,6 +161,10 @@ def _only(wanted: Mapping[InstanceId, EnvId], some: Iterable[InstanceId]) -> dic
     return {name: wanted[name] for name in some}
 
 
+def _but(wanted: Mapping[InstanceId, EnvId], others: Collection[InstanceId]) -> dict[InstanceId, EnvId]:
+    return {name: env for name, env in wanted.items() if name not in others}
+
+
 def _troubles(undone: Iterable[Undone]) -> dict[str, str]:
     """What of each instance failed for reasons that are not its own. An environment that cannot be built is its own."""
     return {row.subject: f"{row.round}: {row.detail}" for row in undone if row.error != BuildFailed.slug}
@@ -166,6 +178,7 @@ def _to_judge(
     leaks: Mapping[str, str],
     troubles: Mapping[str, str],
     broken: Mapping[str, str],
+    retired: Mapping[InstanceId, datetime],
 ) -> ToJudge:
     return ToJudge(
         instance_id=name,
@@ -174,6 +187,7 @@ def _to_judge(
         trouble=troubles.get(name, ""),
         leak=leaks.get(name, ""),
         broken=broken.get(name, ""),
+        since=retired.get(name),
     )
 
 

@@ -46,7 +46,14 @@ from tasks.evaluate.plan import (
     traced,
     watches,
 )
-from tasks.evaluate.validation_plan import Repeats, doubt_specs, health_specs, settling_specs, validation_specs
+from tasks.evaluate.validation_plan import (
+    Repeats,
+    doubt_specs,
+    health_specs,
+    second_look_specs,
+    settling_specs,
+    validation_specs,
+)
 
 
 class Purpose(StrEnum):
@@ -64,6 +71,8 @@ class Purpose(StrEnum):
     """Golden tests that disagree with themselves, many times more."""
     HEALTH = "health"
     """Golden tests once more, a month later."""
+    SECOND = "second"
+    """Golden tests of a retired instance, many times more."""
     DOUBT = "doubt"
     """Golden tests that are not solved, with a network and twice more."""
 
@@ -172,6 +181,7 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
         Purpose.VALIDATE: partial(validation_specs, repeats=settings.repeats),
         Purpose.SETTLE: partial(settling_specs, repeats=settings.repeats),
         Purpose.HEALTH: partial(health_specs, repeats=settings.repeats),
+        Purpose.SECOND: partial(second_look_specs, repeats=settings.repeats),
         Purpose.DOUBT: doubt_specs,
     }
     return plans[purpose]

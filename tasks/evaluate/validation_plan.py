@@ -6,7 +6,7 @@ in reversed order. All of these are untraced and add to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tasks.adapters.runner.launch import other_seed
@@ -16,6 +16,8 @@ from tasks.domain.run import RunSpec
 from tasks.evaluate.plan import STATES, Bench, run_spec
 
 YEAR = "+365d"
+IN_A_MONTH = 1000
+"""More than the runs of one kind that a month makes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,8 @@ class Repeats:
     """Runs on `after`, the one of the verdict included; at least 2."""
     more: int = 10
     """Further runs on each code state where the first ones disagree."""
+    look: int = 5
+    """Runs on `after` in one look at an old instance; at least 1."""
     faketime: str = ""
     """Path of libfaketime's library, for a run a year on; empty leaves that run out."""
     epoch: int = 0
@@ -51,8 +55,20 @@ def settling_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpe
 
 
 def health_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
-    """Each plain run once more, as a run of this month."""
-    return tuple(_again(plain, repeats.epoch) for plain in _plain(bench, suite))
+    """The golden suite as runs of this month: once before, several times after, where what is valid has to pass."""
+    return _of_month(bench, suite, repeats, {CodeState.BEFORE: 1, CodeState.AFTER: repeats.look})
+
+
+def second_look_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[RunSpec, ...]:
+    """What speaks for a retired instance: as many runs of this month as would settle a disagreement."""
+    return _of_month(bench, suite, repeats, dict.fromkeys(CodeState, repeats.more))
+
+
+def _of_month(bench: Bench, suite: Suite, repeats: Repeats, runs: Mapping[CodeState, int]) -> tuple[RunSpec, ...]:
+    plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
+    return tuple(
+        _again(plain[state], repeats.epoch * IN_A_MONTH + number) for state in STATES for number in range(runs[state])
+    )
 
 
 def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
@@ -41,10 +42,13 @@ def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping
     return {suite.instance_key: suite for suite in sorted(suites, key=_size)}
 
 
-def look(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> ValidationRuns:
-    """Read the runs and their outcomes."""
+def look(
+    store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId, *, since: datetime | None = None
+) -> ValidationRuns:
+    """Read the runs and their outcomes; with `since` only those that began later."""
     known = current(store.read(Run, instance_key=instance.instance_key))
     runs = [run for run in known if run.env_id == env_id and _counts(run, suite)]
+    runs = [run for run in runs if since is None or run.started_at > since]
     fine = [run for run in runs if run.status is not RunStatus.INFRASTRUCTURE]
     rows = store.read(CaseOutcome, run_key=tuple(run.run_key for run in fine)) if fine else ()
     by_run: dict[RunKey, list[CaseOutcome]] = defaultdict(list)

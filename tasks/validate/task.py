@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -19,18 +18,18 @@ from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName, SuiteId
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
 from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import ValidationRuns, golden_suites_of, look
+from tasks.validate.rota import Record, records, to_look_at, turn
 from tasks.validate.verdict import Evidence, Judgement, finding, quarantined
 
 NAMED = 5
 """Files that a reason names."""
-NOT_ITS_FAULT = (InvalidReason.INFRASTRUCTURE, InvalidReason.INSTALL_ERROR, InvalidReason.RUNTIME_ERROR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +47,8 @@ class ToJudge:
     """What of the future its checkout or environment holds; empty otherwise."""
     broken: str = ""
     """Why no environment could be built: the first error of the last rung; empty where there is one."""
+    since: datetime | None = None
+    """Only runs that began later count, for an instance that was retired; null counts all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,27 +98,33 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
 def to_validate(
     places: Places, snapshot: str, passed: Collection[InstanceId], limit: int | None
 ) -> tuple[InstanceId, ...]:
-    """Instances that nothing is known of yet; of each repository the newest `limit`.
+    """Whose turn it is to be judged, in this order: instances that nothing is known of, and those whose last attempt
+    said nothing of them and is long enough ago; of each repository at most `limit` (`rota.turn`)."""
+    known = [record for record in _records(places, snapshot) if record.instance.instance_id in passed]
+    return tuple(one.instance_id for one in turn(known, datetime.now(UTC), limit))
 
-    What may have been the environment's fault, or ours, says nothing about an instance.
-    """
+
+def to_look_at_again(places: Places, pool: str, share: float) -> tuple[InstanceId, ...]:
+    """Whose turn it is among the instances that were valid: a share of them, and retired ones (`rota.to_look_at`)."""
+    return tuple(one.instance_id for one in to_look_at(_records(places, pool), share, datetime.now(UTC)))
+
+
+def valid_now(places: Places, pool: str) -> int:
+    """How many instances of a pool are valid by their last judgement."""
+    return sum(1 for record in _records(places, pool) if record.last and record.last.valid)
+
+
+def retired_since(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, datetime]:
+    """Of these instances the retired ones, and when they were last looked at: only runs from then on speak for them."""
+    known = _records(places, snapshot)
+    retired = (record for record in known if record.is_retired and record.instance.instance_id in wanted)
+    return {record.instance.instance_id: record.history[-1].validated_at for record in retired}
+
+
+def _records(places: Places, snapshot: str) -> tuple[Record, ...]:
     store = Store(places.store)
-    judged = store.read(Validation, snapshot=snapshot)
-    known = {row.instance_key for row in judged if row.reason not in NOT_ITS_FAULT}
-    fresh: dict[RepoName, list[TaskInstance]] = defaultdict(list)
-    for row in store.read(TaskInstance, snapshot=snapshot):
-        if row.instance_id in passed and row.instance_key not in known:
-            fresh[row.repo].append(row)
-    newest = [sorted(rows, key=lambda row: str(row.created_at), reverse=True)[:limit] for rows in fresh.values()]
-    return tuple(sorted(row.instance_id for rows in newest for row in rows))
-
-
-def old_instances(places: Places, pool: str, previous: str) -> tuple[InstanceId, ...]:
-    """Instances of the snapshot before, as far as the pool still has them just so."""
-    store = Store(places.store)
-    held = {row.instance_key for row in store.read(TaskInstance, snapshot=pool)}
-    before = store.read(TaskInstance, snapshot=previous) if previous else ()
-    return tuple(sorted(row.instance_id for row in before if row.instance_key in held))
+    instances = sorted(store.read(TaskInstance, snapshot=snapshot), key=lambda row: row.instance_id)
+    return records(instances, store.read(Validation, snapshot=snapshot))
 
 
 def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, SuiteId]:
@@ -151,7 +158,7 @@ def _judge(
     suite = suites.get(instance.instance_key)
     if asked.env_id is None or suite is None or not suite.files or asked.leak or asked.trouble:
         return _unseen(instance, asked, suite), ()
-    seen = look(store, instance, suite, asked.env_id)
+    seen = look(store, instance, suite, asked.env_id, since=asked.since)
     golden = _rows(instance, asked.env_id, seen, SuiteKind.GOLDEN)
     if not seen.has_both(SuiteKind.GOLDEN):
         trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,9 +15,10 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
 from flows.deployments import FLOWS
-from flows.parameters import GenerateRequest, Parameter, choices, parameters, read_request
+from flows.parameters import GenerateRequest, Parameter, RebuildRequest, choices, parameters, read_request, since_when
 from flows.settings import PROJECT
 from flows.stories import HERE, STORIES, Story
+from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give
 
 OF_THE_WORKER = {name for name, *_ in HERE}
@@ -99,6 +100,26 @@ def test_a_request_is_read_from_what_callers_give() -> None:
     assert (request.methods, request.models, request.until, request.limit) == (("a",), ("m",), date(2026, 1, 2), None)
     assert (request.give, request.instances, request.shards) == ((Give.TEST_FILE,), (), 1)
     assert request.title == "generate m on s"
+
+
+@pytest.mark.parametrize(
+    ("said", "moment"),
+    [
+        ("", None),
+        ("2026-01-02", datetime(2026, 1, 2, tzinfo=UTC)),
+        ("2026-01-02T03:00:00+01:00", datetime(2026, 1, 2, 2, tzinfo=UTC)),
+        ("2 months", datetime(2026, 1, 13, tzinfo=UTC)),
+        ("1 week", datetime(2026, 3, 9, tzinfo=UTC)),
+        ("45 days", datetime(2026, 1, 30, tzinfo=UTC)),
+    ],
+)
+def test_a_window_is_a_day_or_a_span(said: str, moment: datetime | None) -> None:
+    assert since_when(said, datetime(2026, 3, 16, 5, 4, tzinfo=UTC)) == moment
+
+
+def test_a_window_that_nobody_understands_is_refused_before_anything_starts() -> None:
+    with pytest.raises(UsageError, match="lately"):
+        RebuildRequest(since="lately")
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["query"], ["sweep", "--help"]], ids=" ".join)
