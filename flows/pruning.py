@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from flows.parameters import since_when
 from flows.settings import Settings
@@ -40,7 +41,7 @@ def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
     environments = _latest((run.env_id, run.finished_at) for run in runs)
     _pass_on(store, environments)
     repositories = _latest((f"{run.repo.replace('/', '__')}.git", run.finished_at) for run in runs)
-    folders = (
+    folders: tuple[tuple[str, Iterable[Path], Mapping[str, datetime]], ...] = (
         ("environment", (places.cache / "environments").glob("[!.]*"), environments),
         ("tree", places.trees.glob("*.tar"), {}),
         ("mirror", places.mirrors.glob("*.git"), repositories),

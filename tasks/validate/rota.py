@@ -81,7 +81,8 @@ class Record:
 
 def pause(attempts: int) -> timedelta:
     """How long to wait after so many attempts in vain: 25 days, 50, 100, 200, then 360."""
-    return min(FIRST_BREAK * 2 ** max(attempts - 1, 0), LONGEST_BREAK)
+    doubled = timedelta(days=FIRST_BREAK.days << min(max(attempts - 1, 0), 5))
+    return min(doubled, LONGEST_BREAK)
 
 
 def records(instances: Iterable[TaskInstance], judged: Iterable[Validation]) -> tuple[Record, ...]:
