@@ -8,9 +8,8 @@ Nothing heavy is imported here: `swt --help` needs all of it.
 from __future__ import annotations
 
 import dataclasses
-import re
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
@@ -21,6 +20,7 @@ from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
+from tasks.domain.window import since_when
 
 Q = TypeVar("Q", bound="Request")
 
@@ -264,24 +264,6 @@ class SweepRequest(GenerateRequest):
         return True
 
 
-_SPAN = re.compile(r"(\d+) *(day|week|month)s?")
-_DAYS = {"day": 1, "week": 7, "month": 31}
-
-
-def since_when(said: str, now: datetime) -> datetime | None:
-    """The moment that a window begins with: `2026-01-01` (UTC), `2 months` before `now` at midnight; null for all."""
-    if not said:
-        return None
-    if span := _SPAN.fullmatch(said.strip()):
-        back = timedelta(days=int(span[1]) * _DAYS[span[2]])
-        return (now - back).replace(hour=0, minute=0, second=0, microsecond=0)
-    try:
-        day = datetime.fromisoformat(said)
-    except ValueError:
-        raise UsageError(f"{said!r} is no window", hint="2026-01-01, or 2 months, 6 weeks, 45 days") from None
-    return day if day.tzinfo else day.replace(tzinfo=UTC)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildRequest(Request):
     """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
@@ -291,23 +273,17 @@ class RebuildRequest(Request):
         tuple[str, ...], Option(help="OWNER/NAME; may be repeated; default: the list.", flag="--repos")
     ] = ()
     repositories_file: Annotated[Path, Option(help="The list of repositories.")] = REPOSITORIES
-    since: Annotated[
-        str, Option(help="Go no further back than this day (UTC), or so long: 2 months, 45 days; empty: all of it.")
-    ] = ""
+    since: Annotated[str, Option(help="Go back to this day (UTC), or so far: 2 months; empty: to the first.")] = ""
     limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
     looks: Annotated[float, Option(help="Share of the old instances that is looked at again.", least=0)] = 1.0
     hours: Annotated[float | None, Option(help="Begin with no further new instance after so long.", least=0)] = None
     free_gb: Annotated[float, Option(help="Begin only where so much disk is free.", least=0)] = 5.0
     git: Annotated[str, Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = GIT
-    collected: Annotated[
-        float, Option(help="Publish where at least this share of the repositories was collected whole.", least=0)
-    ] = 1.0
-    judged: Annotated[
-        float, Option(help="Publish where at least this share of the instances to validate was judged.", least=0)
-    ] = 1.0
-    unchanged: Annotated[
-        bool, Option(help="Publish a month that is empty, or the same as the one before, as well.")
-    ] = False
+    collected: Annotated[float, Option(help="Publish where this share of the repositories was collected.", least=0)] = (
+        1.0
+    )
+    judged: Annotated[float, Option(help="Publish where this share of the instances was judged.", least=0)] = 1.0
+    unchanged: Annotated[bool, Option(help="Publish a month that is empty, or as the one before, as well.")] = False
 
     def __post_init__(self) -> None:
         if not all(0 <= share <= 1 for share in (self.collected, self.judged, self.looks)):

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.parameters import since_when
 from flows.settings import Settings
 from tasks.adapters.pruning import GB, SHORTEST, Unused, remove, unused
 from tasks.adapters.store.warehouse import Store
@@ -15,6 +14,7 @@ from tasks.domain.environment import Environment, ExtensionBuild
 from tasks.domain.errors import UsageError
 from tasks.domain.names import EnvId
 from tasks.domain.run import Run
+from tasks.domain.window import since_when
 
 _ENV_ID = re.compile(r"\b[0-9a-f]{32}\b")
 

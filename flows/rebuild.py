@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flows.evaluation import run_settings
-from flows.parameters import RebuildRequest, ValidationRequest, since_when
+from flows.parameters import RebuildRequest, ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from flows.validation import ValidationSummary, validate_inside
@@ -29,6 +29,7 @@ from tasks.domain.collect import Repository
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.names import InstanceId
 from tasks.domain.undone import Left, OfRepository, OfSnapshot, Undone
+from tasks.domain.window import since_when
 from tasks.evaluate.task import check_sandbox
 from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import RuleLimits

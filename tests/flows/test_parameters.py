@@ -15,11 +15,12 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
 from flows.deployments import FLOWS
-from flows.parameters import GenerateRequest, Parameter, RebuildRequest, choices, parameters, read_request, since_when
+from flows.parameters import GenerateRequest, Parameter, RebuildRequest, choices, parameters, read_request
 from flows.settings import PROJECT
 from flows.stories import HERE, STORIES, Story
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give
+from tasks.domain.window import since_when
 
 OF_THE_WORKER = {name for name, *_ in HERE}
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string"}

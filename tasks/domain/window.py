@@ -1,0 +1,25 @@
+"""A window of time that rolls: `2 months` before now, or from a day on."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from tasks.domain.errors import UsageError
+
+_SPAN = re.compile(r"(\d+) *(day|week|month)s?")
+_DAYS = {"day": 1, "week": 7, "month": 31}
+
+
+def since_when(said: str, now: datetime) -> datetime | None:
+    """The moment that a window begins with: `2026-01-01` (UTC), `2 months` before `now` at midnight; null for all."""
+    if not said:
+        return None
+    if span := _SPAN.fullmatch(said.strip()):
+        back = timedelta(days=int(span[1]) * _DAYS[span[2]])
+        return (now - back).replace(hour=0, minute=0, second=0, microsecond=0)
+    try:
+        day = datetime.fromisoformat(said)
+    except ValueError:
+        raise UsageError(f"{said!r} is no window", hint="2026-01-01, or 2 months, 6 weeks, 45 days") from None
+    return day if day.tzinfo else day.replace(tzinfo=UTC)
