@@ -10,22 +10,25 @@ from typing import Any
 
 import httpx
 import pytest
-from small_github import NUMBERS, REPO, QuickClock, hub_of, week, world_of
+from small_github import NUMBERS, REPO, QuickClock, context_of, hub_of, week, world_of
 
 from tasks.adapters.clock import SystemClock
+from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.command import GitFailed
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import GitHub, RequestRetries
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
+from tasks.filter.base import prove
 from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import read_issues
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening, transport
-from tasks.rehearsal.local_github.world import LocalRepository, open_repository
+from tasks.rehearsal.local_github.world import Disagreement, LocalRepository, open_repository
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
@@ -215,6 +218,27 @@ def test_faults_are_read_from_text() -> None:
     for wrong in ("503=0.1", "502", "502=0.7,504=0.7", "seed=x"):
         with pytest.raises(BadInput):
             dice_from(wrong)
+
+
+def test_each_proof_of_a_base_fails_where_github_says_something_else(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
+    """Told by no commit of the history: what is compared is not what the list was made from."""
+    world = world_of(small_repository)
+    world.disagreements[REPO] = dict(zip((1, 3, 4, 6), Disagreement, strict=True))
+    context = context_of(hub_of(world, QuickClock()), tmp_path / "store")
+    assert not sync_repository(context, REPO).failures
+    (tmp_path / "mirrors").mkdir()
+    (tmp_path / "mirrors" / "small__project.git").symlink_to(small_repository.history.folder)
+    changes = Changes(Mirrors(tmp_path / "mirrors"), REPO)
+    rows = prove(context.page_store.rows(REPO).pulls, changes, changes.graph())
+    assert {row.number: row.reason for row in rows if row.reason} == {
+        1: "counts-differ",
+        3: "list-incomplete",
+        4: "not-in-mirror",
+        6: "no-merge-commit",
+    }
+    assert all(row.base_verified for row in rows if row.number not in world.disagreements[REPO])
 
 
 @pytest.fixture

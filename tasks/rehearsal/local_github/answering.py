@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -26,7 +26,7 @@ from tasks.adapters.github.queries import SCHEMA
 from tasks.rehearsal.local_github.history import ChangedFile, HistoryCommit
 from tasks.rehearsal.local_github.issues import BodyEdit, Closing, Comment, LocalIssue, Rename, closed_by
 from tasks.rehearsal.local_github.pulls import Pull
-from tasks.rehearsal.local_github.world import LocalRepository, World
+from tasks.rehearsal.local_github.world import Disagreement, LocalRepository, World
 
 Node = dict[str, Any]
 _LIMIT_OF_A_LIST = 100
@@ -224,7 +224,8 @@ def _listed(nodes: Sequence[Any], make: Callable[[Any], Node]) -> Callable[..., 
 
 
 def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
-    files = held.history.files(*pull.listed)
+    said = world.disagreements.get(held.name, {}).get(pull.number)
+    files = _other_counts(held.history.files(*pull.listed), said)
     labels = [f"touched {count}" for count in range(len(held.touched.get(pull.number, ())))]
     closes = [held.issues[number] for number in closed_by(pull) if number in held.issues]
     closes = [issue for issue in closes if world.shows(held, issue.number, issue.created)]
@@ -248,12 +249,26 @@ def _pull(world: World, held: LocalRepository, pull: Pull) -> Node:
         "deletions": sum(file.deletions for file in files),
         "changedFiles": len(files),
         "repository": {"nameWithOwner": world.called(held)},
-        "mergeCommit": _commit(world, held, pull.merge),
+        "mergeCommit": _merge_commit(world, held, pull.merge, said),
         "labels": _listed(labels, lambda name: {"name": name}),
         "commits": _listed(pull.commits, lambda commit: {"commit": _commit(world, held, commit)}),
-        "files": _listed(files, _file),
+        "files": _listed(files[:-1] if said is Disagreement.FILES else files, _file),
         "closingIssuesReferences": _listed(closes, lambda issue: _issue(world, held, issue)),
     }
+
+
+def _other_counts(files: tuple[ChangedFile, ...], said: Disagreement | None) -> tuple[ChangedFile, ...]:
+    if said is not Disagreement.COUNTS:
+        return files
+    return (replace(files[0], additions=files[0].additions + 1), *files[1:])
+
+
+def _merge_commit(world: World, held: LocalRepository, merge: HistoryCommit, said: Disagreement | None) -> Node | None:
+    if said is Disagreement.NO_MERGE:
+        return None
+    if said is Disagreement.OTHER_MERGE:
+        merge = replace(merge, oid=hashlib.sha1(merge.oid.encode(), usedforsecurity=False).hexdigest())
+    return _commit(world, held, merge)
 
 
 def _commit(world: World, held: LocalRepository, commit: HistoryCommit) -> Node:

@@ -3,7 +3,8 @@
     POST /graphql          what GitHub answers
     GET  /dev              requests and faults so far, by name, as JSON
     POST /dev              {"until": "2026-01-31T00:00:00Z"|null, "vanish": {"owner/name": 404}, "faults": "502=0.1",
-                            "delete": {"owner/name": [7]}, "unlisted": {"owner/name": 2}, "rename": {"a/b": "c/d"}}
+                            "delete": {"owner/name": [7]}, "unlisted": {"owner/name": 2}, "rename": {"a/b": "c/d"},
+                            "disagree": {"owner/name": {"7": "counts"}}}
 
 The server signs nothing and checks no token: any will do. It listens on this machine only.
 """
@@ -35,6 +36,7 @@ from tasks.adapters.llm.serving import (
 )
 from tasks.rehearsal.local_github.faults import dice_from
 from tasks.rehearsal.local_github.hub import Delivery, HttpAnswer, Hub
+from tasks.rehearsal.local_github.world import Disagreement
 
 
 def transport(hub: Hub) -> httpx.MockTransport:
@@ -84,6 +86,9 @@ def _dev(hub: Hub, method: str, body: bytes) -> Response:
         hub.world.vanished.update(told.get("vanish", {}))
         hub.world.renamed.update(told.get("rename", {}))
         hub.world.unlisted.update(told.get("unlisted", {}))
+        for name, others in told.get("disagree", {}).items():
+            known = {int(number): Disagreement(how) for number, how in others.items()}
+            hub.world.disagreements.setdefault(name, {}).update(known)
         for name, numbers in told.get("delete", {}).items():
             hub.world.deleted.setdefault(name, set()).update(numbers)
         if "faults" in told:

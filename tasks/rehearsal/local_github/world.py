@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -49,6 +50,19 @@ def open_repository(
     )
 
 
+class Disagreement(StrEnum):
+    """How what GitHub says of one pull request is made to differ from git: each makes a proof of its base fail."""
+
+    COUNTS = "counts"
+    """Its first file has a line more."""
+    FILES = "files"
+    """Its last file is counted and not listed."""
+    OTHER_MERGE = "other-merge"
+    """Its merge commit is one that nobody has."""
+    NO_MERGE = "no-merge"
+    """It has none."""
+
+
 @dataclass(slots=True)
 class World:
     """All repositories at one moment. What is later than `until` has not happened yet."""
@@ -62,6 +76,8 @@ class World:
     """Repository → numbers that are listed no longer."""
     unlisted: dict[str, int] = field(default_factory=dict)
     """Repository → how many issues more it counts than it lists."""
+    disagreements: dict[str, dict[int, Disagreement]] = field(default_factory=dict)
+    """Repository → pull requests of which something else is said than git says."""
     renamed: dict[str, str] = field(default_factory=dict)
     """Repository → what it is called now; it answers under both names."""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -72,7 +88,8 @@ class World:
     def state(self) -> tuple[object, ...]:
         """Equal while every question has the same answer."""
         touches = sum(len(times) for held in self.repositories.values() for times in held.touched.values())
-        changed = (self.vanished, self.unlisted, self.renamed, {name: sorted(n) for name, n in self.deleted.items()})
+        deleted = {name: sorted(numbers) for name, numbers in self.deleted.items()}
+        changed = (self.vanished, self.unlisted, self.renamed, self.disagreements, deleted)
         return (self.until, touches, repr(changed))
 
     def has_happened(self, moment: datetime) -> bool:
