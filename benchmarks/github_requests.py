@@ -50,6 +50,7 @@ HEADS = (
     "REST",
     "per 1,000",
     "ratio",
+    "again",
     "a month later",
     "CPU s",
 )
@@ -67,14 +68,16 @@ class Count:
     """The same if every other number were an issue: in pages of 50."""
     points: int
     """What GitHub would charge for those, of 5,000 an hour."""
+    second: int
+    """Requests of a second sync with nothing new."""
     again: int
-    """Requests of a second sync a month later."""
+    """Requests of a third sync a month later."""
     fresh: int
     """Pull requests merged in that month."""
     theirs: int
     """REST requests, each charged as one of 5,000 an hour."""
     seconds: float
-    """CPU seconds of both syncs, the server's among them."""
+    """CPU seconds of all three syncs, the server's among them."""
 
 
 def main() -> None:
@@ -89,7 +92,7 @@ def main() -> None:
 
 
 def measure(name: str, path: Path, folder: Path) -> Count:
-    """Sync the history up to its last month, then that month."""
+    """Sync the history up to its last month, again, and then that month."""
     held = open_repository(name, path, issues=None, scratch=folder)
     last = max(pull.merged for pull in held.pulls.values())
     world = World({name: held}, until=last - timedelta(days=30))
@@ -103,14 +106,16 @@ def measure(name: str, path: Path, folder: Path) -> Count:
     points = client.points
     pulls = sum(1 for _ in world.pulls(held))
     theirs = rest_requests(held, [pull.number for pull in world.pulls(held)])
+    second = _synced(client, folder, RepoName(name)) - ours
     world.until = None
-    again = _synced(client, folder, RepoName(name)) - ours
+    again = _synced(client, folder, RepoName(name)) - ours - second
     return Count(
         repo=name,
         pulls=pulls,
         ours=ours,
         at_most=ours + math.ceil((max(held.pulls) - pulls - len(held.issues)) / 50),
         points=points,
+        second=second,
         again=again,
         fresh=len(held.pulls) - pulls,
         theirs=theirs,
@@ -156,6 +161,7 @@ def _row(count: Count) -> str:
         f"{count.theirs:,}",
         f"{count.theirs * per:,.0f}",
         f"{count.theirs / count.at_most:.0f}",
+        str(count.second),
         f"{count.again} requests for {count.fresh} new",
         f"{count.seconds:.0f}",
     )
