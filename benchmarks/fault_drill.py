@@ -137,6 +137,15 @@ DRILLS = (
 )
 MORE = (
     Drill(
+        "fixes",
+        {
+            "fixes": (str(DEMO / "repairs.demo-quick.jsonl"),),
+            "tests": (str(DEMO / "predictions.demo-careful.jsonl"),),
+            **OF_TWO,
+        },
+        ("fixes", "guards"),
+    ),
+    Drill(
         "evaluate",
         {"candidates": ("golden",), "guards": False, **OF_TWO},
         ("confirmations",),

@@ -11,7 +11,7 @@ What is in the store is not run again. Nothing of it touches the verdict of a ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,7 +81,7 @@ def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSumm
     undone = run.undone()
     facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
     return FixesSummary(
-        text="\n".join((*_tables(found), facts)),
+        text="\n".join((*_tables(found), *_denominator(request), facts)),
         remarks=(*taken.problems, *(judged.remarks if judged else ())),
         undone=undone,
         exit_code=run.exit_code() if environments else NOTHING,
@@ -145,6 +145,11 @@ def _guard(
         if suites
     ]
     return sum(run.round("guards", bind(run_suites, places, how), units).results, Ran())
+
+
+def _denominator(request: FixesRequest) -> Iterator[str]:
+    if request.instances:
+        yield f"n counts every instance of {request.snapshot}, those that were not asked for as well"
 
 
 def _tables(found: FixesJudged) -> list[str]:
