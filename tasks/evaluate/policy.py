@@ -32,6 +32,7 @@ patch of 20,000 files would hold up the intake of everybody else for minutes."""
 NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
 NOT_A_TEST_FILE = "not-a-test-file"
+TAKES_A_PLACE = "takes-a-place"
 _RUNNER_FILES = {
     *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml"),
     *(".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py"),
@@ -162,7 +163,7 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("conftest", _conftest),
     ("runner-configuration", _runner_configuration),
     ("packaging", _packaging),
-    ("takes-a-place", _takes_a_place),
+    (TAKES_A_PLACE, _takes_a_place),
     (NOT_A_TEST_FILE, _not_a_test_file),
 )
 """What `tests-only` takes out, first match first."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.proposed_fix import TOUCHES_TESTS, ProposedFix, Repair
-from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, Rule, read_inside, rule_against
+from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, read_inside, rule_against
 from tasks.evaluate.repairs import RepairRow
 
 
@@ -29,7 +30,7 @@ def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
     read = read_inside(handed_in.row.patch)
     if isinstance(read, Refused):
         return _handed_in(handed_in, problem=f"{read.reason}: {read.detail}")
-    ruled = [(file, rule_against(file, read_base, _RULES)) for file in read.files]
+    ruled = [(file, _rule_against(file, read_base)) for file in read.files]
     kept = tuple(file for file, rule in ruled if not rule)
     stripped = tuple((file.path, rule) for file, rule in ruled if rule)
     if not kept:
@@ -38,6 +39,14 @@ def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
     if isinstance(applied, Refused):
         return _handed_in(handed_in, stripped, problem=f"{applied.reason}: {applied.detail}")
     return _handed_in(handed_in, stripped, patch=applied.patch)
+
+
+def _rule_against(file: FilePatch, read_base: ReadBase) -> str:
+    """A new module of a package that the project has takes nobody's place, whatever it is called: pytest itself gets
+    modules in `src/_pytest`, and others one called `calendar`."""
+    rule = rule_against(file, read_base, _RULES)
+    beside = str(PurePosixPath(file.path).with_name("__init__.py"))
+    return "" if rule == TAKES_A_PLACE and read_base(beside) is not None else rule
 
 
 def _only_tests(file: FilePatch, _base: str) -> bool:

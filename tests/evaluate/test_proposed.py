@@ -15,7 +15,13 @@ from tasks.evaluate.partial import partial_fixes
 from tasks.evaluate.proposed import HandedIn, propose
 from tasks.evaluate.repairs import RepairRow
 
-BASE = {"src/x.py": b"a\n", "tests/test_old.py": b"a\n", "setup.cfg": b"a\n", "conftest.py": b"a\n"}
+BASE = {
+    "src/x.py": b"a\n",
+    "tests/test_old.py": b"a\n",
+    "setup.cfg": b"a\n",
+    "conftest.py": b"a\n",
+    "src/_pytest/__init__.py": b"",
+}
 
 
 def edit(path: str) -> str:
@@ -46,6 +52,15 @@ def test_what_would_choose_or_sway_the_judges_is_not_run_and_told() -> None:
     )
     assert found.fix.problem == ""
     assert not handed_in(edit("setup.cfg") + edit("src/x.py")).repair.touches_tests
+
+
+@pytest.mark.parametrize(
+    ("path", "rules"),
+    [("src/_pytest/new.py", ()), ("src/_pytest/calendar.py", ()), ("calendar.py", ("calendar.py: takes-a-place",))],
+)
+def test_a_new_module_of_the_projects_own_package_takes_nobodys_place(path: str, rules: tuple[str, ...]) -> None:
+    added = f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert handed_in(edit("src/x.py") + added).repair.stripped == rules
 
 
 @pytest.mark.parametrize(
