@@ -178,6 +178,19 @@ def test_the_cases_that_read_a_changed_file_are_found_by_what_they_open(look: Lo
     ]
 
 
+def test_a_file_for_another_python_makes_no_other_case_run(look: Look) -> None:
+    data = tuple(map(RepoPath, ("tests/inputs/plain.311.out", "tests/inputs/plain.out")))
+    body = DRIVEN["tests/test_all.py"] + "    import os; os._exit(1)\n"  # the case of no file: whoever runs it, ends
+    files = (
+        DRIVEN
+        | {data[0]: "", data[1]: "P", "tests/inputs/plain.in": "p"}
+        | {"tests/test_all.py": body.replace("kind(): pass", "kind():")}
+    )
+    asked = State(name="after", files=(RepoPath("tests/test_all.py"),), watch=data)
+    (row,) = only(look(files, asked)).readers
+    assert (row.case_id, set(row.opened)) == ("tests/test_all.py::test_input[plain]", set(data))
+
+
 def test_what_is_read_in_another_process_is_found_by_its_name(look: Look) -> None:
     files = {
         "tests/test_tool.py": """

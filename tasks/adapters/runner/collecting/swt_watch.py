@@ -85,13 +85,15 @@ def readers(watch, cases, run):
     """The cases that read files of interest: [{"case", "opened", "found_by"}].
 
     `cases` are (name, module, texts): all that a case says of itself. `run` runs some of them, by number. Those that
-    name a file run first; the others of the modules that have to do with the files only if some file is still unread.
+    name a file run first; the others of the modules that have to do with the files only if some file is still unread,
+    and is not what a reader of another one has for another Python: `a.311.txt` beside `a.txt`.
     """
     named = {path: [i for i, case in enumerate(cases) if _names(case, path)] for path in watch.files}
     likely = sorted({i for found in named.values() for i in found})
     end = time.time() + watch.seconds
     run(likely, end)
-    if watch.unread(case[0] for case in cases):
+    unread = watch.unread(case[0] for case in cases)
+    if not all(any(watch.read_by(cases[i][0]) for i in named[path]) for path in unread):
         modules = {case[1] for case in cases}
         near = {module for module in modules if module in watch.listed or watch.read_by(module)}
         run([i for i, case in enumerate(cases) if i not in set(likely) and case[1] in (near or modules)], end)
