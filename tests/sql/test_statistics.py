@@ -22,6 +22,10 @@ def test_wilson(store: SqlStore, k: int, n: int) -> None:
     assert store.one(f"SELECT wilson_low({k}, {n}), wilson_high({k}, {n})") == pytest.approx(wilson(k, n), abs=1e-12)
 
 
+def test_the_interval_of_nothing_is_none(store: SqlStore) -> None:
+    assert store.one("SELECT wilson_low(0, 0), wilson_high(0, 0)") == (None, None)
+
+
 def check(store: SqlStore, macro: str, cases: list[tuple[int, ...]], expected: Callable[..., float]) -> None:
     calls = ", ".join(f"{macro}({', '.join(map(str, case))})" for case in cases)
     assert store.one(f"SELECT {calls}") == pytest.approx([expected(*case) for case in cases], abs=1e-9)
