@@ -5,8 +5,9 @@ told in `SWT_*` variables decides where things are, in which sandbox code runs, 
 isolates it.
 
 Whoever opens the server's pages sees what runs, and why not: a flow run is called after what it does, a task run
-`<round> <subject>`, tagged with both. What fails is Failed there with the reason as its message. Retries are those of
-`flows.run.attempt`, inside the task, so that both boards have one policy.
+`<round> <subject>`, with its scope where a subject has several units, and tagged with both. What fails is Failed there
+with the reason as its message. Retries are those of `flows.run.attempt`, inside the task, so that both boards have one
+policy.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import os
 import queue
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, cast
@@ -41,11 +43,11 @@ from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
 from flows.parameters import Parameter, parameters, read_request
-from flows.run import Board, Failure, R, Round, S, StoryRun, U, attempt, log
+from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_from
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import InfrastructureError
+from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries
 
 AT_ONCE = 64
@@ -70,10 +72,13 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
 
     def told(**values: Any) -> State[None]:
         listen()
-        settings = settings_from(os.environ)
-        request = read_request(story.request, values)
-        run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
-        summary = teller(story)(request, settings, run)
+        try:
+            settings = settings_from(os.environ)
+            request = read_request(story.request, values)
+            run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
+            summary = teller(story)(request, settings, run)
+        except SwtError as error:
+            return refused(error)
         return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
     told.__signature__ = inspect.Signature([_keyword(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
@@ -133,17 +138,18 @@ class PrefectTasks:
         progress = _Progress(round_.name, len(round_.units))
         at_once = min(round_.at_once or self.at_once, AT_ONCE)
         ended: _Ended[R] = _Ended(queue.SimpleQueue(), {})
+        names = task_run_names(round_)
         waiting = iter(enumerate(round_.units))
         under_way = 0
         for number in range(len(round_.units)):
             while under_way < at_once and (following := next(waiting, None)):
-                self._submit(round_, *following, ended)
+                self._submit(round_, *following, names[following[0]], ended)
                 under_way += 1
             settled(*ended.wait())
             under_way -= 1
             progress.tell(number + 1)
 
-    def _submit(self, round_: Round[U, R], place: int, unit: U, ended: _Ended[R]) -> None:
+    def _submit(self, round_: Round[U, R], place: int, unit: U, name: str, ended: _Ended[R]) -> None:
         def body() -> State[None]:
             outcome = attempt(round_.function, unit, self.retries)
             ended.outcomes[place] = outcome
@@ -153,7 +159,7 @@ class PrefectTasks:
 
         named = task(
             name=round_.name,
-            task_run_name=f"{round_.name} {unit.subject}".replace("{", "").replace("}", ""),
+            task_run_name=name.replace("{", "").replace("}", ""),
             tags=[round_.name, unit.subject],
             cache_policy=NO_CACHE,
             persist_result=False,
@@ -174,6 +180,15 @@ class PrefectTasks:
         if not told:
             state.result(raise_on_failure=True)
         return told[0]
+
+
+def task_run_names(round_: Round[U, R]) -> tuple[str, ...]:
+    """`<round> <subject>`, and the scope where a subject has several units: one for each method and model, say."""
+    times = Counter(unit.subject for unit in round_.units)
+    return tuple(
+        f"{round_.name} {unit.subject}" + (f" ({unit.scope})" if times[unit.subject] > 1 else "")
+        for unit in round_.units
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +254,19 @@ def final_state(exit_code: int, text: str, link: str = "") -> State[None]:
     shown beside the summary."""
     if link:
         create_link_artifact(link=link, key=artifact_key(f"{flow_run.flow_name}-link"))
-    create_markdown_artifact(markdown=f"```\n{text}\n```", key=artifact_key(f"{flow_run.flow_name}-summary"))
+    key = artifact_key(f"{flow_run.flow_name}-summary")
+    create_markdown_artifact(markdown=f"```\n{text}\n```", key=key, description=f"What {flow_run.name} came to.")
     if exit_code:
         return Failed(message=f"exit code {exit_code}\n{text}"[-SUMMARY:])
     return Completed(message=text[-SUMMARY:])
+
+
+def refused(error: SwtError) -> State[None]:
+    """What a flow run ends as that cannot be told: what the command line would say, without a traceback."""
+    said = f"error[{error.slug}]: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+    log.error("%s", said)
+    code = USAGE if isinstance(error, UsageError) else NOTHING
+    return Failed(message=f"exit code {code}\n{said}"[:SUMMARY])
 
 
 def artifact_key(name: str) -> str:

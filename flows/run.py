@@ -34,8 +34,8 @@ A = TypeVar("A")
 B = TypeVar("B")
 C = TypeVar("C")
 
-DONE, LEFT, NOTHING = 0, 1, 3
-"""Exit codes: done, done with failures left, nothing could run. 2 is a wrong request, which starts no round."""
+DONE, LEFT, USAGE, NOTHING = 0, 1, 2, 3
+"""Exit codes: done, done with failures left, a wrong request, which starts no round, nothing could run."""
 
 log = logging.getLogger("swt")
 

@@ -14,13 +14,17 @@ import yaml
 from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
-from flows.deployments import FLOWS
+from flows.deployments import FLOWS, task_run_names
 from flows.parameters import GenerateRequest, Parameter, RebuildRequest, choices, parameters, read_request
+from flows.run import Round
 from flows.settings import PROJECT
 from flows.stories import HERE, STORIES, Story
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give
+from tasks.domain.localization import Locator
+from tasks.domain.names import EnvId, InstanceId, MethodName, ModelName
 from tasks.domain.window import since_when
+from tasks.generate.task import MethodWork
 
 OF_THE_WORKER = {name for name, *_ in HERE}
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string"}
@@ -135,3 +139,34 @@ def test_commands_do_without_what_is_heavy(argv: list[str]) -> None:
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=PROJECT)
     assert said.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_task_run_is_called_after_its_subject_and_told_from_others_of_it() -> None:
+    units = [
+        MethodWork(
+            snapshot="demo",
+            instance_id=InstanceId(name),
+            env_id=EnvId("e"),
+            method=MethodName(method),
+            model=ModelName("m"),
+        )
+        for name, method in (("a", "zero_shot"), ("a", "agent"), ("b", "agent"))
+    ]
+    names = task_run_names(Round(name="generation", function=str, units=units))
+    assert names == (
+        "generation a (demo zero_shot m unit_test)",
+        "generation a (demo agent m unit_test)",
+        "generation b",
+    )
+
+
+def test_a_flow_that_cannot_be_told_fails_with_what_the_command_line_would_say(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("STORE", "CACHE", "DATABASE", "SCRATCH"):
+        monkeypatch.setenv(f"SWT_{name}", str(tmp_path / name.lower()))
+    missing = FLOWS["evaluate"].fn(candidates=["golden"], snapshot="nowhere")
+    assert (missing.name, missing.message.splitlines()[0]) == ("Failed", "exit code 2")
+    assert missing.message.splitlines()[1].startswith("error[not-found]: ")
+    wrong = FLOWS["localize"].fn(snapshot="demo", method=Locator.AGENT)
+    assert wrong.message.splitlines()[2] == "hint: --method agent --model NAME"
