@@ -11,6 +11,7 @@ from tasks.adapters.llm.base import Finish, Message, Model, Reply, Role, ToolSpe
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
+from tasks.methods.replies import presentable
 
 SHORTER = 2
 """How often a context that is too long for the model is halved."""
@@ -76,12 +77,14 @@ class Conversation:
         if overdue or not self.left:
             self.took("out-of-budget")
             raise OutOfBudget("seconds" if overdue else "calls")
-        reply = self.model.complete(
-            messages,
-            tools=tools,
-            temperature=temperature,
-            sample=sample,
-            max_tokens=max_tokens or self.budget.reply_tokens,
+        reply = presentable(
+            self.model.complete(
+                messages,
+                tools=tools,
+                temperature=temperature,
+                sample=sample,
+                max_tokens=max_tokens or self.budget.reply_tokens,
+            )
         )
         self.calls += 1
         self.took("asked")

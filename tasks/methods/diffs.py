@@ -10,7 +10,7 @@ from tasks.adapters.patch.model import Reason, Refused
 from tasks.adapters.patch.read import read_patch
 from tasks.methods.fences import fenced_blocks
 
-_TAG = re.compile(r"<(?P<tag>patch|diff)>(?P<body>.*?)</(?P=tag)>", re.DOTALL | re.IGNORECASE)
+_TAG = re.compile(r"<(?P<close>/?)(?P<tag>patch|diff)>", re.IGNORECASE)
 _OPEN = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[\w-]*[ \t]*\n", re.MULTILINE)
 _HEADER = re.compile(r"^(?:diff --git |--- \S|\+\+\+ \S)", re.MULTILINE)
 _BINARY = re.compile(r"^Binary files .* differ$", re.MULTILINE)
@@ -48,8 +48,19 @@ def patch_from_reply(reply: str, read_base: ReadBase) -> Applied | Refused:
 def _blocks(text: str) -> Iterator[str]:
     """The insides of fences, else of tags, each ending with a newline."""
     fenced = [block.body for block in fenced_blocks(text)]
-    for body in fenced or (match["body"].removeprefix("\n") for match in _TAG.finditer(text)):
+    for body in fenced or (body.removeprefix("\n") for body in _tagged(text)):
         yield body if body.endswith("\n") else body + "\n"
+
+
+def _tagged(text: str) -> Iterator[str]:
+    """What stands between an opening tag and the next closing one of its name."""
+    opened: re.Match[str] | None = None
+    for tag in _TAG.finditer(text):
+        if opened is None:
+            opened = None if tag["close"] else tag
+        elif tag["close"] and tag["tag"].lower() == opened["tag"].lower():
+            yield text[opened.end() : tag.start()]
+            opened = None
 
 
 def _without_binaries(text: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections import defaultdict
 from dataclasses import dataclass
 
-_FENCE = re.compile(
-    r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})(?P<mark>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=fence)[ \t]*$",
-    re.DOTALL | re.MULTILINE,
-)
-"""A fence is closed by one that begins in the same column: ` ``` ` in a diff is a line of a file."""
+_OPENS = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})(?P<mark>[^\n`]*)\n")
+_CLOSES = re.compile(r"(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*\n?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +22,25 @@ class FencedBlock:
 
 
 def fenced_blocks(reply: str) -> tuple[FencedBlock, ...]:
-    """The blocks of a reply, in order. One that is never closed is none."""
-    found = _FENCE.finditer(reply.replace("\r\n", "\n"))
-    return tuple(FencedBlock(match["mark"].strip(), _moved(match["body"], match["indent"])) for match in found)
+    """The blocks of a reply, in order. One that is never closed is none.
 
-
-def _moved(body: str, indent: str) -> str:
-    return "".join(line.removeprefix(indent) for line in body.splitlines(keepends=True))
+    A fence is closed by the same one in the same column: ` ``` ` in a diff is a line of a file. Takes linear time.
+    """
+    lines = reply.replace("\r\n", "\n").split("\n")
+    lines = [*(line + "\n" for line in lines[:-1]), lines[-1]]
+    closing: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        if match := _CLOSES.match(line):
+            closing[match["indent"], match["fence"]].append(number)
+    blocks, at = [], 0
+    while at < len(lines):
+        match = _OPENS.match(lines[at])
+        ends = closing.get((match["indent"], match["fence"]), ()) if match else ()
+        place = bisect(ends, at)
+        if match is None or place == len(ends):
+            at += 1
+            continue
+        body = "".join(line.removeprefix(match["indent"]) for line in lines[at + 1 : ends[place]])
+        blocks.append(FencedBlock(match["mark"].strip(), body))
+        at = ends[place] + 1
+    return tuple(blocks)

@@ -2,6 +2,9 @@
 
 The sandbox has no network and the checkout no future, so most of this fails when it is tried here. It is looked for all
 the same: in trajectories of others, which are taken on trust, and as a measure of what a method would do.
+
+Commands are text from models and can be megabytes of anything, so they are searched by RE2, which takes linear time
+whatever the pattern; `re` may take for ever (`git -a -a -a …`).
 """
 
 from __future__ import annotations
@@ -9,6 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
+
+import re2
 
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
@@ -42,27 +48,24 @@ class Secrets:
 Rule = Callable[[TrajectoryStep, Secrets], Iterator[str]]
 """The places of one step that the rule speaks of."""
 
-_ALL_HISTORY = re.compile(
+_ALL_HISTORY = re2.compile(
     r"git\s+(?:-\S+\s+(?:\S+\s+)?)*(?:(?:log|rev-list|show|grep|shortlog)\b[^\n|;&]*(?:--all\b|--reflog\b|--remotes\b|--tags\b"
     r"|\borigin/|\bmaster\.\.|\bHEAD\.\.|@\{u)|reflog\b|fsck\b[^\n]*(?:--lost-found|--unreachable)|branch\b[^\n|;&]*\s-(?:a|r)\b"
     r"|for-each-ref\b|ls-remote\b|cat-file\b[^\n]*--batch-all-objects|tag\b)"
 )
-_FETCH = re.compile(r"git\s+(?:-\S+\s+)*(?:fetch|pull|clone|remote\s+(?:add|set-url|update)|submodule\s+update)\b")
-_INSTALL = re.compile(
+_FETCH = re2.compile(r"git\s+(?:-\S+\s+)*(?:fetch|pull|clone|remote\s+(?:add|set-url|update)|submodule\s+update)\b")
+_INSTALL = re2.compile(
     r"(?:\bpip3?|\buv|-m\s+pip|\bpipx|\bpoetry|\bconda|\bmamba)\s+(?:pip\s+)?(?:install|download|wheel|add|sync|index)\b"
     r"(?P<what>[^\n|;&]*)"
 )
 _OWN_INSTALL = re.compile(r"^(?:\s+-\S+)*\s+(?:-e\s+)?\.(?:\[[\w,-]*\])?(?:\s|$)")
-_COPY = re.compile(r"(?:site|dist)-packages/(?P<name>[\w.]+)|/_vendor/(?P<vendored>\w+)")
-_WEB = re.compile(
-    r"\b(?:curl|wget|http|requests\.get|urlopen|urlretrieve)\b[^\n]*https?://(?!localhost|127\.0\.0\.1)[^\s'\"]+"
-)
-_WEB_TOOL = re.compile(
-    r"\b(?:web_search|web_fetch|webfetch|websearch|browser_\w+|google_search|fetch_url)\b", re.IGNORECASE
-)
+_COPY = re2.compile(r"(?:site|dist)-packages/(?P<name>[\w.]+)|/_vendor/(?P<vendored>\w+)")
+_WEB = re2.compile(r"\b(?:curl|wget|http|requests\.get|urlopen|urlretrieve)\b[^\n]*")
+_ADDRESS = re.compile(r"https?://(?!localhost|127\.0\.0\.1)[^\s'\"]+")
+_WEB_TOOL = re2.compile(r"(?i)\b(?:web_search|web_fetch|webfetch|websearch|browser_\w+|google_search|fetch_url)\b")
 _GOLDEN_FIELD = re.compile(r"\b(?:environment_setup_commit|FAIL_TO_PASS|PASS_TO_PASS|test_patch)\b")
 _LIST_COMMA = re.compile(r"""['"]\s*,\s*['"]""")
-_OTHER_PLACE = re.compile(
+_OTHER_PLACE = re2.compile(
     r"(?:\bfind\s+/(?:\s|$)|\bgrep\s+-\w*r\w*\s+\S+\s+/(?:\s|$)|\bls\s+(?:-\S+\s+)*/(?:\s|$)|/proc/(?:1|self)/)"
 )
 
@@ -106,18 +109,19 @@ def installed_copy(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
 def repository_url(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
     """The pages of the repository, or of its releases on any server of packages, unless the issue has the address."""
     if step.role in ("command", "thought"):
-        own, rest = re.escape(secrets.owner_and_name), r"[^\s'\"<>)]*"
-        packages = "|".join(map(re.escape, secrets.packages))
-        pattern = re.compile(
-            rf"(?:github\.com|githubusercontent\.com|api\.github\.com/repos)/{own}{rest}"
-            rf"|(?:[a-z0-9-]+\.)+[a-z]+(?::\d+)?/(?:project|pypi|simple)/(?:{packages})\b{rest}",
-            re.IGNORECASE,
+        own, rest = re2.escape(secrets.owner_and_name), r"[^\s'\"<>)]*"
+        packages = "|".join(map(re2.escape, secrets.packages))
+        pattern = re2.compile(
+            rf"(?i)(?:github\.com|githubusercontent\.com|api\.github\.com/repos)/{own}{rest}"
+            rf"|(?:[a-z0-9-]+\.)+[a-z]+(?::\d+)?/(?:project|pypi|simple)/(?:{packages})\b{rest}"
         )
         yield from (match[0] for match in pattern.finditer(step.text) if match[0] not in secrets.known)
 
 
 def web_request(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
-    yield from _commands(step, _WEB)
+    for command in _commands(step, _WEB):
+        if addresses := list(_ADDRESS.finditer(command)):
+            yield command[: addresses[-1].end()]
 
 
 def web_tool(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
@@ -171,7 +175,8 @@ def audit_trajectory(
     """One row per step and rule that has something to say. A fix that the model wrote itself is no look at it."""
     rows: list[TrajectoryAudit] = []
     unwritten = secrets.fixed_lines
-    for number, step in enumerate(steps):
+    for number, told in enumerate(steps):
+        step = replace(told, text=told.text.encode("utf-8", "replace").decode())  # RE2 reads UTF-8
         if step.role in ("thought", "command", "prompt"):
             unwritten -= {_squeezed(line) for line in step.text.splitlines()}
         now = replace(secrets, fixed_lines=unwritten)
@@ -192,7 +197,7 @@ def _row(candidate: Candidate, step: int, rule: str, detail: str) -> TrajectoryA
     )
 
 
-def _commands(step: TrajectoryStep, pattern: re.Pattern[str]) -> Iterator[str]:
+def _commands(step: TrajectoryStep, pattern: Any) -> Iterator[str]:
     """Also where the command is a list of words in a program: `["git", "log", "--all"]`."""
     if step.role == "command":
         yield from (match[0] for match in pattern.finditer(_LIST_COMMA.sub(" ", step.text)))

@@ -61,6 +61,11 @@ def test_a_row_says_what_stood_there() -> None:
     assert (row.candidate_id, row.instance_key, row.step, row.detail) == ("c", "k", 0, "git log --all")
 
 
+def test_half_a_character_hides_nothing() -> None:
+    (row,) = rows_of([["command", "echo \ud800; git log --all"]])
+    assert row.rule == "all-history"
+
+
 def test_an_environment_of_the_base_commit_is_no_secret() -> None:
     same = replace(larder(), environment_setup_commit=larder().base_commit)
     assert secrets_of(same).commits == ()

@@ -21,10 +21,8 @@ from tasks.adapters.patch.read import split_lines, to_text
 from tasks.adapters.patch.render import Change, render
 from tasks.methods.edits.model import MATCHES, Edited, EditReason, EditRefused, Match
 
-_BLOCK = re.compile(
-    r"<file>(?P<path>.*?)</file>\s*<original>(?P<old>.*?)</original>\s*<patched>(?P<new>.*?)</patched>",
-    re.DOTALL | re.IGNORECASE,
-)
+_TAG = re.compile(r"<(/?)(file|original|patched)>", re.IGNORECASE)
+_PARTS = ("file", "/file", "original", "/original", "patched", "/patched")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +37,24 @@ class Replacement:
 
 def read_replacements(reply: str) -> tuple[Replacement, ...]:
     """The whole blocks of a reply, in order."""
-    return tuple(
-        Replacement(path=_path(match["path"]), old=_lines(match["old"]), new=_lines(match["new"]))
-        for match in _BLOCK.finditer(reply.replace("\r\n", "\n"))
-    )
+    text = reply.replace("\r\n", "\n")
+    blocks, tags = [], []
+    for tag in _TAG.finditer(text):
+        name = (tag[1] + tag[2]).lower()
+        if name == "file" and len(tags) < len(_PARTS) - 1:
+            tags = [tag]  # a block that broke off, or the first one
+        elif tags and name == _PARTS[len(tags)] and _only_blanks_before(text, tags, tag):
+            tags.append(tag)
+        if len(tags) == len(_PARTS):
+            path, old, new = (text[tags[at].end() : tags[at + 1].start()] for at in (0, 2, 4))
+            blocks.append(Replacement(path=_path(path), old=_lines(old), new=_lines(new)))
+            tags = []
+    return tuple(blocks)
+
+
+def _only_blanks_before(text: str, tags: Sequence[re.Match[str]], tag: re.Match[str]) -> bool:
+    """Whether nothing stands between two parts of a block; inside of a part anything may."""
+    return len(tags) % 2 == 1 or not text[tags[-1].end() : tag.start()].strip()
 
 
 def apply_replacements(reply: str, read_base: ReadBase) -> Edited | EditRefused:

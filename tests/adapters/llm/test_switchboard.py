@@ -242,3 +242,11 @@ def test_seconds_are_a_budget_and_dollars_need_a_price(bench: Benches) -> None:
         model.complete(ask("2"))
     with pytest.raises(UsageError, match="no price"):
         made.board().model("fixed", work(), meters=[Meter("run", Budget(usd=1))]).complete(ask("3"))
+
+
+def test_half_a_character_is_paid_once_and_kept_as_it_came(bench: Benches) -> None:
+    made = bench([text_step("a\ud800b\x00")])
+    texts = [made.board().model(MODEL, work(name)).complete(ask("hi")).text for name in ("one", "two")]
+    assert texts == ["a\ud800b\x00"] * 2
+    assert len(made.provider.books) == 1
+    assert {row.method: row.status for row in made.rows()} == {"one": CallStatus.ANSWERED, "two": CallStatus.REPLAYED}
