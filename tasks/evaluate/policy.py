@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
@@ -16,7 +17,7 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
-from tasks.adapters.patch.read import read_patch, to_text
+from tasks.adapters.patch.read import read_patch, to_bytes, to_text
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.candidate import Candidate, Submission, Suite
@@ -24,6 +25,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.run import files_key
+from tasks.evaluate.shared_fixtures import only_shares_fixtures
 
 MAX_CHARS = 2_000_000
 MAX_FILES = 500
@@ -33,6 +35,7 @@ NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
 NOT_A_TEST_FILE = "not-a-test-file"
 TAKES_A_PLACE = "takes-a-place"
+_CONFTEST = "conftest"
 _RUNNER_FILES = {
     *("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "tox.ini", "tox.toml", "setup.cfg", "pyproject.toml"),
     *(".coveragerc", "noxfile.py", "nose.cfg", "unittest.cfg", "runtests.py", "runner.py"),
@@ -101,7 +104,11 @@ def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tup
     """What a policy leaves of a patch, and `path: rule` for every file that it takes out."""
     if policy is Policy.AS_SUBMITTED:
         return patch, ()
-    verdicts = [(file, rule_against(file, read_base)) for file in patch.files]
+    pieces = Counter(file.path for file in patch.files)
+    verdicts = [
+        (file, rule_against(file, read_base) or (_CONFTEST if pieces[file.path] > 1 and _is_conftest(file) else ""))
+        for file in patch.files
+    ]
     kept = tuple(file for file, rule in verdicts if not rule)
     return replace(patch, files=kept), tuple(f"{file.path}: {rule}" for file, rule in verdicts if rule)
 
@@ -118,8 +125,20 @@ def _binary(file: FilePatch, _base: str) -> bool:
     return kind_problem(file) is Reason.BINARY
 
 
-def _conftest(file: FilePatch, _base: str) -> bool:
+def _is_conftest(file: FilePatch) -> bool:
     return any(PurePosixPath(path).name.lower() == "conftest.py" for path in file.paths)
+
+
+def _conftest(file: FilePatch, base: str) -> bool:
+    """A `conftest.py` that does more than share fixtures between the candidate's own tests."""
+    if not _is_conftest(file):
+        return False
+    if file.status not in (Status.ADDED, Status.MODIFIED):
+        return True
+    applied = apply_to_files(Patch(files=(file,)), lambda _path: to_bytes(base) if base else None)
+    if isinstance(applied, Refused) or len(applied.changes) != 1:
+        return True
+    return not only_shares_fixtures(base, applied.changes[0].after or "")
 
 
 def _runner_configuration(file: FilePatch, base: str) -> bool:
@@ -160,7 +179,7 @@ _TOP_FOLDERS = ("test", "testing", "e2e")
 RULES: tuple[tuple[str, Rule], ...] = (
     ("link", _link),
     ("binary", _binary),
-    ("conftest", _conftest),
+    (_CONFTEST, _conftest),
     ("runner-configuration", _runner_configuration),
     ("packaging", _packaging),
     (TAKES_A_PLACE, _takes_a_place),

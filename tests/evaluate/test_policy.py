@@ -81,8 +81,9 @@ def test_not_well_formed(patch: str, reason: str) -> None:
         (edit("src/x.py"), "src/x.py: not-a-test-file"),
         (edit("lib/test/client.py"), "lib/test/client.py: not-a-test-file"),
         (new("src/contest/latest.py"), "src/contest/latest.py: not-a-test-file"),
-        (new("conftest.py"), "conftest.py: conftest"),
-        (new("tests/conftest.py"), "tests/conftest.py: conftest"),
+        (new("conftest.py", "def pytest_runtest_makereport(): pass"), "conftest.py: conftest"),
+        (new("tests/conftest.py", "from hooks import *"), "tests/conftest.py: conftest"),
+        (2 * new("tests/conftest.py", "HOST = 'a'"), ("tests/conftest.py: conftest",) * 2),
         (new("tests/pytest.ini"), "tests/pytest.ini: runner-configuration"),
         (new("pyproject.toml"), "pyproject.toml: runner-configuration"),
         (new("tests/runtests.py"), "tests/runtests.py: runner-configuration"),
@@ -90,7 +91,7 @@ def test_not_well_formed(patch: str, reason: str) -> None:
         (new("setup.py"), "setup.py: packaging"),
         (new("tests/sitecustomize.py"), "tests/sitecustomize.py: packaging"),
         (new("tests/x.pth"), "tests/x.pth: packaging"),
-        (new("tests/CONFTEST.py"), "tests/CONFTEST.py: conftest"),
+        (new("tests/CONFTEST.py", "import os; os.chdir('/')"), "tests/CONFTEST.py: conftest"),
         (new("tests/usercustomize.py"), "tests/usercustomize.py: packaging"),
         (new("tests/larder.dist-info/METADATA"), "tests/larder.dist-info/METADATA: packaging"),
         (new("tests/x.egg-link"), "tests/x.egg-link: packaging"),
@@ -105,9 +106,9 @@ def test_not_well_formed(patch: str, reason: str) -> None:
         (BINARY, "tests/x.png: binary"),
     ],
 )
-def test_what_tests_only_takes_out(extra: str, stripped: str) -> None:
+def test_what_tests_only_takes_out(extra: str, stripped: str | tuple[str, ...]) -> None:
     ruling = rule(extra + TESTS)
-    assert ruling.submission.stripped == (stripped,)
+    assert ruling.submission.stripped == ((stripped,) if isinstance(stripped, str) else stripped)
     assert ruling.suite is not None
     assert ruling.suite.files == ("tests/test_new.py",)
     assert ruling.suite.suite_id == rule(TESTS).submission.suite_id

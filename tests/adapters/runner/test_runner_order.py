@@ -84,7 +84,11 @@ def test_the_orders(kind: RunnerKind, took: Took) -> None:
     drawn, same, other = (took(kind, CaseOrder.SHUFFLED, seed) for seed in (7, 7, 8))
 
     assert given == again
-    if kind is not RunnerKind.DJANGO:  # its script reverses for itself; the stand-in does not
+    if kind is RunnerKind.DJANGO:  # its kinds of cases keep their order
+        assert [case for case in backwards if module_of(case)[-1] in "ab"] == [
+            case for case in given[::-1] if module_of(case)[-1] in "ab"
+        ]
+    else:
         assert backwards == given[::-1]
     assert drawn == same
     assert len({tuple(given), tuple(given[::-1]), tuple(drawn), tuple(other)}) == 4
@@ -101,6 +105,44 @@ def test_functions_stand_between_classes_and_classes_stay_whole(took: Took) -> N
 
     assert len(places) == 8
     assert all(at[-1] - at[0] == len(NAMES) - 1 for at in places.values())
+
+
+STEPS = """
+class Steps({base}):
+    made = []
+
+    def test_a(self):
+        {write}
+
+    def test_b(self):
+        pass
+
+    def test_c(self):
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "stays"),
+    [
+        ("type(self).shop = 1", True),
+        ("self.__class__.shop = 1", True),
+        ("Steps.shop = 1", True),
+        ("setattr(type(self), 'shop', 1)", True),
+        ("self.made.append(1)", True),
+        ("Steps.made[:] = [1]", True),
+        ("self.shop = 1", False),
+        ("assert self.made == []", False),
+    ],
+)
+def test_steps_keep_their_order(write: str, stays: bool, project, run) -> None:
+    order = {}
+    for kind in (RunnerKind.PYTEST, RunnerKind.UNITTEST):
+        text = "import unittest\n" + STEPS.format(base="unittest.TestCase", write=write)
+        job = RunnerJob(kind=kind, files=(RepoPath("tests/test_a.py"),), pythonpath=True, order=CaseOrder.REVERSED)
+        ran = run(sys.executable, project({"tests/test_a.py": text}), job)
+        order[kind] = "".join(case.case_id[-1] for case in ran.report.cases)
+    assert set(order.values()) == {"abc" if stays else "cba"}
 
 
 def test_kinds_of_cases_stay_in_the_order_that_django_isolates_them_by(took: Took) -> None:

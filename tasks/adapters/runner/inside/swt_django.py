@@ -20,32 +20,34 @@ def run(config, recorder, root):
     swt_unittest.install(listener)
     _hook_case_call(listener)
     script = os.path.join(root, _SCRIPT)
-    sys.argv = [script] + arguments(config["test_args"], order) + list(labels)
+    sys.argv = [script] + arguments(config["test_args"]) + list(labels)
     sys.path.insert(0, os.path.dirname(script))
     runpy.run_path(script, run_name="__main__")
     return 0, ""
 
 
-def arguments(test_args, order):
-    """The script's options, with `--parallel 1` where they do not say; its own reversal keeps kinds of cases apart."""
+def arguments(test_args):
+    """The script's options, with `--parallel 1` where they do not say."""
     args = list(test_args) or list(_DEFAULTS)
     if not any(arg.startswith("--parallel") for arg in args):
         args += ["--parallel", "1"]
-    if order.is_reversed and "--reverse" not in args:
-        args += ["--reverse"]
     return args
 
 
 def mix(suite, order):
-    """Shuffle the cases in place. Kinds of cases stay in the order that Django isolates them by: those that undo what
-    they did to the database come before those that do not."""
-    if order.is_shuffled:
+    """Bring the cases into an order, in place. Kinds of cases stay in the order that Django isolates them by: those
+    that undo what they did to the database come before those that do not."""
+    if not order.is_given:
         mixed = []
         for _, cases in groupby(sorted(swt_unittest.flatten(suite), key=_kind), key=_kind):
             kind = list(cases)
-            order.arrange_groups(kind, lambda case: (type(case).__module__, type(case).__qualname__))
+            order.arrange_groups(kind, _groups, type)
             mixed += kind
         suite._tests[:] = mixed
+
+
+def _groups(case):
+    return type(case).__module__, type(case).__qualname__
 
 
 def _kind(case):

@@ -54,7 +54,7 @@ def _listener(pytest, recorder, order, files):
 
             What is shuffled is shuffled before pytest brings together the cases of one parameter of a shared fixture.
             """
-            order.arrange_groups(items, _groups)
+            order.arrange_groups(items, _groups, lambda item: getattr(item, "cls", None))
 
         @pytest.hookimpl(tryfirst=True)
         def pytest_runtestloop(self, session):

@@ -147,9 +147,14 @@ def _stand_in(loader, name, error):
 def turn(suite, order):
     """Bring nested suites into an order, in place; cases of one class stay together."""
     if isinstance(suite, _suite.BaseTestSuite):
-        order.arrange(suite._tests)
+        order.arrange(suite._tests, class_of)
         for part in suite._tests:
             turn(part, order)
+
+
+def class_of(part):
+    """The class of a case; null for a suite of several."""
+    return None if isinstance(part, _suite.BaseTestSuite) else type(part)
 
 
 def flatten(suite):

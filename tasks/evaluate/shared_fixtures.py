@@ -1,0 +1,89 @@
+"""Which changes to a `conftest.py` do nothing but share fixtures and helpers between the tests of a candidate.
+
+pytest takes more from that file than fixtures: hooks that rewrite outcomes, plugins, what is collected. All of it goes
+by the names that the file binds, so they are read from the syntax tree; a statement of any other form than those below
+is refused, whatever it does. Fixtures for every case are taken: the tests themselves may have them as well.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+from tasks.domain.syntax import syntax_tree
+
+_TAKEN_BY_PYTEST = ("pytest_", "collect_ignore")
+_FIXTURE = ("pytest.fixture", "fixture")
+
+
+def only_shares_fixtures(base: str, changed: str) -> bool:
+    """Whether `changed` is `base` (empty where there was none) with fixtures, helpers, constants and imports added.
+
+    Every top-level statement of `base` has to be there still. Added may be a docstring; an import that names what it
+    takes; a constant; a function or a class without decorators; and a function whose one decorator is
+    `pytest.fixture` with constant arguments. None may bind a name that pytest gives a meaning.
+    """
+    try:
+        before, after = (Counter(map(ast.dump, syntax_tree(text).body)) for text in (base, changed))
+        body = syntax_tree(changed).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    if before - after:
+        return False
+    added = after - before
+    return all(_harmless(statement) for statement in body if ast.dump(statement) in added)
+
+
+def _harmless(statement: ast.stmt) -> bool:
+    if any(name.startswith(_TAKEN_BY_PYTEST) for name in _bound(statement)):
+        return False
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str())) | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Assign(targets=targets, value=value):
+            return _is_literal(value) and all(isinstance(target, ast.Name) for target in targets)
+        case ast.AnnAssign(target=ast.Name(), value=value):
+            return value is None or _is_literal(value)
+        case ast.FunctionDef(decorator_list=decorators) | ast.AsyncFunctionDef(decorator_list=decorators):
+            return not decorators or (len(decorators) == 1 and _is_fixture(decorators[0]))
+        case ast.ClassDef(decorator_list=[], keywords=[]):
+            return True
+        case _:
+            return False
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The module-level names that a statement binds; those of a star are all of them, pytest's among them."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                for alias in names:
+                    yield _TAKEN_BY_PYTEST[0] if alias.name == "*" else alias.asname or alias.name.split(".")[0]
+            case ast.Global(names=names):
+                yield from names
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+            case _:
+                pass
+
+
+def _is_fixture(decorator: ast.expr) -> bool:
+    """`pytest.fixture` or `fixture`, called or not."""
+    match decorator:
+        case ast.Call(func=function, args=[], keywords=keywords):
+            return ast.unparse(function) in _FIXTURE and all(_is_literal(keyword.value) for keyword in keywords)
+        case ast.Name() | ast.Attribute():
+            return ast.unparse(decorator) in _FIXTURE
+        case _:
+            return False
+
+
+def _is_literal(value: ast.expr) -> bool:
+    try:
+        ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return True
