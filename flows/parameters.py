@@ -328,6 +328,24 @@ class ReportRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RateRequest(Request):
+    """Put all methods on one scale, whichever snapshots they ran on, and say how hard each snapshot is. Methods that
+    ran on several tie them together. `swt query ability` shows it beside the scores."""
+
+    snapshot: Annotated[
+        tuple[str, ...], Option(help="Only these snapshots; may be repeated. Default: all in use.")
+    ] = ()
+    grader: Annotated[str, Option(help="By whose verdicts.")] = "paper"
+    guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False
+    times: Annotated[int, Option(help="How often instances are drawn again for the intervals.", least=1)] = 400
+    seed: Annotated[int, Option(help="Of these draws.", least=0)] = 0
+
+    @property
+    def title(self) -> str:
+        return f"rate by {self.grader}" + (" guarded" if self.guarded else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawRequest(Request):
     """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
     snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""

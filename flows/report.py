@@ -1,6 +1,7 @@
-"""The report of a snapshot as a static site, and a look at it.
+"""The report of a snapshot as a static site, and a look at it; methods and snapshots on one scale.
 
 rows ─► answers of sql/ ─► pages, figures ─► a folder that needs no server
+verdicts of all snapshots ─► abilities, difficulties
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from flows.parameters import ReportRequest
+from flows.parameters import RateRequest, ReportRequest
 from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
+from tasks.ability.task import Rating, abilities, rate
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
 from tasks.report.naming import LEADERBOARD, file_name
 from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_report
@@ -97,3 +100,26 @@ class QuietHandler(SimpleHTTPRequestHandler):
         self.send_header("Cache-Control", "no-cache")
         self.send_header("X-Content-Type-Options", "nosniff")
         super().end_headers()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingSummary:
+    """What it came to."""
+
+    text: str
+    """The rows of `ability`."""
+    exit_code: int
+
+
+def rate_methods(request: RateRequest, settings: Settings, run: StoryRun) -> RatingSummary:
+    """The story."""
+    unit = Rating(
+        grader=request.grader,
+        guarded=request.guarded,
+        snapshots=request.snapshot,
+        times=request.times,
+        seed=request.seed,
+    )
+    done = run.round("fit", bind(rate, settings.places, settings.sql), [unit])
+    shown = text_table(abilities(settings.places, settings.sql, unit)) if done.results else "nothing was rated"
+    return RatingSummary(text=shown, exit_code=run.exit_code(nothing=not done.results))

@@ -24,6 +24,7 @@ from flows.parameters import (
     Parameter,
     PublishRequest,
     Q,
+    RateRequest,
     RebuildRequest,
     ReportRequest,
     StrengthRequest,
@@ -121,6 +122,12 @@ STORIES: tuple[Story[Any], ...] = (
         request=ReportRequest,
         tells="flows.report:report",
         example="swt report --snapshot lite --out public",
+    ),
+    Story(
+        name="rate",
+        request=RateRequest,
+        tells="flows.report:rate_methods",
+        example="swt rate --snapshot 2026-10 --snapshot 2026-11",
     ),
     Story(
         name="withdraw",

@@ -1,20 +1,25 @@
-"""What is asked in docs/asking.md, and what is exported and taken back, on the demo's own candidates."""
+"""What is asked in docs/asking.md, rated, exported and taken back, on the demo's own candidates."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
 import duckdb
 import pytest
+from typer.testing import CliRunner
 
 from flows.asking import ask, export
+from flows.cli import app
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
+from flows.parameters import EvaluationRequest, RateRequest
+from flows.report import rate_methods
+from flows.run import Threads, begin
 from flows.settings import PROJECT, Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.pick import available
@@ -59,6 +64,23 @@ def test_every_worked_question_is_answered(judged: Settings) -> None:
         out = BytesIO()
         ask(judged, question, "json", out)
         assert json.loads(out.getvalue()) or number in MAY_BE_EMPTY, question
+
+
+def test_abilities_stand_beside_the_scores(judged: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWT_STORE", judged.store)
+    ran = CliRunner().invoke(app, ["rate", "--times", "20"])
+    assert ran.exit_code == 0, ran.output
+    rows = query(judged.database, "SELECT method, S, ability, ability_low, ability_high, part FROM ability").to_pylist()
+    assert {row["method"] for row in rows} == {"demo-careful", "demo-hasty"}
+    by_score = sorted(rows, key=lambda row: row["S"])
+    assert by_score == sorted(rows, key=lambda row: row["ability"])
+    assert all(row["ability_low"] <= row["ability"] <= row["ability_high"] and row["part"] == 0 for row in rows)
+
+
+def test_an_unknown_grader_is_said(judged: Settings, caplog: pytest.LogCaptureFixture) -> None:
+    run = partial(rate_methods, RateRequest(grader="mine"), judged)
+    assert begin("rate", "rate", Store(judged.store), Threads(1), run).exit_code == 3
+    assert "there is no grader mine" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["lite.jsonl", "lite.parquet"])

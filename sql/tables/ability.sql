@@ -1,0 +1,27 @@
+-- How able is each method, whichever months it ran on, beside its score on each snapshot?
+--
+-- S differs between months because months differ; ability does not (`swt rate` fits it). Compare what has one `part`.
+-- guarded          whether ability counts only what holds against the guards
+-- n                instances that count
+-- S                rate of solved ones on this snapshot, in %
+-- S_guarded        share that holds against the guards, in %
+-- ability          in logits: at 0 a method solves half of the instances that are as hard as the first snapshot's mean
+-- ability_low, ability_high    95 % interval
+-- difficulty       mean of this snapshot's instances, in logits above the first one's
+-- spread           standard deviation of a snapshot's instances, in logits
+-- part             abilities are comparable within a part
+-- needs: method_ability, snapshot_difficulty, table2_by, graders
+CREATE OR REPLACE VIEW ability AS
+WITH score AS (
+    SELECT * FROM each_grader($$
+        SELECT '{grader}' AS grader, snapshot, method, model, n, S, S_guarded FROM table2_by('{grader}', 'tests-only')
+    $$)
+)
+SELECT
+    s.snapshot, a.grader, a.guarded, s.method, s.model, s.n, s.S, s.S_guarded,
+    round(a.ability, 2) AS ability, round(a.low, 2) AS ability_low, round(a.high, 2) AS ability_high,
+    round(d.difficulty, 2) AS difficulty, round(d.spread, 2) AS spread, a.part
+FROM method_ability AS a
+JOIN score AS s ON s.grader = a.grader AND s.method = a.method AND s.model IS NOT DISTINCT FROM a.model
+LEFT JOIN snapshot_difficulty AS d ON d.grader = a.grader AND d.guarded = a.guarded AND d.snapshot = s.snapshot
+ORDER BY s.snapshot, a.grader, a.guarded, a.part, a.ability DESC, s.method, s.model;
