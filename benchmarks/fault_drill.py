@@ -30,7 +30,7 @@ from typing import Any
 
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import Request, read_request
+from flows.options import Request, read_request
 from flows.run import LEFT, NOTHING, Summary, Threads, begin
 from flows.settings import Settings, settings_from
 from flows.snapshots import import_rows

@@ -42,7 +42,7 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows.parameters import Parameter, parameters, read_request
+from flows.options import Parameter, parameters, read_request
 from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_from
 from flows.stories import STORIES, Story, teller

@@ -1,19 +1,17 @@
 """What each story can be asked for, once: its command's options and its deployment's parameters follow from it.
 
-A request is a frozen dataclass. A field with an `Option` is a parameter, with one text of help; the type says what it
-takes, the default that it may be left out. What the worker decides (sandbox, trust, places, secrets) is in `Settings`.
-Nothing heavy is imported here: `swt --help` needs all of it.
+A request is a frozen dataclass of parameters (options.py). What the worker decides (sandbox, trust, places, secrets) is
+in `Settings`. Nothing heavy is imported here: `swt --help` needs all of it.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated
 
+from flows.options import ARGUMENT, Option, Request
 from flows.settings import RESOURCES
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give, Mode
@@ -22,39 +20,15 @@ from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
 from tasks.domain.window import since_when
 
-Q = TypeVar("Q", bound="Request")
-
 REPOSITORIES = RESOURCES / "data" / "repositories.toml"
 GIT = "https://github.com/{repo}.git"
 FIRST = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Option:
-    """How a field is asked for."""
-
-    help: str
-    flag: str = ""
-    """On the command line, where it is not `--field-name`; `ARGUMENT` for what stands there without a flag."""
-    least: float | None = None
-
-
-ARGUMENT = "argument"
-
 Snapshot = Annotated[str, Option(help="Name of the snapshot.")]
 Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids; may be repeated.")]
 Dollars = Annotated[float | None, Option(help="Stop when so many dollars are spent.", least=0)]
 Calls = Annotated[int | None, Option(help="Stop when so many model calls are paid for.", least=0)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What a story is asked for."""
-
-    @property
-    def title(self) -> str:
-        """What its flow run is called."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,62 +331,3 @@ class WithdrawRequest(Request):
     @property
     def title(self) -> str:
         return f"withdraw {self.instance or self.snapshot}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One parameter of a request."""
-
-    name: str
-    kind: Any
-    """What one value is: `str`, `int`, an enum …"""
-    many: bool
-    """Whether there may be several."""
-    may_be_null: bool
-    default: Any
-    """`dataclasses.MISSING` where it has to be given."""
-    option: Option
-
-    @property
-    def required(self) -> bool:
-        return self.default is dataclasses.MISSING
-
-
-def parameters(request: type[Request]) -> tuple[Parameter, ...]:
-    """The parameters of a request, in the order of its fields, those that have to be given first."""
-    hints = get_type_hints(request, include_extras=True)
-    found = [_parameter(field, hints[field.name]) for field in dataclasses.fields(request)]
-    return tuple(sorted(found, key=lambda parameter: not parameter.required))
-
-
-def read_request(request: type[Q], values: dict[str, Any]) -> Q:
-    """A request from what a caller gave; lists become tuples, and null, where it may not be, the default."""
-    given: dict[str, Any] = {}
-    for parameter in parameters(request):
-        value = values.get(parameter.name)
-        if parameter.many:
-            given[parameter.name] = tuple(dict.fromkeys(value or ()))
-        elif isinstance(value, datetime):
-            moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-            given[parameter.name] = moment.date() if parameter.kind is date else moment
-        elif value is not None:
-            given[parameter.name] = value
-    return request(**given)
-
-
-def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
-    """`TypeError` for a field without an `Option`."""
-    plain, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    option = next((one for one in said if isinstance(one, Option)), None)
-    if option is None:
-        raise TypeError(f"{field.name} has no Option")
-    many = get_origin(plain) is tuple
-    inner = get_args(plain)[0] if many else plain
-    null = type(None) in get_args(inner)
-    kind = next(one for one in get_args(inner) if one is not type(None)) if null else inner
-    return Parameter(name=field.name, kind=kind, many=many, may_be_null=null, default=field.default, option=option)
-
-
-def choices(parameter: Parameter) -> tuple[str, ...]:
-    """What may be chosen, where that is limited."""
-    return tuple(parameter.kind) if issubclass(parameter.kind, StrEnum) else ()

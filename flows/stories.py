@@ -15,15 +15,13 @@ from typing import Annotated, Any, Generic, NoReturn
 
 import typer
 
+from flows.options import ARGUMENT, Parameter, Q, parameters, read_request
 from flows.parameters import (
-    ARGUMENT,
     EvaluationRequest,
     FixesRequest,
     GenerateRequest,
     LocalizeRequest,
-    Parameter,
     PublishRequest,
-    Q,
     RateRequest,
     RebuildRequest,
     ReportRequest,
@@ -31,8 +29,6 @@ from flows.parameters import (
     SweepRequest,
     ValidationRequest,
     WithdrawRequest,
-    parameters,
-    read_request,
 )
 from flows.settings import settings_from
 from tasks.adapters.text import say

@@ -15,7 +15,8 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
-from flows.parameters import GenerateRequest, Parameter, RebuildRequest, choices, parameters, read_request
+from flows.options import Parameter, choices, parameters, read_request
+from flows.parameters import GenerateRequest, RebuildRequest
 from flows.run import Round
 from flows.settings import PROJECT
 from flows.stories import HERE, STORIES, Story

@@ -38,7 +38,8 @@ class Replacement:
 def read_replacements(reply: str) -> tuple[Replacement, ...]:
     """The whole blocks of a reply, in order."""
     text = reply.replace("\r\n", "\n")
-    blocks, tags = [], []
+    blocks: list[Replacement] = []
+    tags: list[re.Match[str]] = []
     for tag in _TAG.finditer(text):
         name = (tag[1] + tag[2]).lower()
         if name == "file" and len(tags) < len(_PARTS) - 1:
