@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.evaluation import evaluate_here
@@ -16,18 +17,21 @@ from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.database import selection
 from tasks.adapters.store.loaded import answers
+from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
+from tasks.domain.collect import PullRequest, Rejection
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
+from tasks.rehearsal.local_github.world import Disagreement, World, open_repository
 from tasks.rehearsal.scripted_provider.script import read_script
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.scrape.repositories import read_repositories
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.scrape.task import TOKEN_VARIABLES
+from tasks.snapshot.task import already_published
 
 DEMO = RESOURCES / "data" / "demo"
 SNAPSHOT = "demo"
@@ -37,9 +41,11 @@ METHODS = ("zero_shot", "zero_shot_plus", "auto_code_rover", "agent")
 MODEL = "scripted-demo"
 """No model: it says what stands in `replies.scripted-demo.json`."""
 
-REBUILT = "demo-rebuilt"
-NEWEST = 4
-"""Instances that the demo's rebuild validates: two that are fit, the flaky one and the broken one."""
+MONTHS = (("2025-08", datetime(2025, 8, 1, tzinfo=UTC), 1), ("2025-11", None, 3))
+"""Two months that the demo rebuilds: name, up to when GitHub knows, and how many new instances are validated: one that
+is fit, and later another, the flaky one and the broken one."""
+DISAGREEMENTS = {37: Disagreement.COUNTS}
+"""Of this pull request the demo's GitHub counts other lines than git."""
 
 QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
     ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", {}),
@@ -74,7 +80,7 @@ def run_demo(settings: Settings) -> str:
     swept = sweep_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
-    stories = (*_filtered(filtered), *_rebuilt(rebuilt))
+    stories = (*_filtered(filtered), *_rebuilt(settings, rebuilt))
     return "\n".join((*_answers(settings), *stories, *done, *_next_steps(settings)))
 
 
@@ -85,17 +91,21 @@ def sweep_demo(settings: Settings) -> SweepSummary:
         return sweep_here(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
 
 
-def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> RebuildSummary:
-    """Rebuild from `mirror` through a GitHub on this machine, whose issues are those of the demo."""
+def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildSummary, ...]:
+    """Rebuild two months from `mirror` through a GitHub on this machine, whose issues are those of the demo."""
     repositories = demo / "repositories.toml"
     (repository,) = read_repositories(repositories)
     scratch = settings.scratch / "demo-github"
     served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
     os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
-    with listening(Hub(World({repository.repo: served}))) as address:
-        url = f"{address}/graphql"
-        request = RebuildRequest(snapshot=REBUILT, repositories_file=repositories, limit=NEWEST, git="", unchanged=True)
-        return rebuild_here(request, replace(settings, github=url))
+    world = World({repository.repo: served}, disagreements={repository.repo: DISAGREEMENTS})
+    made: list[RebuildSummary] = []
+    with listening(Hub(world)) as address:
+        for name, until, limit in MONTHS:
+            world.until = None if already_published(settings.places, name) else until
+            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, git="", unchanged=True)
+            made.append(rebuild_here(request, replace(settings, github=f"{address}/graphql")))
+    return tuple(made)
 
 
 def _filtered(summary: FixesSummary) -> Iterator[str]:
@@ -104,9 +114,21 @@ def _filtered(summary: FixesSummary) -> Iterator[str]:
     yield ""
 
 
-def _rebuilt(summary: RebuildSummary) -> Iterator[str]:
-    yield "What would a rolling rebuild publish of the same history? (swt rebuild)"
-    yield from summary.text.splitlines()
+def _rebuilt(settings: Settings, months: Sequence[RebuildSummary]) -> Iterator[str]:
+    yield "What would a rolling rebuild publish of the same history, month after month? (swt rebuild)"
+    for summary in months:
+        yield from summary.text.splitlines()
+        rows = [row for part in summary.validated for row in part.validations]
+        yield from (f"  {row.instance_id}: {row.reason or 'valid'}" for row in rows)
+    yield ""
+    yield "Which pull requests does each rule leave? (swt query funnel)"
+    yield from (f"  {row['rule']:18}{row['remaining']:4}" for row in months[-1].funnel)
+    yield ""
+    yield "Why did the others not become instances? (table `rejection`)"
+    store = Store(settings.store)
+    titles = {row.number: row.title for row in store.read(PullRequest)}
+    for row in sorted(store.read(Rejection), key=lambda row: row.number):
+        yield f"  #{row.number} {titles[row.number]}: {row.rule}, {row.detail}"
     yield ""
 
 

@@ -31,7 +31,7 @@ def test_every_base_commit_is_in_it_with_its_fix_after_it(mirror: Path, demo: Pa
 
 def test_everybody_in_it_is_invented(mirror: Path) -> None:
     people = git(mirror, "log", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
-    assert set(people) == {"Demo Author <demo@example.invalid>"}
+    assert set(people) == {"Demo Author <demo@example.invalid>", "demo-updates[bot] <bot@example.invalid>"}
 
 
 def test_existing_mirror_is_left_alone(mirror: Path, demo: Path) -> None:
