@@ -122,7 +122,9 @@ def _rebuilt(settings: Settings, months: Sequence[RebuildSummary]) -> Iterator[s
         yield from (f"  {row.instance_id}: {row.reason or 'valid'}" for row in rows)
     yield ""
     yield "Which pull requests does each rule leave? (swt query funnel)"
-    yield from (f"  {row['rule']:18}{row['remaining']:4}" for row in months[-1].funnel)
+    (funnel,) = answers(settings.store, settings.sql, ["funnel"], [selection("funnel", order=["step"])])
+    whole = [row for row in funnel.to_pylist() if row["repo"] is None]
+    yield from (f"  {row['rule']:18}{row['remaining']:4}" for row in whole)
     yield ""
     yield "Why did the others not become instances? (table `rejection`)"
     store = Store(settings.store)
