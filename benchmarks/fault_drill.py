@@ -39,6 +39,7 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import InfrastructureError
+from tasks.domain.localization import Locator
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone, Unit
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.local_github.hub import Hub
@@ -120,7 +121,7 @@ OF_TWO = {"snapshot": SNAPSHOT, "instances": TWO}
 WORK = {"methods": ("zero_shot_plus",), "models": ("scripted",), **OF_TWO}
 MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml", "limit": 1}
 CHECKED = (*JUDGED, "leaks", "validation")
-AGENT = {"method": "agent", "model": "scripted"}
+AGENT = {"method": Locator.AGENT, "model": "scripted"}
 
 DRILLS = (
     Drill("evaluate", {"candidates": ("golden", "nop"), **OF_TWO}, JUDGED),
