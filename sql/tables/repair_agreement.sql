@@ -4,6 +4,7 @@
 -- how many; judged: those that were measured here, or cannot be run; agree; ours, theirs: fixes that only we, only they
 -- call resolved (`repair_difference` names them); agreement: agree of judged in %, with Wilson's 95 % interval.
 -- agreement_low, agreement_high  Wilson's 95 % interval
+-- agree   judged ones of which both say the same
 -- needs: repair_status, wilson
 CREATE OR REPLACE VIEW repair_agreement AS
 SELECT

@@ -7,6 +7,7 @@
 -- repair, repair_model  method and model of the repair
 -- btr                  upper end of the Bad Test Rate; null for instances whose candidate has no test
 -- pass_low, pass_high  Wilson's 95 % interval of pass_rate
+-- pass_rate   share of instances whose fix is resolved, in %
 -- needs: repair_with_tests, wilson
 CREATE OR REPLACE VIEW repair_by_bad_tests AS
 SELECT

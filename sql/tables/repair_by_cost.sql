@@ -1,11 +1,13 @@
 -- How many issues does a repair method resolve within a ceiling on the cost of each?
 --
 -- Per snapshot, method, model and ceiling in dollars (TDFlow paper, figure 3 b: also `tdflow_figure3b`), one row for each
--- cent at which an instance more is resolved: n: instances, resolved: those whose fix is right and cost no more,
+-- cent at which an instance more is resolved. resolved: instances whose fix is right and cost no more,
 -- pass_rate with Wilson's 95 % interval, in %. unknown: right fixes whose cost is unknown: left out of n. mean_usd: what
 -- an instance costs on average, of those whose cost is known. Methods without any cost are not listed.
 -- up_to_usd            the ceiling on an instance
 -- pass_low, pass_high  Wilson's 95 % interval of pass_rate
+-- n           instances of which it is known
+-- pass_rate   share of them whose fix is resolved, in %
 -- needs: repair_instance, wilson
 CREATE OR REPLACE VIEW repair_by_cost AS
 WITH known AS (

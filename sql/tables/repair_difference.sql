@@ -3,6 +3,7 @@
 -- One row per repair whose source says whether it is resolved and that was found otherwise here; columns of
 -- `repair_status`. run: the golden tests on it, for `swt log`.
 -- run  key of that run; null where none was made
+-- why   as in `fix_status`
 -- needs: repair_status
 CREATE OR REPLACE VIEW repair_difference AS
 SELECT

@@ -16,6 +16,7 @@
 -- guarded_precision, guarded_recall  by guarded tests, in %
 -- unguarded                        kept fixes whose test was not guarded
 -- strength_fixes                   pairs of a solved candidate and a wrong fix behind it
+-- scope   `all` fixes, or those of instances with a test (`tested`)
 -- needs: repair_kept, strength, wilson
 CREATE OR REPLACE VIEW repair_filter AS
 WITH scoped AS (

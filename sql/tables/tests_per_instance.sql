@@ -5,6 +5,8 @@
 -- in % (figure 5 a); both null where there is none.
 -- repair, repair_model  method and model of the repair; null where there is none
 -- n                     instances of which it is known what the repair did
+-- instances   that count
+-- pass_rate   share of them whose fix is resolved, in %
 -- needs: test_quality, repair_with_tests
 CREATE OR REPLACE VIEW tests_per_instance AS
 SELECT

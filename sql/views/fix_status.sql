@@ -9,6 +9,7 @@
 -- f2p, p2p                cases of each kind that are held against it; null where no run is there
 -- f2p_passed, p2p_passed  those of them that pass on it
 -- run_key                 the run of the golden tests on it
+-- why   the first case that does not pass on it, or what is missing; empty where it is resolved
 -- kept: beside the runs
 -- needs: proposed_fix, task_instance, fix_run, current_run, fix_suite_run, golden_suite, golden_case, case_outcome
 CREATE OR REPLACE VIEW fix_status AS

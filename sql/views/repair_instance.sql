@@ -5,6 +5,7 @@
 -- tests: of the method on this snapshot (several with `+`).
 -- name        method and model in one
 -- handed_in   there is a repair
+-- why   as in `fix_status`
 -- needs: used_instance, repair_status
 CREATE OR REPLACE VIEW repair_instance AS
 WITH entry AS (

@@ -7,6 +7,7 @@
 -- published  whether others found it resolved
 -- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
 -- iteration  1-based iteration of the method that it comes from
+-- why   as in `fix_status`
 -- needs: counted_repair, fix_status, method_call
 CREATE OR REPLACE VIEW repair_status AS
 WITH asked AS (

@@ -21,7 +21,7 @@ LISTS = "from flows.asking import listing; from flows.settings import Settings; 
 def test_questions_come_first_and_the_rest_when_it_is_asked_for() -> None:
     short, long = (listing(Settings(), everything=everything) for everything in (False, True))
     names = [line.split()[0] for line in short.splitlines() if line.startswith("  ")]
-    assert short.startswith("questions\n  calls_to_success ")
+    assert short.startswith("questions\n  ability ")
     assert "golden_case" not in names
     assert {"table2", "paper"} < set(names)
     everything = {line.split()[0] for line in long.splitlines() if line.startswith("  ")}
