@@ -24,8 +24,6 @@ further one. Shorter than a month: a schedule must not miss it by an hour."""
 LONGEST_BREAK = timedelta(days=360)
 WAITING = 3
 """Every so manieth place is for who waits longest."""
-SOONER = timedelta(days=1)
-"""A failure of ours is tried again so soon, while it is the first of its kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,7 @@ class Record:
         last = self.last
         if last is None:
             return True
-        return last.reason in NOT_ITS_FAULT and now >= last.validated_at + self._break(last, self.attempts)
+        return self.failed_by_us or (last.reason in NOT_ITS_FAULT and now >= last.validated_at + pause(self.attempts))
 
     def is_due_again(self, now: datetime) -> bool:
         """Whether a retired instance is to have another look."""
@@ -73,10 +71,11 @@ class Record:
         """When it was tried last, or where it never was, when it came up."""
         return self.last.validated_at if self.last else (self.instance.created_at or datetime.min.replace(tzinfo=UTC))
 
-    @staticmethod
-    def _break(last: Validation, attempts: int) -> timedelta:
-        ours = last.reason is InvalidReason.INFRASTRUCTURE and attempts == 1
-        return SOONER if ours else pause(attempts)
+    @property
+    def failed_by_us(self) -> bool:
+        """Whether the one attempt of late ended by a failure of ours: the same command makes up for it, at once."""
+        last = self.last
+        return last is not None and last.reason is InvalidReason.INFRASTRUCTURE and self.attempts == 1
 
 
 def pause(attempts: int) -> timedelta:
@@ -106,7 +105,8 @@ def turn(known: Iterable[Record], now: datetime, limit: int | None) -> tuple[Tas
 def _of_repository(known: Sequence[Record], now: datetime) -> Iterator[TaskInstance]:
     """Newest first; every third place, counted over all months, for who waits longest."""
     due = [record for record in known if record.is_due(now)]
-    newest = sorted((one for one in due if not one.history), key=lambda one: _age(one.instance), reverse=True)
+    fresh = (one for one in due if not one.history or one.failed_by_us)
+    newest = sorted(fresh, key=lambda one: _age(one.instance), reverse=True)
     waiting = sorted(due, key=lambda one: (one.waiting_since(), one.instance.instance_id))
     place = sum(len(record.history) for record in known)
     taken: set[InstanceKey] = set()
