@@ -155,7 +155,8 @@ def test_candidate(row: dict[str, Any], mirror: Path, tmp_path: Path) -> None:
     tree = grow(mirror, instance, tmp_path / "tests-only" / "tree")
     assert first_rung(tree, patch) == row["rung"]
     options = RUNGS[row["rung"]]
-    codes, (before, after) = codes_and_cases(tree, instance, patch, *options, *ONLY_TESTS)
+    along = (f"--include={row['along']}",) if "along" in row else ()
+    codes, (before, after) = codes_and_cases(tree, instance, patch, *options, *ONLY_TESTS, *along)
     for case, (first, last) in row["cases"].items():
         assert first in ("any", before.get(case, "missing"))
         assert last in ("any", after.get(case, "missing"))

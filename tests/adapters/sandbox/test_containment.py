@@ -148,7 +148,9 @@ ENDED = {
     "fork bomb": ("processes", "while True:\n    try: os.fork()\n    except OSError: pass"),
     "fork bomb of threads": (
         "processes",
-        "import threading\nwhile True: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+        "import threading\nwhile True:\n"
+        "    try: threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        "    except RuntimeError: pass",
     ),
     "memory": ("memory", "kept = []\nwhile True: kept.append(bytearray(32 << 20))"),
     "memory: of files without a name": (
