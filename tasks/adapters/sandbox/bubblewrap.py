@@ -38,8 +38,12 @@ ORDINARY_UID = 1000
 OWN_TASKS = 2
 """bwrap outside and bwrap as init inside."""
 
-NPROC_SLACK = 1000
-"""So far above the limit the kernel refuses to fork: by then the supervisor has mostly named the limit itself."""
+NPROC_SLACK = 50
+"""So far above the limit the kernel refuses to fork: enough for the supervisor to see that it is passed. With a
+thousand more, a fork bomb took two cores from everybody for a hundred seconds before it was ended."""
+
+NPROC_SHARED = 1000
+"""The same where the job runs as its caller, whose other processes count too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +212,7 @@ def _open_folders(*names: str) -> list[str]:
 def _become(job: Job, uid: int) -> list[str]:
     """The command before the command: our user and limits that only count inside."""
     if os.geteuid() != 0:
-        return ["/usr/bin/prlimit", f"--nproc={job.limits.processes + NPROC_SLACK}", "--"]
+        return ["/usr/bin/prlimit", f"--nproc={job.limits.processes + NPROC_SHARED}", "--"]
     drop = ["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL", "--"]
     return ["/usr/bin/setpriv", "--reuid", str(uid), "--regid", str(uid), "--clear-groups", *drop]
 
