@@ -64,6 +64,8 @@ class CheckSettings:
 
 
 CHECK_LIMITS = Limits(wall_s=600.0)
+WATCHED = (RunnerKind.PYTEST, RunnerKind.UNITTEST)
+"""Runners that can be watched while they collect: which cases read which files is seen."""
 DECIDING = (
     *("tasks.environment", "tasks.adapters.uv", "tasks.adapters.runner", "tasks.adapters.extensions"),
     *("tasks.adapters.patch", "tasks.domain"),
@@ -176,6 +178,8 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
     if asked.after:
         found = inside(asked.states(own))
         trouble = judge(found, own, fixtures=fixtures)
+        if asked.data and environment.runner in WATCHED:
+            trouble = None  # no case reads them: Python files that are data, and need not be tests that can be imported
     if found is None:
         return None  # there is nothing to collect
     row = readiness_row(instance, environment, sandbox.kind, found, trouble)
@@ -205,7 +209,7 @@ def _drivers(
     places: Places, instance: TaskInstance, environment: Environment, data: tuple[RepoPath, ...]
 ) -> tuple[RepoPath, ...]:
     """The test modules of the base commit that may read `data`; none where the runner cannot be watched."""
-    if not data or environment.runner not in (RunnerKind.PYTEST, RunnerKind.UNITTEST):
+    if not data or environment.runner not in WATCHED:
         return ()
     mirrors = Mirrors(places.mirrors)
     entries = mirrors.python_files(instance.repo, instance.base_commit)

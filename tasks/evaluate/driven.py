@@ -5,13 +5,15 @@ The patch alone cannot tell them, and no rule over names can: it takes an enviro
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import EditedDefinition, Suite
-from tasks.domain.environment import DrivenCase
-from tasks.domain.names import EnvId, InstanceId, RepoPath
+from tasks.domain.environment import DrivenCase, Readiness
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoPath
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.run import files_key
@@ -21,18 +23,26 @@ DATA = "data"
 
 
 def drive_golden_suites(places: Places, environments: Mapping[InstanceId, EnvId]) -> None:
-    """Write the golden suites of these instances with the driven cases of their environments, where they have some."""
+    """Write the golden suites of these instances with the driven cases of their environments, where they have some,
+    and as nothing to run where all they have is data that no case reads."""
     store = Store(places.store)
     if not environments:
         return
-    rows = store.read(DrivenCase, env_id=set(environments.values()), instance_id=set(environments))
-    ours = [row for row in rows if environments[row.instance_id] == row.env_id]
-    for key in sorted({row.instance_key for row in ours}):
-        driven = [row for row in ours if row.instance_key == key]
+    of_these = {"env_id": set(environments.values()), "instance_id": set(environments)}
+    driven: dict[InstanceKey, list[DrivenCase]] = defaultdict(list)
+    for row in store.read(DrivenCase, **of_these):
+        if environments[row.instance_id] == row.env_id:
+            driven[row.instance_key].append(row)
+    ready = (row for row in store.read(Readiness, **of_these) if environments[row.instance_id] == row.env_id)
+    looked_at = {row.instance_key for row in ready if row.ready and not row.cases}
+    for key in sorted(driven.keys() | looked_at):
         for suite in store.read(Suite, instance_key=key, kind=SuiteKind.GOLDEN):
-            wanted = with_cases(suite, driven)
+            cases = driven.get(key, [])
+            if not cases and not all(kind_of(path) is Kind.HELPER for path in suite.files):
+                continue
+            wanted = with_cases(suite, cases)
             if wanted != suite:
-                store.write(edits_of(suite, driven))
+                store.write(edits_of(suite, cases))
                 store.write([wanted])
 
 

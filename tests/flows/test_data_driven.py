@@ -20,7 +20,7 @@ from tasks.domain.environment import DrivenCase
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName
 from tasks.domain.outcome import SandboxKind
-from tasks.domain.run import CaseOutcome, Limits
+from tasks.domain.run import CaseOutcome, Limits, Run
 from tasks.domain.validation import InvalidReason
 
 REPO = RepoName("rolling-swt-bench/larder")
@@ -119,9 +119,16 @@ def test_changed_data_files_are_golden_tests(driven) -> None:
 
 
 def test_data_that_no_case_reads_is_no_fault_of_the_environment(driven) -> None:
-    _, settings = driven(FIX, {"tests/inputs/notes.json": "{}\n"})
+    """Not even where it is Python: that cannot be imported, ends the interpreter, or is no Python after all."""
+    texts = {
+        "notes.json": "{}\n",
+        "imports.py": "import nowhere_to_be_had\n",
+        "starts.py": "raise SystemExit(3)\n",
+        "broken.py": "def test_nothing(): assert\n",
+    }
+    store, settings = driven(FIX, {f"tests/unread/{name}": text for name, text in texts.items()})
     (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
-    assert (row.reason, row.detail) == (
-        InvalidReason.NO_TESTS,
-        "no case of the suite reads what the golden tests change: tests/inputs/notes.json",
-    )
+    said = "no case of the suite reads what the golden tests change: tests/unread/broken.py, tests/unread/imports.py"
+    assert row.reason == InvalidReason.NO_TESTS
+    assert row.detail.startswith(said)
+    assert not store.read(Run)
