@@ -7,7 +7,12 @@
 -- dc_n            instances that the mean change coverage is over
 -- strength_tried  solved candidates that met a wrong fix of their instance
 -- strength_fixes  pairs of such a candidate and such a fix
+-- ability         in logits, over all snapshots of the last `swt rate`; null where there was none
+-- ability_low, ability_high  its 95 % interval
+-- ability_part    abilities are comparable within a part
+-- ability_instances  instances behind it, of all snapshots
 -- needs: counted_candidate, table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
+-- needs: method_ability
 CREATE OR REPLACE VIEW page_method AS
 WITH handed_in AS (
     SELECT snapshot, method, model, count(*) AS candidates
@@ -25,7 +30,9 @@ SELECT
     c.cost_usd, c.usd_per_instance, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
     w.seconds_mean, w.seconds_median,
     u.audited, u.suspected, u.S_unsuspected,
-    CAST(f.cutoff AS DATE) - 1 AS cutoff
+    CAST(f.cutoff AS DATE) - 1 AS cutoff,
+    round(a.ability, 2) AS ability, round(a.low, 2) AS ability_low, round(a.high, 2) AS ability_high,
+    a.part AS ability_part, a.instances AS ability_instances
 FROM table2 AS t
 LEFT JOIN handed_in AS h
     ON h.snapshot = t.snapshot AND h.method = t.method AND h.model IS NOT DISTINCT FROM t.model
@@ -41,4 +48,6 @@ LEFT JOIN table11 AS w ON w.snapshot = t.snapshot AND w.method = t.method AND w.
 LEFT JOIN table2_unsuspected AS u
     ON u.snapshot = t.snapshot AND u.method = t.method AND u.model IS NOT DISTINCT FROM t.model
 LEFT JOIN model_fact AS f ON f.model = t.model
+LEFT JOIN method_ability AS a
+    ON a.grader = 'paper' AND NOT a.guarded AND a.method = t.method AND a.model IS NOT DISTINCT FROM t.model
 ORDER BY t.snapshot, t.S DESC NULLS LAST, t.method, t.model;

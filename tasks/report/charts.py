@@ -17,6 +17,8 @@ MOST_SETS = 24
 """Intersections that the overlap shows, the largest first."""
 MOST_IN_OVERLAP = 12
 WIDTH = 560
+HALF = 270
+"""Width of one of two panels beside each other."""
 
 Chart = Any
 """A chart of altair, of whichever kind."""
@@ -81,6 +83,69 @@ def score(rows: Rows) -> Chart:
     dot = base.mark_circle(size=90, color=FIRST, opacity=1).encode(x="S:Q")
     kept = base.mark_tick(color=SECOND, thickness=3, size=18, opacity=1).encode(x="S_guarded:Q")
     return alt.layer(interval, dot, kept).properties(width=WIDTH, height=_rows_high(len(rows)))
+
+
+def ability(rows: Rows) -> Chart:
+    """Score and ability of each method, side by side in one order."""
+    names = [row["name"] for row in rows]
+    left = _panel(rows, names, "S", "solved in this snapshot, %")
+    right = _panel(rows, names, "ability", "ability, logits", color=THIRD, labels=False)
+    return _beside(left, right)
+
+
+def hardness(rows: Rows) -> Chart:
+    """Difficulty and interval of each snapshot, in their order."""
+    return _panel(rows, [row["snapshot"] for row in rows], "difficulty", "difficulty, logits", y="snapshot").properties(
+        width=WIDTH
+    )
+
+
+def repair(rows: Rows) -> Chart:
+    """Pass rate and interval of each repair method."""
+    shown = [
+        {"name": row["name"], "rate": row["pass_rate"], "rate_low": row["pass_low"], "rate_high": row["pass_high"]}
+        for row in rows
+    ]
+    return _panel(shown, [row["name"] for row in rows], "rate", "instances repaired, %").properties(width=WIDTH)
+
+
+def filtering(rows: Rows) -> Chart:
+    """Precision and recall of the fixes that tests keep, side by side."""
+    names = [row["name"] for row in rows]
+    left = _panel(rows, names, "precision", "precision, %", tick="base_precision")
+    right = _panel(rows, names, "recall", "recall, %", color=THIRD, labels=False)
+    return _beside(left, right)
+
+
+def _panel(
+    rows: Rows,
+    order: list[str],
+    value: str,
+    title: str,
+    *,
+    y: str = "name",
+    color: str = FIRST,
+    labels: bool = True,
+    tick: str = "",
+) -> Chart:
+    """A dot for `value` and a line from `value`_low to `value`_high, for each row; the column `tick` as a tick."""
+    import altair as alt
+
+    axis = alt.Axis(domain=False, ticks=False, labelPadding=12, labels=labels)
+    base = alt.Chart(_data(rows)).encode(y=alt.Y(f"{y}:N", sort=order, title=None, axis=axis))
+    line = base.mark_rule(strokeWidth=3, opacity=0.35, color=color).encode(
+        x=_percent(f"{value}_low", title), x2=f"{value}_high:Q"
+    )
+    parts = [line, base.mark_circle(size=90, color=color, opacity=1).encode(x=f"{value}:Q")]
+    if tick:
+        parts.append(base.mark_tick(color=SECOND, thickness=3, size=18, opacity=1).encode(x=f"{tick}:Q"))
+    return alt.layer(*parts).properties(width=HALF, height=_rows_high(len(order)))
+
+
+def _beside(left: Chart, right: Chart) -> Chart:
+    import altair as alt
+
+    return alt.hconcat(left, right, spacing=24)
 
 
 def overlap(rows: Rows) -> Chart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ class Figure:
     rows: tuple[Row, ...]
     chart: Callable[[list[dict[str, Any]]], Chart]
     nothing: str
-    """What stands in its place where there are no rows."""
+    """What stands in its place where there are no rows; empty: the page of figures leaves it out then."""
 
     def spec(self) -> str:
         """Vega-Lite as JSON, with the data inside."""
@@ -43,6 +44,17 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
             rows=_ranked(rows["page_method"]),
             chart=charts.score,
             nothing="No method has been judged.",
+        ),
+        Figure(
+            name="ability",
+            title="Score and ability",
+            caption="Left, the share solved in this snapshot; right, the ability over all snapshots of the last fit, "
+            "in logits: at 0 a method solves half of the instances that are as hard as the first snapshot's mean. Both "
+            "with 95 % intervals. Of methods that nothing ties together, the larger group.",
+            question="ability",
+            rows=_able(rows["page_method"]),
+            chart=charts.ability,
+            nothing="",
         ),
         Figure(
             name="overlap",
@@ -104,6 +116,17 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
             nothing="There is one snapshot only, or no method was judged on two.",
         ),
         Figure(
+            name="hardness",
+            title="How hard each snapshot is",
+            caption="Mean difficulty of the instances of each snapshot, in logits above the first one's, with 95 % "
+            "interval: what the methods that ran on several say of them. A score that falls while this rises is no "
+            "worse method.",
+            question="snapshot_difficulty",
+            rows=_hard(rows["page_trend"]),
+            chart=charts.hardness,
+            nothing="",
+        ),
+        Figure(
             name="difficulty",
             title="How many methods solve an instance",
             caption="Instances by the number of methods that solve them, controls left out.",
@@ -121,6 +144,27 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
             rows=rows["funnel"],
             chart=charts.funnel,
             nothing="This store holds no collected pull requests: its snapshots were imported.",
+        ),
+        Figure(
+            name="repair",
+            title="Repaired instances",
+            caption="Share of instances whose code each repair method repairs, as the golden tests say, with Wilson's "
+            "95 % interval.",
+            question="repair_rate",
+            rows=_repaired(rows["repair_rate"]),
+            chart=charts.repair,
+            nothing="",
+        ),
+        Figure(
+            name="filter",
+            title="Fixes that generated tests keep",
+            caption="Of the proposed fixes on which the tests of a method pass, the share that is right (precision; "
+            "the tick is the share without any test), and of the right ones the share that is kept (recall). "
+            "Wilson's 95 % intervals; all repair methods together, a fix without a test is not kept.",
+            question="repair_filter",
+            rows=_filtering(rows["repair_filter"]),
+            chart=charts.filtering,
+            nothing="",
         ),
     )
 
@@ -141,6 +185,35 @@ def _ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
     return tuple({key: row[key] for key in kept} for row in rows if not row["control"] and row["S"] is not None)[
         :MOST_METHODS
     ]
+
+
+def _able(rows: Iterable[Row]) -> tuple[Row, ...]:
+    known = [row for row in rows if row["ability"] is not None and row["S"] is not None]
+    parts = Counter(row["ability_part"] for row in known)
+    largest = max(parts, key=lambda part: (parts[part], -part), default=None)
+    columns = ("name", "S", "S_low", "S_high", "ability", "ability_low", "ability_high")
+    kept = [{key: row[key] for key in columns} for row in known if row["ability_part"] == largest]
+    return tuple(sorted(kept, key=lambda row: -row["ability"])[:MOST_METHODS])
+
+
+def _hard(rows: Iterable[Row]) -> tuple[Row, ...]:
+    columns = ("snapshot", "difficulty", "difficulty_low", "difficulty_high", "difficulty_part")
+    each = {row["snapshot"]: {key: row[key] for key in columns} for row in rows if row["difficulty"] is not None}
+    parts = Counter(row["difficulty_part"] for row in each.values())
+    return tuple(row for row in each.values() if parts[row["difficulty_part"]] == max(parts.values()) > 1)
+
+
+def _repaired(rows: Iterable[Row]) -> tuple[Row, ...]:
+    columns = ("pass_rate", "pass_low", "pass_high")
+    kept = [row for row in rows if row["pass_rate"] is not None][:MOST_METHODS]
+    return tuple({"name": name_of(row)} | {key: row[key] for key in columns} for row in kept)
+
+
+def _filtering(rows: Iterable[Row]) -> tuple[Row, ...]:
+    columns = ("base_precision", "precision", "precision_low", "precision_high", "recall", "recall_low", "recall_high")
+    kept = [row for row in rows if row["scope"] == "all" and row["repair"] is None and row["precision"] is not None]
+    best = sorted(kept, key=lambda row: (-row["precision"], -(row["recall"] or 0), name_of(row)))[:MOST_METHODS]
+    return tuple({"name": name_of(row)} | {key: row[key] for key in columns} for row in best)
 
 
 def _sets(rows: Iterable[Row]) -> tuple[Row, ...]:

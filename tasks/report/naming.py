@@ -10,6 +10,8 @@ import re
 
 LEADERBOARD = "index.html"
 FIGURES = "figures.html"
+COMPARISONS = "comparisons.html"
+FIXES = "fixes.html"
 INSTANCES = "instances.html"
 MATRIX = "matrix.html"
 SNAPSHOT = "snapshot.html"

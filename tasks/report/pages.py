@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from tasks.report import naming
+from tasks.report.charts import name_of
 from tasks.report.code import Painted
-from tasks.report.rows import ReportRows, Row, Rows
+from tasks.report.rows import OF_FIXES, ReportRows, Row, Rows
 
+MOST_COMPARED = 12
+"""Methods that are compared in pairs, those that solve most: so many as the overlap shows."""
 MOST_CASES = 12
 """Cases of a candidate that the page of its instance shows; its own page has all."""
 
@@ -65,7 +69,23 @@ class Library:
     @property
     def base(self) -> dict[str, Any]:
         """What every page says of itself."""
-        return {"snapshot": self.rows.snapshot, "golden": self.golden}
+        return {"snapshot": self.rows.snapshot, "golden": self.golden, "extra": self.extra}
+
+    @property
+    def extra(self) -> tuple[tuple[str, str], ...]:
+        """Pages that are not there for every snapshot, and what links call them."""
+        rows = self.rows
+        comparing = rows["pairwise"] or self.disagreements
+        fixes = rows["repair_rate"] or rows["repair_filter"]
+        return (
+            *([(naming.COMPARISONS, "Comparisons")] if comparing else ()),
+            *([(naming.FIXES, "Fixes")] if fixes else ()),
+        )
+
+    @property
+    def disagreements(self) -> Rows:
+        """Where graders differ, under the policy of the report."""
+        return tuple(row for row in self.rows["disagreement_reasons"] if row["policy"] == "tests-only")
 
 
 def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SitePage]:
@@ -81,9 +101,10 @@ def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SiteP
     yield SitePage(
         naming.LEADERBOARD,
         "leaderboard.html.j2",
-        {**base, "methods": methods, "graders": graders, "score": drawn["score"]},
+        {**base, "methods": methods, "graders": graders, "score": drawn["score"], "scale": drawn["ability"]},
     )
-    yield SitePage(naming.FIGURES, "figures.html.j2", {**base, "figures": list(drawn.values())})
+    shown_figures = [one for one in drawn.values() if one["svg"] or one["nothing"]]
+    yield SitePage(naming.FIGURES, "figures.html.j2", {**base, "figures": shown_figures})
     instances = [{key: value for key, value in row.items() if key not in HEAVY} for row in rows["page_instance"]]
     yield SitePage(naming.INSTANCES, "instances.html.j2", {**base, "instances": instances})
     yield SitePage(naming.MATRIX, "matrix.html.j2", {**base, **_matrix(library)})
@@ -92,6 +113,40 @@ def overview_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SiteP
     health = [row for row in instances if row["health"] not in ("valid", "unknown") or row["flags"]]
     shown = {**base, **changes, "facts": rows["table1"], "doubtful": health, "picture": drawn["funnel"]}
     yield SitePage(naming.SNAPSHOT, "snapshot.html.j2", shown)
+
+
+def extra_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SitePage]:
+    """Those that are there only where something was asked that they answer."""
+    rows, there = library.rows, {path for path, _ in library.extra}
+    names = [row["name"] for row in rows["page_method"]]
+    if naming.COMPARISONS in there:
+        best = set([row["name"] for row in rows["page_method"] if not row["control"]][:MOST_COMPARED])
+        shown = {
+            "pairs": [row for row in rows["pairwise"] if {row["method_a"], row["method_b"]} <= best],
+            "compared": len(best),
+            "ensemble": rows["ensemble"],
+            "disagreements": library.disagreements,
+            "repositories": _by_repository(rows["success_by_repository"], best),
+        }
+        yield SitePage(naming.COMPARISONS, "comparisons.html.j2", {**library.base, **shown, "names": names})
+    if naming.FIXES in there:
+        asked = {question: rows[question] for question in OF_FIXES}
+        asked["test_transitions"] = tuple(row for row in rows["test_transitions"] if row["repo"] is None)
+        pictures = {"repair": drawn["repair"], "filter": drawn["filter"]}
+        yield SitePage(naming.FIXES, "fixes.html.j2", {**library.base, **asked, **pictures, "names": names})
+
+
+def _by_repository(rows: Rows, best: set[str]) -> list[dict[str, Any]]:
+    """Repositories, those with most instances first, and the rate of each of the best methods."""
+    methods = [name for name in dict.fromkeys(name_of(row) for row in rows) if name in best]
+    cells = {(row["part"], name_of(row)): row for row in rows}
+    most = Counter[str]()
+    for row in rows:
+        most[row["part"]] = max(most[row["part"]], row["n"] + row["unmeasured"])
+    return [
+        {"repo": repo, "n": n, "methods": methods, "rates": [cells.get((repo, name)) for name in methods]}
+        for repo, n in sorted(most.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
 
 
 HEAVY = ("patch", "test_patch", "problem_statement", "doubts")
@@ -174,6 +229,8 @@ def method_pages(library: Library) -> Iterator[SitePage]:
             "candidates": candidates,
             "absent": [name for name in names if name not in held],
             "years": [one for one in library.rows["page_year"] if _same(one, row)],
+            "snapshots": [one for one in library.rows["page_trend"] if _same(one, row)],
+            "filters": [one for one in library.rows["repair_filter"] if _same(one, row)],
         }
         yield SitePage(naming.method_page(row["name"]), "method.html.j2", shown)
 

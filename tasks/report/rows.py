@@ -19,6 +19,13 @@ OF_SNAPSHOT = ("page_instance", "page_candidate", "page_case", "page_line", "pag
 """Macros that take the snapshot, and whether its golden side is shown."""
 BY_SNAPSHOT = ("page_method", "page_grader", "page_year", "table1", "table3", "contamination", "snapshot_change")
 """Views with a column that names the snapshot."""
+OF_FIXES = (
+    *("repair_rate", "repair_filter", "repair_overlap", "repair_agreement"),
+    *("repair_by_bad_tests", "repair_by_iteration", "repair_by_cost", "test_transitions"),
+)
+"""The same, about repairs of the code and what tests say of them."""
+COMPARING = ("pairwise", "ensemble", "disagreement_reasons", "success_by_repository")
+"""The same, about methods beside each other."""
 EVERYWHERE = {
     "page_snapshot": "FROM page_snapshot",
     "page_trend": "FROM page_trend",
@@ -58,7 +65,7 @@ def questions(snapshot: str, *, with_golden: bool) -> dict[str, str]:
     name, golden = literal(snapshot), str(with_golden).lower()
     return {
         **{macro: f"FROM {macro}({name}, {golden})" for macro in OF_SNAPSHOT},
-        **{view: f"FROM {view} WHERE snapshot = {name}" for view in BY_SNAPSHOT},
+        **{view: f"FROM {view} WHERE snapshot = {name}" for view in (*BY_SNAPSHOT, *OF_FIXES, *COMPARING)},
         **EVERYWHERE,
         "method_overlap": f"FROM method_overlap WHERE snapshot = {name} AND exactly > 0 ORDER BY exactly DESC, methods",
     }

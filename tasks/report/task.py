@@ -19,7 +19,15 @@ from tasks.domain.undone import OfSnapshot
 from tasks.report import naming
 from tasks.report.drawing import Drawing, draw, inline
 from tasks.report.figures import Figure, figures
-from tasks.report.pages import Library, SitePage, candidate_pages, instance_pages, method_pages, overview_pages
+from tasks.report.pages import (
+    Library,
+    SitePage,
+    candidate_pages,
+    extra_pages,
+    instance_pages,
+    method_pages,
+    overview_pages,
+)
 from tasks.report.rendering import render
 from tasks.report.rows import ReportRows, report_rows
 from tasks.report.site import Site, open_site
@@ -108,6 +116,7 @@ def write_site(rows: ReportRows, folder: Path, *, golden: bool, talk: Callable[[
 def _pages(library: Library, drawn: dict[str, Any], talk: Callable[[str], Talk]) -> Iterator[SitePage]:
     return chain(
         overview_pages(library, drawn),
+        extra_pages(library, drawn),
         instance_pages(library),
         method_pages(library),
         candidate_pages(library, talk),

@@ -13,9 +13,19 @@ from tasks.report.drawing import draw, inline
 NAMES = ("plain", "datum['x']", "<b>&amp;\"'</b>", "a\nb", "")
 SCORE = {"S": 20.0, "S_low": 10.0, "S_high": 30.0, "S_guarded": None}
 SPLIT = {"model": "m", "S_before": 20.0, "S_after": 10.0, "p_exact": 0.2}
+KEPT = {
+    **{"base_precision": 10.0, "precision": 20.0, "precision_low": 5.0, "precision_high": 40.0},
+    **{"recall": None, "recall_low": None, "recall_high": None},
+}
 
 ROWS: dict[str, list[dict[str, Any]]] = {
     "score": [{"name": name, **SCORE} for name in NAMES],
+    "ability": [{"name": name, **SCORE, "ability": 0.1, "ability_low": -0.4, "ability_high": 0.6} for name in NAMES],
+    "hardness": [
+        {"snapshot": name, "difficulty": 0.1, "difficulty_low": 0.0, "difficulty_high": 0.6} for name in NAMES
+    ],
+    "repair": [{"name": name, "pass_rate": 20.0, "pass_low": 10.0, "pass_high": 30.0} for name in NAMES],
+    "filtering": [{"name": name, **KEPT} for name in NAMES],
     "overlap": [{"methods": list(NAMES[:2]), "exactly": 3}, {"methods": [NAMES[2]], "exactly": 1}],
     "coverage": [
         {"name": name, "outcome": outcome, "coverage": 40.0} for name in NAMES for outcome in ("solved", "all")

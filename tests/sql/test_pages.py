@@ -111,6 +111,7 @@ def test_a_page_for_each_instance_method_and_candidate(store: SqlStore, tmp_path
     pages = texts(tmp_path)
     assert "test_a.py::new" in pages["instance/one.html"]
     assert HELD_BACK in pages["instance/one.html"]
+    assert ">ability</th>" not in pages["index.html"]
     assert re.findall(r'data-v="([\d.]+)"', pages["index.html"].partition("method/m.html")[2])[0] == "100.0"
     assert_every_link_leads_somewhere(tmp_path)
 
@@ -155,7 +156,7 @@ def test_nothing_that_strangers_wrote_becomes_markup(store: SqlStore, tmp_path: 
     built(store, tmp_path, golden=True)
     store.con.execute("RESET VARIABLE withdrawn")
     pages = {path: page for path, page in texts(tmp_path).items() if path.endswith(".html")}
-    assert len(pages) == 6 + 3
+    assert len(pages) == 6 + 3 + 1
     for path, page in pages.items():
         tags = Tags(page).found
         assert [one.get("src") for tag, one in tags if tag == "script"] == [f"{'../' * path.count('/')}asset/site.js"]
@@ -225,6 +226,31 @@ def test_a_snapshot_that_nobody_tried_has_a_report(store: SqlStore, tmp_path: Pa
     store.add("snapshot", snapshot="s", instances=1)
     store.instance("i", repo="o/r")
     assert built(store, tmp_path).pages == 7
+
+
+def test_ability_and_fixes_have_their_place_where_they_are_known(store: SqlStore, tmp_path: Path) -> None:
+    """The scale beside the score, snapshots by how hard they are, and which fixes tests keep; else no such page."""
+    small(store)
+    store.add("snapshot", snapshot="t", instances=1)
+    store.instance("three", snapshot="t", removed=[2], added=[2])
+    store.judged("three", "m", SOLVED, snapshot="t")
+    store.judged("one", "n", {"test_a.py::new": "- - failed failed"})
+    fitted = {"grader": "paper", "guarded": False, "part": 0}
+    for method, ability in (("m", 1.25), ("n", -0.5)):
+        store.add("method_ability", method=method, ability=ability, low=ability - 1, high=ability + 1, **fitted)
+    for snapshot, difficulty in (("s", 0.0), ("t", 0.75)):
+        store.add("snapshot_difficulty", snapshot=snapshot, difficulty=difficulty, low=0.5, high=1.0, **fitted)
+    store.add("proposed_fix", fix_id="f" * 8, instance_key="one", instance_id="one", problem="does-not-apply")
+    repair = {"snapshot": "s", "instance_key": "one", "instance_id": "one", "repair_id": "r", "fix_id": "f" * 8}
+    store.add("repair", method="mender", **repair)
+    assert built(store, tmp_path).pages == 6 + 2 + 2 + 3 + 5
+    pages = texts(tmp_path)
+    assert re.search(r'data-v="1.25">1.25<span class="under">0.25 to 2.25</span>', pages["index.html"])
+    assert re.search(r">t</th>.*0.75<span", pages["method/m.html"])
+    assert "mender" in pages["fixes.html"]
+    assert "only the first" in pages["comparisons.html"]
+    assert {"figure/ability.svg", "figure/hardness.svg", "figure/repair.svg"} <= pages.keys()
+    assert_every_link_leads_somewhere(tmp_path)
 
 
 def test_what_became_of_a_candidate(store: SqlStore) -> None:
