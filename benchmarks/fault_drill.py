@@ -15,73 +15,27 @@ story in which something is not as it has to be ends there, standard error says 
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import signal
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.drills import DRILLS, MORE, Drill, prepare_for, prepared, tell, world
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.options import Request, read_request
-from flows.run import LEFT, NOTHING, Summary, Threads, begin
+from flows.run import LEFT, NOTHING, Threads
 from flows.settings import Settings, settings_from
 from flows.snapshots import import_rows
-from flows.stories import STORIES, teller
-from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import InfrastructureError
-from tasks.domain.localization import Locator
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone, Unit
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.scrape.task import TOKEN_VARIABLES
 
-LOCATING: dict[str, object] = {
-    "extract_relevant()": {"function_call": "extract_relevant", "args": {}},
-    "four keys": {"explanation": "scaling", "code": ["scaled"], "errors": [], "paths": []},
-    "get_bm25_top10": {"function_call": "get_bm25_top10", "args": {}},
-    "ranked_files": {"ranked_files": ["larder/recipe.py"], "confidence_scores": [9]},
-}
-"""What the agent that looks for files asks for, and what it is told."""
-LARDER = "rolling-swt-bench/larder"
-TWO = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
-POOL = "one"
-"""A snapshot of the demo's first instance alone."""
-ODD = "odd"
-"""A snapshot of an instance with a golden test that depends on the order, and one whose golden test fails."""
-POSITION = """\
-diff --git a/tests/test_position.py b/tests/test_position.py
-new file mode 100644
---- /dev/null
-+++ b/tests/test_position.py
-@@ -0,0 +1,12 @@
-+import pytest
-+
-+before = []
-+
-+
-+@pytest.mark.parametrize("number", range(50))
-+def test_one_of_many(number):
-+    before.append(number)
-+
-+
-+def test_comes_last_or_first():
-+    assert len(before) in (0, 50)
-"""
-"""It passes in the order of the file and in reverse, which is how a verdict is found, and not when it is shuffled."""
 KILL, LATE = "kill", "late kill"
 FAULTS: dict[str, Callable[[], BaseException]] = {
     "ours": lambda: InfrastructureError("disk full"),
@@ -100,76 +54,6 @@ ALL, NONE = "all", "none, twice"
 
 
 @dataclass(frozen=True)
-class Drill:
-    """A story, and the rounds that it has on the demo."""
-
-    story: str
-    asked: dict[str, Any]
-    rounds: tuple[str, ...]
-    before: tuple[str, ...] = ()
-    """Stories to be told first, on two instances of the demo."""
-    how: str = ""
-    """What is particular about it."""
-
-    @property
-    def title(self) -> str:
-        return f"{self.story}, {self.how}" if self.how else self.story
-
-
-JUDGED = ("environments", "runs", "guards")
-OF_TWO = {"snapshot": SNAPSHOT, "instances": TWO}
-WORK = {"methods": ("zero_shot_plus",), "models": ("scripted",), **OF_TWO}
-MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml", "limit": 1}
-CHECKED = (*JUDGED, "leaks", "validation")
-AGENT = {"method": Locator.AGENT, "model": "scripted"}
-
-DRILLS = (
-    Drill("evaluate", {"candidates": ("golden", "nop"), **OF_TWO}, JUDGED),
-    Drill("validate", {"snapshot": ODD}, (*CHECKED, "settling", "doubts")),
-    Drill(
-        "strength",
-        {"fixes": (str(DEMO / "repairs.demo-quick.jsonl"),), **OF_TWO},
-        ("environments", "references", "fixes"),
-        before=("evaluate",),
-    ),
-    Drill("localize", OF_TWO, ("retrieval",)),
-    Drill("generate", WORK, ("environments", "retrieval", "generation")),
-    Drill("rebuild", {"git": "", **MONTH}, ("reach", "scrape", "rows", "filter", *CHECKED, "facts", "publish")),
-)
-MORE = (
-    Drill(
-        "fixes",
-        {
-            "fixes": (str(DEMO / "repairs.demo-quick.jsonl"),),
-            "tests": (str(DEMO / "predictions.demo-careful.jsonl"),),
-            **OF_TWO,
-        },
-        ("fixes", "guards"),
-    ),
-    Drill(
-        "evaluate",
-        {"candidates": ("golden",), "guards": False, **OF_TWO},
-        ("confirmations",),
-        how="no guards",
-    ),
-    Drill("validate", {"health": True, **OF_TWO}, ("health",), how="again"),
-    Drill("sweep", WORK, ("environments", "retrieval", "generation", "runs", "guards")),
-    Drill("generate", {"dry_run": True, **WORK}, ("retrieval",), how="dry run"),
-    Drill("localize", {**AGENT, **OF_TWO}, ("localization",), how="agent"),
-    Drill("freeze", {"pool": POOL, "snapshot": "frozen"}, (*CHECKED, "facts", "publish")),
-    Drill("report", {"snapshot": SNAPSHOT}, ("pages",), before=("evaluate",)),
-    Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
-    Drill(
-        "rebuild",
-        {"git": "", "since": datetime(2025, 7, 1, tzinfo=UTC), **MONTH},
-        ("issues", "rows of issues"),
-        how="since July",
-    ),
-)
-"""What the script tries besides; these share their stage functions with the others."""
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What a round with a fault came to."""
 
@@ -179,39 +63,6 @@ class Outcome:
     exit_code: int
     state: str
     """What a server shows: `Failed` follows from the exit code; a flow run that was killed is open in the store."""
-
-
-def replies(call: Spoken) -> Step:
-    """Of a model that extracts, retrieves and ranks where it is asked for files, and writes a test elsewhere."""
-    last = call.messages[-1].text
-    said = next((said for asked, said in LOCATING.items() if asked in last), HELPFUL)
-    return text_step(said if isinstance(said, str) else json.dumps(said))
-
-
-@contextmanager
-def world(settings: Settings, folder: Path) -> Iterator[Settings]:
-    """A provider of models, a GitHub, and a folder of mirrors on this machine. At its end no model was asked twice."""
-    mirror = build_demo_mirror(settings)
-    links = folder / "mirrors" / f"{LARDER}.git"
-    links.parent.mkdir(parents=True, exist_ok=True)
-    if not links.exists():
-        links.symlink_to(mirror)
-    served = open_repository(LARDER, mirror, issues=DEMO / "issues.jsonl", scratch=folder / "github", license="MIT")
-    hub = Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))
-    provider = ScriptedProvider(replies)
-    with listening(hub) as github, provider.serve() as url:
-        yield replace(settings, github=f"{github}/graphql", environ={"SWT_SCRIPTED_BASE_URL": url})
-    said = Counter(repr(one.spoken) for one in provider.books if one.charged)
-    assert not [one for one, times in said.items() if times > 1], "a model was asked twice"
-
-
-def tell(name: str, asked: dict[str, Any], settings: Settings, board: Faulty) -> Summary:
-    story = next(story for story in STORIES if story.name == name)
-    request: Request = read_request(story.request, asked)
-    told: Summary = begin(
-        name, request.title, Store(settings.store), board, lambda run: teller(story)(request, settings, run)
-    )
-    return told
 
 
 class Victim:
@@ -232,12 +83,6 @@ class Victim:
 def sound() -> Faulty:
     """A board without a fault."""
     return Faulty(disk_full())
-
-
-def prepared(drill: Drill, folder: Path) -> dict[str, Any]:
-    """What the story is asked, with the folder of this machine."""
-    git = drill.asked.get("git")
-    return {**drill.asked, "git": git.replace("{mirrors}", str(folder / "mirrors"))} if git else drill.asked
 
 
 def struck(drill: Drill, settings: Settings, folder: Path, round_: str, fault: str) -> Outcome:
@@ -312,26 +157,6 @@ def completed(drill: Drill, settings: Settings, folder: Path) -> int:
     assert store.run_keys() == after, (drill.story, "what is done was done again")
     assert store.check() == (), drill.story
     return len(after - before)
-
-
-def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
-    """Tell the stories that this one needs, and import the pool that it names."""
-    rows = (DEMO / "instances.jsonl").read_text("utf-8").splitlines()
-    if drill.asked.get("pool") == POOL:
-        _import(settings, folder, POOL, rows[:1])
-    if drill.asked["snapshot"] == ODD:
-        first, last = json.loads(rows[0]), rows[-1]
-        first["test_patch"] += POSITION
-        _import(settings, folder, ODD, [json.dumps(first), last])
-    for name in drill.before:
-        controls = {"candidates": ("golden", "nop"), "snapshot": SNAPSHOT, "instances": TWO}
-        assert tell(name, controls, settings, sound()).exit_code == 0
-
-
-def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) -> None:
-    file = folder / f"{name}.jsonl"
-    file.write_text("".join(f"{row}\n" for row in rows), "utf-8")
-    import_rows(settings, file, name)
 
 
 class Table:

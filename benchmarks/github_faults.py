@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -30,6 +30,7 @@ from tasks.rehearsal.local_github.faults import Dice, GitHubFault
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import transport
 from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
+from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.page_store import PageStore
@@ -45,30 +46,11 @@ EQUAL, RECORDED, LESS, REFUSED = "as without", "kept as they were", "without it"
 HEADS = ("fault", "requests", "waited, s", "syncs", "on record", "rows")
 
 
-@dataclass(slots=True)
-class UnsleepingClock:
-    """Sleeping takes no time; a look takes a second. `ahead` is how wrong it is."""
-
-    moment: datetime = datetime(2026, 11, 1, tzinfo=UTC)
-    slept: float = 0.0
-
-    def now(self) -> datetime:
-        self.moment += timedelta(seconds=1)
-        return self.moment
-
-    def monotonic(self) -> float:
-        return self.now().timestamp()
-
-    def sleep(self, seconds: float) -> None:
-        self.slept += seconds
-        self.moment += timedelta(seconds=seconds)
-
-
 @dataclass(frozen=True, slots=True)
 class WrongClock:
     """The same, seen by somebody whose clock is off."""
 
-    inner: UnsleepingClock
+    inner: QuickClock
     off: timedelta
 
     def now(self) -> datetime:
@@ -87,7 +69,7 @@ class FaultStage:
 
     hub: Hub
     context: SyncContext
-    clock: UnsleepingClock
+    clock: QuickClock
     syncs: int = 0
     recorded: list[str] = field(default_factory=list)
 
@@ -104,7 +86,7 @@ class FaultStage:
 
     def week(self) -> None:
         self.clock.sleep(COUNT_EVERY.total_seconds())
-        self.clock.slept = 0.0
+        self.clock.slept.clear()
 
     def rows(self) -> CollectedRows:
         return self.context.page_store.rows(REPO)
@@ -289,7 +271,7 @@ def _served(folder: Path) -> LocalRepository:
 
 
 def _stage(served: LocalRepository, root: Path, fault: TriedFault) -> FaultStage:
-    clock = UnsleepingClock()
+    clock = QuickClock()
     ours = WrongClock(clock, fault.off)
     hub = Hub(World({REPO: replace(served, touched={})}), clock=clock)
     client = GitHub(
@@ -326,7 +308,7 @@ def _row(name: str, stage: FaultStage, rows: str) -> str:
     found = stage.context.page_store.store.read(ScrapeFailure, repo=REPO)
     told = [*stage.recorded, *sorted(row.trouble.value for row in found)]
     counted = ", ".join(f"{told.count(one)} {one}" for one in dict.fromkeys(told))
-    cells = (name, stage.context.github.sent.total(), round(stage.clock.slept), stage.syncs, counted or "—", rows)
+    cells = (name, stage.context.github.sent.total(), round(sum(stage.clock.slept)), stage.syncs, counted or "—", rows)
     return f"| {' | '.join(map(str, cells))} |"
 
 

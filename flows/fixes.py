@@ -39,10 +39,11 @@ STORY, STRENGTH = "fixes", "strength"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesSummary:
-    """What it came to."""
+    """What one of the two came to."""
 
     text: str
-    """How often the methods are right, the agreement with what others found, the filter, and what it took."""
+    """How often the methods are right, the agreement with what others found and the filter; or the rows of `strength`.
+    And what it took."""
     remarks: tuple[str, ...]
     """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
     undone: tuple[Undone, ...]
@@ -55,10 +56,16 @@ class FixesSummary:
         return (*self.remarks, *map(line_of, self.undone))
 
 
-def fixes_here(request: FixesRequest, settings: Settings) -> FixesSummary:
-    """Judge the fixes in this process, on threads, with no server."""
-    board, store = Threads(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: fixes(request, settings, run))
+def fixes_here(request: FixesRequest | StrengthRequest, settings: Settings) -> FixesSummary:
+    """The one of the two that is asked for, in this process, on threads, with no server."""
+
+    def told(run: StoryRun) -> FixesSummary:
+        if isinstance(request, StrengthRequest):
+            return strength(request, settings, run)
+        return fixes(request, settings, run)
+
+    story = STRENGTH if isinstance(request, StrengthRequest) else STORY
+    return begin(story, request.title, Store(settings.store), Threads(settings.workers), told)
 
 
 def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSummary:
@@ -162,31 +169,7 @@ def _write(path: Path, kept: pa.Table) -> None:
     path.write_text("".join(json.dumps(row, ensure_ascii=True) + "\n" for row in kept.to_pylist()), encoding="utf-8")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthSummary:
-    """What it came to."""
-
-    text: str
-    """The rows of `strength`, how many fixes are wrong, and what it took."""
-    remarks: tuple[str, ...]
-    """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
-    undone: tuple[Undone, ...]
-    exit_code: int
-    """0 done, 1 done with failures left, 3 nothing could run."""
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """All that went wrong, a line each."""
-        return (*self.remarks, *map(line_of, self.undone))
-
-
-def strength_here(request: StrengthRequest, settings: Settings) -> StrengthSummary:
-    """Try the fixes in this process, on threads, with no server."""
-    board, store = Threads(settings.workers), Store(settings.store)
-    return begin(STRENGTH, request.title, store, board, lambda run: strength(request, settings, run))
-
-
-def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> StrengthSummary:
+def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> FixesSummary:
     """The story of strength. Verdicts have to be in the store (`swt evaluate`)."""
     places, snapshot = settings.places, request.snapshot
     how = run_settings(settings)
@@ -210,7 +193,7 @@ def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> Str
     found = strength_of(places, settings.sql, snapshot, taken)
     undone = run.undone()
     facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
-    return StrengthSummary(
+    return FixesSummary(
         text=f"{text_table(found.table)}\n{facts}",
         remarks=taken.problems,
         undone=undone,

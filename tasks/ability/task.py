@@ -63,9 +63,9 @@ def rate(places: Places, sql: Path, unit: Rating) -> int:
     cells = read_cells(places, sql, unit)
     scale = fit(cells.solved, cells.snapshot)
     again = list(resampled(cells.solved, cells.snapshot, scale, unit.times, unit.seed))
-    store = Store(places.store)
-    store.write(method_rows(unit, cells, scale, again))
-    store.write(snapshot_rows(unit, cells, scale, again))
+    fitted_at, store = datetime.now(UTC), Store(places.store)
+    store.write(method_rows(unit, cells, scale, again, fitted_at))
+    store.write(snapshot_rows(unit, cells, scale, again, fitted_at))
     return len(cells.methods)
 
 
@@ -107,10 +107,11 @@ def read_cells(places: Places, sql: Path, unit: Rating) -> Cells:
     return Cells(methods=methods, snapshots=snapshots, snapshot=month, solved=solved)
 
 
-def method_rows(unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scale]) -> list[MethodAbility]:
+def method_rows(
+    unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scale], fitted_at: datetime
+) -> list[MethodAbility]:
     """One for each method that was measured."""
     low, high = _interval(scale.ability, [one.ability for one in again])
-    at = datetime.now(UTC)
     return [
         MethodAbility(
             grader=unit.grader,
@@ -124,16 +125,17 @@ def method_rows(unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scale]
             low=float(low[number]),
             high=float(high[number]),
             times=unit.times,
-            fitted_at=at,
+            fitted_at=fitted_at,
         )
         for number, (method, model) in enumerate(cells.methods)
     ]
 
 
-def snapshot_rows(unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scale]) -> list[SnapshotDifficulty]:
+def snapshot_rows(
+    unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scale], fitted_at: datetime
+) -> list[SnapshotDifficulty]:
     """One for each snapshot."""
     low, high = _interval(scale.difficulty, [one.difficulty for one in again])
-    at = datetime.now(UTC)
     return [
         SnapshotDifficulty(
             grader=unit.grader,
@@ -145,7 +147,7 @@ def snapshot_rows(unit: Rating, cells: Cells, scale: Scale, again: Sequence[Scal
             low=float(low[number]),
             high=float(high[number]),
             spread=scale.spread,
-            fitted_at=at,
+            fitted_at=fitted_at,
         )
         for number, name in enumerate(cells.snapshots)
     ]

@@ -11,7 +11,8 @@ from domain_rows import stability_row, task_instance, validation_row
 from scratch_git import git
 
 from benchmarks.base_commits import file_rows, history_rows, spread
-from benchmarks.environment_inference import Judged, Measured, Spent, commits, names_of, table
+from benchmarks.environment_inference import names_of
+from benchmarks.environment_table import Judged, Measured, Spent, commits, table
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.collect import Repository
 from tasks.domain.names import CaseId, EnvId, RepoName

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.fault_drill import DRILLS, FAULTS, Drill, completed, prepare_for, struck, world
+from benchmarks.drills import DRILLS, Drill, prepare_for, world
+from benchmarks.fault_drill import FAULTS, completed, struck
 from flows.settings import Settings
 from tasks.scrape.task import TOKEN_VARIABLES
 

@@ -13,7 +13,7 @@ import pytest
 from flows.cli import main
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
-from flows.fixes import fixes_here, strength_here
+from flows.fixes import fixes_here
 from flows.parameters import (
     EvaluationRequest,
     FixesRequest,
@@ -144,7 +144,7 @@ LATE = [
     (evaluate_here, EvaluationRequest(candidates=(ABSENT,), snapshot=SNAPSHOT)),
     (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot="none")),
     (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=("none",))),
-    (strength_here, StrengthRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
+    (fixes_here, StrengthRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
     (fixes_here, FixesRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
     (sweep_here, GenerateRequest(snapshot="none", methods=("zero_shot",), models=("scripted",))),
     (sweep_here, GenerateRequest(snapshot=SNAPSHOT, methods=("zero_shot",), models=(PAID,))),

@@ -9,7 +9,7 @@ import pytest
 
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
-from flows.fixes import StrengthSummary, strength_here
+from flows.fixes import FixesSummary, fixes_here
 from flows.parameters import EvaluationRequest, StrengthRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
@@ -31,8 +31,8 @@ def judge(settings: Settings) -> None:
     evaluate_here(request, settings)
 
 
-def hold(settings: Settings, *files: str, instances: tuple[str, ...] = INSTANCES) -> StrengthSummary:
-    return strength_here(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances), settings)
+def hold(settings: Settings, *files: str, instances: tuple[str, ...] = INSTANCES) -> FixesSummary:
+    return fixes_here(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances), settings)
 
 
 @pytest.mark.slow

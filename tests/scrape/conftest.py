@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from small_github import REPO, QuickClock, context_of, hub_of, make_repository, world_of
+from small_github import REPO, context_of, hub_of, make_repository, world_of
 
 from tasks.rehearsal.local_github.world import LocalRepository
+from tasks.rehearsal.quick_clock import QuickClock
+from tasks.scrape.fetching import SyncContext
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import sync_repository
 
@@ -21,3 +25,8 @@ def clean_rows(small_repository: LocalRepository, tmp_path_factory: pytest.TempP
     context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path_factory.mktemp("clean-github"))
     assert not sync_repository(context, REPO).failures
     return context.page_store.rows(REPO)
+
+
+@pytest.fixture
+def context(small_repository: LocalRepository, tmp_path: Path) -> SyncContext:
+    return context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store")

@@ -1,11 +1,10 @@
-"""A small GitHub for these tests: a git history of twelve pull requests, issues with texts, and a clock."""
+"""A small GitHub for these tests: a git history of twelve pull requests, and issues with texts."""
 
 from __future__ import annotations
 
 import copy
 import json
 import subprocess
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -16,13 +15,17 @@ from tasks.adapters.github.client import GitHub, PageSize, RequestRetries
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import RepoName
+from tasks.domain.scraping import ScrapeFailure, ScrapeTrouble
 from tasks.rehearsal.local_github.faults import Dice
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import transport
 from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
+from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.page_store import PageStore
+from tasks.scrape.pages import CollectedRows
+from tasks.scrape.sync import sync_repository
 
 REPO = RepoName("small/project")
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -33,25 +36,6 @@ MANY_COMMITS = 52
 MANY_FILES = 102
 CHANGELOG = {7: ("changelog/5.bugfix.rst",), 3: ("CHANGES.rst",)}
 """Entries that name issues, by pull request."""
-
-
-@dataclass(slots=True)
-class QuickClock:
-    """Sleeping takes no time but is counted; a look at the clock takes a second."""
-
-    moment: datetime = datetime(2026, 11, 1, tzinfo=UTC)
-    slept: list[float] = field(default_factory=list)
-
-    def now(self) -> datetime:
-        self.moment += timedelta(seconds=1)
-        return self.moment
-
-    def monotonic(self) -> float:
-        return self.now().timestamp()
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.moment += timedelta(seconds=seconds)
 
 
 def week(number: int, hour: int = 0) -> datetime:
@@ -91,6 +75,24 @@ def context_of(hub: Hub, root: Path, *, size: int = 5, patience: RequestRetries 
     )
     sizes = {kind.name: PageSize(now=size, floor=2, ceiling=12) for kind in KINDS}
     return SyncContext(client, PageStore(Store(str(root))), sizes)
+
+
+def synced(context: SyncContext, *, tries: int = 20) -> CollectedRows:
+    """Syncs until nothing fails, as a schedule would; the rows."""
+    for _ in range(tries):
+        if not sync_repository(context, REPO).failures:
+            return context.page_store.rows(REPO)
+    raise AssertionError(f"not one of {tries} syncs came through")
+
+
+def clean(world: World, root: Path) -> CollectedRows:
+    return synced(context_of(hub_of(world, QuickClock()), root), tries=1)
+
+
+def troubles(context: SyncContext) -> list[ScrapeTrouble]:
+    """What is noted of the syncs so far, in order."""
+    rows = context.page_store.store.read(ScrapeFailure, repo=REPO)
+    return [row.trouble for row in sorted(rows, key=lambda row: row.failed_at)]
 
 
 def _stream() -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from small_github import NUMBERS, REPO, QuickClock, context_of, hub_of, week, world_of
+from small_github import NUMBERS, REPO, context_of, hub_of, week, world_of
 
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.changes import Changes
@@ -29,6 +29,7 @@ from tasks.rehearsal.local_github.issues import read_issues
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening, transport
 from tasks.rehearsal.local_github.world import Disagreement, LocalRepository, open_repository
+from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
