@@ -11,9 +11,20 @@ settings.load_profile("project")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file stay together, for what they share; those of the one container engine too."""
+    """The tests of a file stay together, for what they share; those of the one container engine too.
+
+    Groups with a slow test come first: begun last, one of them would leave all other cores without work at the end.
+    """
     for item in items:
-        if item.get_closest_marker("xdist_group"):
-            continue
-        group = "engine" if item.get_closest_marker("docker") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+        if not item.get_closest_marker("xdist_group"):
+            group = "engine" if item.get_closest_marker("docker") else str(item.path)
+            item.add_marker(pytest.mark.xdist_group(group))
+    slow = {group_of(item) for item in items if item.get_closest_marker("slow") or item.get_closest_marker("docker")}
+    items.sort(key=lambda item: group_of(item) not in slow)
+
+
+def group_of(item: pytest.Item) -> str:
+    """The tests that one process runs in a row."""
+    mark = item.get_closest_marker("xdist_group")
+    assert mark
+    return str(mark.args[0])

@@ -125,6 +125,8 @@ def libraries(tmp_path_factory: pytest.TempPathFactory, pythons: dict[str, str])
             done = subprocess.run([*argv, *LIBRARIES[minor]], capture_output=True, text=True, check=False)
             if done.returncode:
                 pytest.skip(f"no packages for CPython {minor}: {done.stderr[-300:]}")
+            # Runs write no bytecode, so that each would compile pytest again. Some files compile nowhere.
+            subprocess.run([pythons[minor], "-m", "compileall", "-q", str(folder)], capture_output=True, check=False)
             made[minor] = folder
         return made[minor]
 

@@ -88,6 +88,7 @@ def run_cell(cell: Cell, python: str, libraries: Path | None, folder: Path) -> S
     argv = runner_argv(python, str(INSIDE), str(write_job(folder, job, PurePosixPath(report))))
     seal = new_seal(folder)
     env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "PYTHONHASHSEED": "0", "EVIDENCE": str(folder / "evidence")}
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # plugins that happen to be here take more than pytest itself
     env |= {"PYTHONPATH": str(libraries)} if libraries else {}
     code, timed_out = _process(argv, env, folder)
     found = read_report(report, RunKey("run"), seal)
