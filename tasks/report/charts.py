@@ -170,7 +170,9 @@ def overlap(rows: Rows) -> Chart:
     step = 26
     x = alt.X("set:O", axis=None)
     y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=6))
-    bars = alt.Chart(_data(sets)).encode(x=x, y=alt.Y("instances:Q", title="solved by exactly these"))
+    bars = alt.Chart(_data(sets)).encode(
+        x=x, y=alt.Y("instances:Q", title="solved by exactly these", axis=alt.Axis(tickMinStep=1))
+    )
     top = (bars.mark_bar(color=FIRST, size=16) + bars.mark_text(dy=-7).encode(text="instances:Q")).properties(
         width={"step": step}, height=150
     )
@@ -197,7 +199,8 @@ def overlap(rows: Rows) -> Chart:
         .properties(width=110, height={"step": step})
     )
     blank = alt.Chart(_data([{}])).mark_point(opacity=0).properties(width=110, height=150)
-    return alt.vconcat(alt.hconcat(blank, top, spacing=8), alt.hconcat(left, matrix, spacing=8), spacing=4)
+    # One grid of four: two rows beside their own labels would put a bar beside, not above, the dots of its set.
+    return alt.concat(blank, top, left, matrix, columns=2, align="each", spacing={"row": 4, "column": 8})
 
 
 def coverage(rows: Rows) -> Chart:
@@ -302,7 +305,7 @@ def difficulty(rows: Rows) -> Chart:
 
     base = alt.Chart(_data(rows)).encode(
         x=alt.X("methods:O", title="methods that solve it", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y("count():Q", title="instances"),
+        y=alt.Y("count():Q", title="instances", axis=alt.Axis(tickMinStep=1)),
     )
     return alt.layer(
         base.mark_bar(color=FIRST),

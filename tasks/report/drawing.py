@@ -20,6 +20,8 @@ ATTRIBUTES = frozenset(
 )
 """What a page lets through. Neither `style` nor `font-family`: the style sheet says both. Nothing that refers to
 anything: no `href`, and no `url(…)` in a value."""
+LEGIBLE = 480
+"""Pixels; what is wider is not shrunk to the width of a phone, but moved."""
 _VALUE = re.compile(r"[\w\s.,#%+()-]*")
 _SIZE = re.compile(r"[\d.]+")
 
@@ -47,7 +49,7 @@ def inline(svg: str, label: str) -> Markup:
     wide = _SIZE.match(root.get("width", ""))
     root.attrib.update({"role": "img", "aria-label": label})
     if wide:
-        root.attrib["class"] = "wide" if float(wide[0]) > 700 else "narrow"
+        root.attrib["class"] = "wide" if float(wide[0]) > LEGIBLE else "narrow"
     ElementTree.register_namespace("", SVG)
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - the serializer escapes all text
 

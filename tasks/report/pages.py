@@ -83,6 +83,13 @@ class Library:
         )
 
     @property
+    def filters(self) -> Rows:
+        """What tests keep; all repair methods together only where there are several."""
+        rows = self.rows["repair_filter"]
+        several = len({(row["repair"], row["repair_model"]) for row in rows if row["repair"] is not None}) > 1
+        return tuple(row for row in rows if several or row["repair"] is not None)
+
+    @property
     def disagreements(self) -> Rows:
         """Where graders differ, under the policy of the report."""
         return tuple(row for row in self.rows["disagreement_reasons"] if row["policy"] == "tests-only")
@@ -130,7 +137,7 @@ def extra_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SitePage
         }
         yield SitePage(naming.COMPARISONS, "comparisons.html.j2", {**library.base, **shown, "names": names})
     if naming.FIXES in there:
-        asked = {question: rows[question] for question in OF_FIXES}
+        asked = {question: rows[question] for question in OF_FIXES} | {"repair_filter": library.filters}
         asked["test_transitions"] = tuple(row for row in rows["test_transitions"] if row["repo"] is None)
         pictures = {"repair": drawn["repair"], "filter": drawn["filter"]}
         yield SitePage(naming.FIXES, "fixes.html.j2", {**library.base, **asked, **pictures, "names": names})
@@ -230,7 +237,7 @@ def method_pages(library: Library) -> Iterator[SitePage]:
             "absent": [name for name in names if name not in held],
             "years": [one for one in library.rows["page_year"] if _same(one, row)],
             "snapshots": [one for one in library.rows["page_trend"] if _same(one, row)],
-            "filters": [one for one in library.rows["repair_filter"] if _same(one, row)],
+            "filters": [one for one in library.filters if _same(one, row)],
         }
         yield SitePage(naming.method_page(row["name"]), "method.html.j2", shown)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -47,3 +49,26 @@ def test_a_chart_is_drawn(name: str) -> None:
     assert drawn.pdf.startswith(b"%PDF")
     shown = ElementTree.fromstring(inline(drawn.svg, name))
     assert "plain" in "".join(shown.itertext()) or name in ("difficulty", "funnel")
+
+
+def test_each_bar_of_the_overlap_stands_above_the_dots_of_its_set() -> None:
+    """Whatever the width of names and axes."""
+    rows = [{"methods": ["a long name of a method", "b"], "exactly": 12000}, {"methods": ["b"], "exactly": 1}]
+    root = ElementTree.fromstring(draw(charts.styled(charts.overlap(rows)).to_json(indent=None)).svg)
+    bars = {round(left + 8) for left in xs(root, "rect", size=16.0)}
+    assert len(bars) == 2
+    assert bars <= {round(x) for x in xs(root, "symbol")}
+
+
+def xs(element: ElementTree.Element, mark: str, size: float = 0, x: float = 0, inside: bool = False) -> Iterator[float]:
+    """Where the marks of a kind are, from the left; of rectangles the left side of those of that width."""
+    moved = re.match(r"translate\(([-\d.]+)", element.get("transform", ""))
+    x += float(moved[1]) if moved else 0
+    path = re.match(r"M([-\d.]+),[-\d.]+h([-\d.]+)", element.get("d", ""))
+    if inside and not size and element.get("transform"):
+        yield x
+    if inside and path and float(path[2]) == size:
+        yield x + float(path[1])
+    inside = inside or f"mark-{mark}" in element.get("class", "")
+    for child in element:
+        yield from xs(child, mark, size, x, inside)
