@@ -70,7 +70,9 @@ class Drill:
     asked: dict[str, Any]
     rounds: tuple[str, ...]
     before: tuple[str, ...] = ()
-    """Stories to be told first, on two instances of the demo."""
+    """Candidates that are judged first, on two instances of the demo."""
+    place: int = 0
+    """Of the unit that is struck: 1 for the second, -1 for the last."""
     how: str = ""
     """What is particular about it."""
 
@@ -86,14 +88,18 @@ MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml",
 CHECKED = (*JUDGED, "leaks", "validation")
 AGENT = {"method": Locator.AGENT, "model": "scripted"}
 
+CONTROLS = ("golden", "nop")
+CAREFUL = str(DEMO / "predictions.demo-careful.jsonl")
+OF_THREE = {"snapshot": SNAPSHOT, "instances": (*TWO, "rolling-swt-bench__larder-10")}
+
 DRILLS = (
-    Drill("evaluate", {"candidates": ("golden", "nop"), **OF_TWO}, JUDGED),
+    Drill("evaluate", {"candidates": CONTROLS, **OF_TWO}, JUDGED),
     Drill("validate", {"snapshot": ODD}, (*CHECKED, "settling", "doubts")),
     Drill(
         "strength",
         {"fixes": (str(DEMO / "repairs.demo-quick.jsonl"),), **OF_TWO},
         ("environments", "references", "fixes"),
-        before=("evaluate",),
+        before=CONTROLS,
     ),
     Drill("localize", OF_TWO, ("retrieval",)),
     Drill("generate", WORK, ("environments", "retrieval", "generation")),
@@ -104,7 +110,7 @@ MORE = (
         "fixes",
         {
             "fixes": (str(DEMO / "repairs.demo-quick.jsonl"),),
-            "tests": (str(DEMO / "predictions.demo-careful.jsonl"),),
+            "tests": (CAREFUL,),
             **OF_TWO,
         },
         ("fixes", "guards"),
@@ -120,11 +126,15 @@ MORE = (
     Drill("generate", {"dry_run": True, **WORK}, ("retrieval",), how="dry run"),
     Drill("localize", {**AGENT, **OF_TWO}, ("localization",), how="agent"),
     Drill("freeze", {"pool": POOL, "snapshot": "frozen"}, (*CHECKED, "facts", "publish")),
-    Drill("report", {"snapshot": SNAPSHOT}, ("pages",), before=("evaluate",)),
+    Drill("report", {"snapshot": SNAPSHOT}, ("pages",), before=CONTROLS),
+    Drill("rate", {"snapshot": (SNAPSHOT,), "times": 20}, ("fit",), before=(CAREFUL,)),
+    Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="second of three", place=1),
+    Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="last of three", place=-1),
+    Drill("generate", {**WORK, **OF_THREE}, ("environments", "generation"), how="last of three", place=-1),
     Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
     Drill(
         "rebuild",
-        {"git": "", "since": datetime(2025, 7, 1, tzinfo=UTC), **MONTH},
+        {"git": "", "since": "2025-07-01", **MONTH},
         ("issues", "rows of issues"),
         how="since July",
     ),
@@ -163,7 +173,7 @@ def prepared(drill: Drill, folder: Path) -> dict[str, Any]:
 
 
 def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
-    """Tell the stories that this one needs, and import the pool that it names."""
+    """Judge what this story needs, and import the pool that it names."""
     rows = (DEMO / "instances.jsonl").read_text("utf-8").splitlines()
     if drill.asked.get("pool") == POOL:
         _import(settings, folder, POOL, rows[:1])
@@ -171,9 +181,9 @@ def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
         first, last = json.loads(rows[0]), rows[-1]
         first["test_patch"] += POSITION
         _import(settings, folder, ODD, [json.dumps(first), last])
-    for name in drill.before:
-        controls = {"candidates": ("golden", "nop"), "snapshot": SNAPSHOT, "instances": TWO}
-        assert tell(name, controls, settings, Threads(1)).exit_code == 0
+    if drill.before:
+        judged = {"candidates": drill.before, **OF_TWO}
+        assert tell("evaluate", judged, settings, Threads(1)).exit_code == 0
 
 
 def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) -> None:

@@ -66,18 +66,22 @@ class Outcome:
 
 
 class Victim:
-    """The first unit that a round asks for fails, and no other."""
+    """One unit of a round fails, and no other: that of the subject at this place of the first round of the name."""
 
-    def __init__(self, round_: str, error: Callable[[], BaseException]) -> None:
+    def __init__(self, round_: str, error: Callable[[], BaseException], place: int = 0) -> None:
         self.round = round_
         self.error = error
+        self.place = place
+        self.asked: list[tuple[str, str]] = []
+        """As the board notes it: round and subject of every unit, before the first of them is tried."""
         self.subject = ""
 
     def __call__(self, name: str, unit: Unit) -> BaseException | None:
-        if name != self.round or self.subject not in ("", unit.subject):
+        if name != self.round:
             return None
-        self.subject = unit.subject
-        return self.error()
+        if not self.subject:
+            self.subject = [subject for round_, subject in self.asked if round_ == name][self.place]
+        return self.error() if unit.subject == self.subject else None
 
 
 def sound() -> Faulty:
@@ -90,7 +94,7 @@ def struck(drill: Drill, settings: Settings, folder: Path, round_: str, fault: s
     store = Store(settings.store)
     before = {(row.flow_run, row.round, row.scope) for row in store.read(FlowRound)}
     keys = store.run_keys()
-    board = board_of(round_, fault)
+    board = board_of(drill, round_, fault)
     asked_for = prepared(drill, folder)
     killed = fault in (KILL, LATE)
     code = _killed(drill, asked_for, settings, round_, fault) if killed else _ended(drill, asked_for, settings, board)
@@ -116,9 +120,10 @@ def struck(drill: Drill, settings: Settings, folder: Path, round_: str, fault: s
     return Outcome(len(asked), len(done), len(missing), code, OPEN if killed else FAILED)
 
 
-def board_of(round_: str, fault: str) -> Faulty:
-    """One on which the first unit of the round has this fault."""
-    return Faulty(Victim(round_, FAULTS[fault]), Threads(1, AT_ONCE), late=fault == LATE)
+def board_of(drill: Drill, round_: str, fault: str) -> Faulty:
+    """One on which a unit of the round has this fault."""
+    victim = Victim(round_, FAULTS[fault], drill.place)
+    return Faulty(victim, Threads(1, AT_ONCE), asked=victim.asked, late=fault == LATE)
 
 
 def _ended(drill: Drill, asked: dict[str, Any], settings: Settings, board: Faulty) -> int:
@@ -142,8 +147,8 @@ def _killed(drill: Drill, asked: dict[str, Any], settings: Settings, round_: str
 
 
 def _die(drill: Drill, asked: dict[str, Any], settings: Settings, round_: str, fault: str) -> None:
-    """Tell the story up to the first unit of the round, which kills the process."""
-    tell(drill.story, asked, settings, board_of(round_, fault))
+    """Tell the story up to the unit of the round that kills the process."""
+    tell(drill.story, asked, settings, board_of(drill, round_, fault))
 
 
 def completed(drill: Drill, settings: Settings, folder: Path) -> int:
