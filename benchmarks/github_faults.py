@@ -108,6 +108,10 @@ def _dice(fault: GitHubFault) -> Callable[[FaultStage], None]:
     def play(stage: FaultStage) -> None:
         stage.hub.dice = Dice({fault: RATE}, SEED)
         stage.sync()
+        if fault is GitHubFault.CUT_LIST:  # cut at each reading, it is found when it is counted again
+            stage.hub.dice = Dice()
+            stage.week()
+            stage.sync()
         if fault is GitHubFault.MOVING:
             stage.world.repositories[REPO].touched.clear()
             stage.world.answers.clear()

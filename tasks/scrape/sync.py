@@ -275,7 +275,7 @@ def _counted(context: SyncContext, kind: PageKind, state: SyncState, total: int)
     what, repo = f"{kind.name} of {state.repo}", state.repo
     held = len(context.page_store.numbers(repo, kind))
     expected = total - state.unlisted
-    if held < expected:
+    if held < expected or (held == expected < total and _lists_others(context, kind, repo)):
         _record(context, repo, kind.name, ScrapeTrouble.LOST, f"{what}: GitHub counts {total}, we held {held}")
         state = replace(state, backfill_cursor=None, backfill_done=False)
         context.page_store.save(state)
@@ -291,8 +291,23 @@ def _counted(context: SyncContext, kind: PageKind, state: SyncState, total: int)
     return state
 
 
+def _lists_others(context: SyncContext, kind: PageKind, repo: RepoName) -> bool:
+    """Whether GitHub lists what we do not hold: a list that was cut at each reading had looked like a wrong count."""
+    return bool(_listed(context, kind, repo) - context.page_store.numbers(repo, kind))
+
+
 def _drop_deleted(context: SyncContext, kind: PageKind, repo: RepoName, expected: int) -> int:
     """Note what GitHub lists no longer; how many. A list that is shorter than its count says nothing of the rest."""
+    listed = _listed(context, kind, repo)
+    gone = context.page_store.numbers(repo, kind) - listed if len(listed) >= expected else frozenset()
+    for number in sorted(gone):
+        message = f"{kind.name} of {repo}: GitHub lists {number} no longer"
+        _record(context, repo, kind.name, ScrapeTrouble.DELETED, message, number)
+    return len(gone)
+
+
+def _listed(context: SyncContext, kind: PageKind, repo: RepoName) -> set[int]:
+    """The numbers that GitHub lists now, a hundred for a request."""
     listed: set[int] = set()
     after, more = None, True
     while more:
@@ -300,8 +315,4 @@ def _drop_deleted(context: SyncContext, kind: PageKind, repo: RepoName, expected
         connection = data["repository"][kind.connection]
         listed |= {node["number"] for node in connection["nodes"] if node}
         after, more = connection["pageInfo"]["endCursor"], connection["pageInfo"]["hasNextPage"]
-    gone = context.page_store.numbers(repo, kind) - listed if len(listed) >= expected else frozenset()
-    for number in sorted(gone):
-        message = f"{kind.name} of {repo}: GitHub lists {number} no longer"
-        _record(context, repo, kind.name, ScrapeTrouble.DELETED, message, number)
-    return len(gone)
+    return listed

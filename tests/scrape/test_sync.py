@@ -159,7 +159,7 @@ def test_what_github_counts_and_does_not_list_is_noted_once(small_repository: Lo
     context.github.clock.sleep(COUNT_EVERY.total_seconds())
     context.github.sent.clear()
     assert synced(context, tries=1) == rows
-    assert context.github.sent == {"repository": 1}
+    assert context.github.sent == {"repository": 1, "issue_numbers": 1}, "only whether the list has them now"
     assert len(troubles(context)) == 2
 
 

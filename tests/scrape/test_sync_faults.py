@@ -249,6 +249,20 @@ def test_an_answer_with_something_missing_is_asked_for_again(
     assert context.page_store.rows(REPO) == other.page_store.rows(REPO)
 
 
+def test_what_was_cut_off_at_every_reading_is_found_when_it_is_counted_again(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
+    """It looked like a GitHub that counts more than it lists, which nobody need look at again."""
+    world = world_of(small_repository)
+    hub = hub_of(world, QuickClock(), Dice({GitHubFault.CUT_LIST: 1.0}))
+    context = context_of(hub, tmp_path / "store")
+    synced(context)
+    assert "unlisted" in troubles(context)
+    hub.dice = Dice()
+    hub.clock.sleep(COUNT_EVERY.total_seconds())
+    assert synced(context, tries=1) == clean(world, tmp_path / "clean")
+
+
 def test_a_hole_that_stays_is_kept_and_the_rest_is_there(small_repository: LocalRepository, tmp_path: Path) -> None:
     hub = hub_of(world_of(small_repository), QuickClock(), Dice({GitHubFault.NULL_NODE: 1.0}))
     context = context_of(hub, tmp_path / "store")
