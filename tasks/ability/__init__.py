@@ -1,2 +1,2 @@
-"""One scale for methods that were tried on different months. Reads verdicts; writes method_ability and
-snapshot_difficulty rows; touches nothing else."""
+"""One scale for methods that were tried on different months. Reads verdicts; writes method_ability,
+snapshot_difficulty and time_effect rows; touches nothing else."""

@@ -1,10 +1,12 @@
-"""Ability: a fit over all snapshots. Reads verdicts; writes `method_ability` and `snapshot_difficulty`."""
+"""Ability: a fit over all snapshots. Reads verdicts; writes `method_ability`, `snapshot_difficulty`, `time_effect`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from tasks.ability.scale import Counts, Floats, Scale, fit, resampled
+from tasks.ability.time_effect import time_effect
 from tasks.adapters.store.latest import literal
 from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.ability import MethodAbility, SnapshotDifficulty
+from tasks.domain.ability import MethodAbility, SnapshotDifficulty, TimeEffect
 from tasks.domain.errors import NotFound
 from tasks.domain.names import SnapshotName
 from tasks.domain.places import Places
@@ -66,6 +69,7 @@ def rate(places: Places, sql: Path, unit: Rating) -> int:
     fitted_at, store = datetime.now(UTC), Store(places.store)
     store.write(method_rows(unit, cells, scale, again, fitted_at))
     store.write(snapshot_rows(unit, cells, scale, again, fitted_at))
+    store.write(time_rows(unit, read_times(places, sql, unit), fitted_at))
     return len(cells.methods)
 
 
@@ -105,6 +109,46 @@ def read_cells(places: Places, sql: Path, unit: Rating) -> Cells:
     number = _places(snapshots)
     month = np.array([number[name] for name, _ in instances], dtype=np.int64)
     return Cells(methods=methods, snapshots=snapshots, snapshot=month, solved=solved)
+
+
+def read_times(places: Places, sql: Path, unit: Rating) -> list[dict[str, Any]]:
+    """Rows of `time_cell`."""
+    only = f"WHERE snapshot IN ({', '.join(map(literal, unit.snapshots))})" if unit.snapshots else ""
+    asked = f"FROM time_cell({literal(unit.grader)}, {str(unit.guarded).lower()}) {only}"
+    (found,) = answers(places.store, sql, ("time_cell",), (asked,))
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows
+
+
+def time_rows(unit: Rating, cells: Sequence[dict[str, Any]], fitted_at: datetime) -> list[TimeEffect]:
+    """One for each snapshot, method and model."""
+    made = []
+    for (snapshot, method, model), group in groupby(cells, key=itemgetter("snapshot", "method", "model")):
+        rows = list(group)
+        number = _places(sorted({row["repo"] for row in rows}))
+        found = time_effect(
+            np.array([float(row["solved"]) for row in rows]),
+            np.array([row["years"] for row in rows]),
+            np.array([number[row["repo"]] for row in rows], dtype=np.int64),
+        )
+        made.append(
+            TimeEffect(
+                grader=unit.grader,
+                guarded=unit.guarded,
+                snapshot=SnapshotName(snapshot),
+                method=method,
+                model=model,
+                instances=len(rows),
+                repositories=len(number),
+                effect=found.effect,
+                low=found.low,
+                high=found.high,
+                p=found.p,
+                spread=found.spread,
+                fitted_at=fitted_at,
+            )
+        )
+    return made
 
 
 def method_rows(

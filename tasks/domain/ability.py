@@ -54,3 +54,28 @@ class SnapshotDifficulty:
     spread: float
     """Standard deviation of the instances around it, the same for all snapshots of a fit."""
     fitted_at: datetime
+
+
+@table("grader", "guarded", folder="grader")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeEffect:
+    """What a year more since its model's cutoff does to a method's success on a snapshot (`tasks/ability`)."""
+
+    grader: str
+    guarded: bool
+    snapshot: SnapshotName
+    method: str
+    model: str
+    instances: int
+    """Dated and measured ones."""
+    repositories: int
+    effect: float
+    """In logits a year; below 0 where newer instances are solved less."""
+    low: float
+    high: float
+    """95 % interval."""
+    p: float
+    """One-sided, that the effect is below 0."""
+    spread: float
+    """Standard deviation of repositories, in logits."""
+    fitted_at: datetime
