@@ -169,7 +169,10 @@ def overlap(rows: Rows) -> Chart:
     ]
     step = 26
     x = alt.X("set:O", axis=None)
-    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(domain=False, ticks=False, grid=False, labelPadding=6))
+    # The order as a domain: layers that sort by different columns are sorted by none, but by the alphabet.
+    height = alt.Scale(domain=order)
+    axis = alt.Axis(domain=False, ticks=False, grid=False, labelPadding=6)
+    y = alt.Y("name:N", scale=height, title=None, axis=axis)
     bars = alt.Chart(_data(sets)).encode(
         x=x, y=alt.Y("instances:Q", title="solved by exactly these", axis=alt.Axis(tickMinStep=1))
     )
@@ -181,14 +184,14 @@ def overlap(rows: Rows) -> Chart:
         .mark_circle(size=130, opacity=1)
         .encode(
             x=x,
-            y=alt.Y("name:N", sort=order, axis=None),
+            y=alt.Y("name:N", scale=height, axis=None),
             color=alt.Color("inside:N", scale=alt.Scale(domain=[False, True], range=[GRID, FIRST]), legend=None),
         )
     )
     lines = (
         alt.Chart(_data(spans))
         .mark_rule(color=FIRST, strokeWidth=3)
-        .encode(x=x, y=alt.Y("first:N", sort=order, axis=None), y2="last:N")
+        .encode(x=x, y=alt.Y("first:N", scale=height, axis=None), y2="last:N")
     )
     matrix = (dots + lines if spans else dots).properties(width={"step": step}, height={"step": step})
     totals = [{"name": name, "instances": size[name]} for name in order]

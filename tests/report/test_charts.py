@@ -60,6 +60,16 @@ def test_each_bar_of_the_overlap_stands_above_the_dots_of_its_set() -> None:
     assert bars <= {round(x) for x in xs(root, "symbol")}
 
 
+def test_the_dots_of_the_overlap_stand_in_the_row_of_their_method() -> None:
+    """All layers have the order of the bars on the left; without a domain of their own two of them fall back on the
+    alphabet."""
+    rows = [{"methods": ["z"], "exactly": 4}, {"methods": ["a", "z"], "exactly": 1}]
+    shown = charts.styled(charts.overlap(rows)).to_dict()
+    *_, left, matrix = shown["concat"]
+    encodings = [left["encoding"], *(layer["encoding"] for layer in matrix["layer"])]
+    assert [one["y"]["scale"]["domain"] for one in encodings] == [["z", "a"]] * 3
+
+
 def xs(element: ElementTree.Element, mark: str, size: float = 0, x: float = 0, inside: bool = False) -> Iterator[float]:
     """Where the marks of a kind are, from the left; of rectangles the left side of those of that width."""
     moved = re.match(r"translate\(([-\d.]+)", element.get("transform", ""))
