@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from tasks.adapters.llm.base import Message, Reply, ToolSpec
+from tasks.adapters.llm.base import ModelQuestion, Reply
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.workbench.base import CommandResult, Hit, Tested, Workbench
@@ -74,17 +74,8 @@ class Silent:
     def name(self) -> str:
         return "silent"
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = 0.0,
-        seed: int | None = None,
-        sample: int = 0,
-        max_tokens: int | None = None,
-    ) -> Reply:
-        self.sizes.append(sum(token_count(message.text) for message in messages))
+    def complete(self, question: ModelQuestion) -> Reply:
+        self.sizes.append(sum(token_count(message.text) for message in question.messages))
         return Reply(text="")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from tasks.adapters.llm.base import Finish, Message, Model, Reply, Role, ToolSpec, user
+from tasks.adapters.llm.base import Finish, Message, Model, ModelQuestion, Options, Reply, Role, ToolSpec, user
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
@@ -71,21 +71,18 @@ class Conversation:
         sample: int = 0,
         tools: Sequence[ToolSpec] = (),
         max_tokens: int | None = None,
+        step: str = "",
     ) -> Reply:
         """One reply; `OutOfBudget` where the budget has none left."""
         overdue = self.clock() - self.begun > self.budget.seconds
         if overdue or not self.left:
             self.took("out-of-budget")
             raise OutOfBudget("seconds" if overdue else "calls")
-        reply = presentable(
-            self.model.complete(
-                messages,
-                tools=tools,
-                temperature=temperature,
-                sample=sample,
-                max_tokens=max_tokens or self.budget.reply_tokens,
-            )
+        options = Options(temperature=temperature, max_tokens=max_tokens or self.budget.reply_tokens)
+        question = ModelQuestion(
+            messages=tuple(messages), tools=tuple(tools), options=options, sample=sample, step=step
         )
+        reply = presentable(self.model.complete(question))
         self.calls += 1
         self.took("asked")
         if reply.finish_reason is Finish.LENGTH:
@@ -143,6 +140,8 @@ class Thread:
     messages: list[Message] = field(default_factory=list)
     temperature: float | None = 0.0
     sample: int = 0
+    step: str = ""
+    """Which part of the method this is: `judge`, `search`."""
     tokens: int | None = None
     """Of one prompt. Where it is more, what was said first goes first, but for the opening. Null for no limit."""
 
@@ -155,7 +154,8 @@ class Thread:
         """The reply to the messages so far."""
         if self.tokens is not None:
             self._trim(self.tokens)
-        reply = self.conversation.ask(self.messages, temperature=self.temperature, sample=self.sample, **options)
+        told: dict[str, Any] = {"temperature": self.temperature, "sample": self.sample, "step": self.step}
+        reply = self.conversation.ask(self.messages, **told | options)
         self.messages.append(reply.message)
         return reply
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.adapters.llm.base import Message, Model, Reply, ToolSpec
+from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.gateway.recorder import Recorder
 from tasks.domain.errors import SwtError
 
@@ -48,22 +48,11 @@ class RecordedModel:
     def name(self) -> str:
         return self.behind.name
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = 0.0,
-        seed: int | None = None,
-        sample: int = 0,
-        max_tokens: int | None = None,
-    ) -> Reply:
+    def complete(self, question: ModelQuestion) -> Reply:
         recorder = self.notes.recorder
-        thread = self.notes.thread = recorder.asked(messages, "", datetime.now(UTC))
+        thread = self.notes.thread = recorder.asked(question.messages, "", datetime.now(UTC))
         try:
-            reply = self.behind.complete(
-                messages, tools=tools, temperature=temperature, seed=seed, sample=sample, max_tokens=max_tokens
-            )
+            reply = self.behind.complete(question)
         except SwtError as error:
             recorder.failed(thread, f"{error.slug}: {error}", "", datetime.now(UTC))
             raise

@@ -11,11 +11,11 @@ import re
 from dataclasses import replace
 
 from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.thinking import without_thoughts
 
 MAX_CHARS = 1_000_000
 """Of a reply's text, and of a tool call's arguments: three times what the longest output limit of a model comes to."""
 _UNSPEAKABLE = re.compile("[\x00\ud800-\udfff]")
-_THOUGHT = re.compile(r"</?(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 
 
 def presentable(reply: Reply) -> Reply:
@@ -25,23 +25,6 @@ def presentable(reply: Reply) -> Reply:
         for call in reply.tool_calls
     )
     return replace(reply, text=without_thoughts(_clean(reply.text)), tool_calls=calls)
-
-
-def without_thoughts(text: str) -> str:
-    """The text after the thinking that it opens with; empty where that never ends.
-
-    A closing tag alone counts as well: some servers take the opening one for part of the prompt. A tag further down,
-    after something was said, is text.
-    """
-    first = _THOUGHT.search(text)
-    if first is None:
-        return text
-    if not first[0].startswith("</"):
-        if text[: first.start()].strip():
-            return text
-        closing = next((tag for tag in _THOUGHT.finditer(text, first.end()) if tag[0].startswith("</")), None)
-        return text[closing.end() :].lstrip() if closing else ""
-    return text[first.end() :].lstrip()
 
 
 def _clean(text: str) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tasks.adapters.llm.base import Finish, Reply, ToolCall
+from tasks.adapters.llm.base import Finish, ModelQuestion, Reply, ToolCall
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch, Rung
@@ -28,7 +28,7 @@ from tasks.domain.errors import SwtError
 from tasks.domain.generation import Mode
 from tasks.generate.registry import method_named
 from tasks.methods.method import Method, MethodBudget, Proposal
-from tasks.rehearsal.scripted_model import Asked, Scripted, Step
+from tasks.rehearsal.scripted_model import Scripted, Step
 from tasks.rehearsal.toys import TOYS, Toy
 
 BUDGET = MethodBudget(calls=20, context_tokens=4_000, reply_tokens=1_000, seconds=120.0)
@@ -66,15 +66,15 @@ raise AssertionError("the issue is there")
 """
 """An answer in every format at once: each method reads its own."""
 
-Persona = Callable[[Asked], Step]
+Persona = Callable[[ModelQuestion], Step]
 
 
-def _helpful(asked: Asked) -> Step:
+def _helpful(asked: ModelQuestion) -> Step:
     """Answers, and submits when it has been shown what a command printed."""
     return "```bash\nsubmit\n```\n" + HELPFUL if "Exit code:" in asked.last else HELPFUL
 
 
-def _tools(asked: Asked) -> Step:
+def _tools(asked: ModelQuestion) -> Step:
     """Calls tools that are not there, with arguments that are no JSON, as long as there are any."""
     if not asked.tools:
         return "There are no tools left."
@@ -86,7 +86,7 @@ def _tools(asked: Asked) -> Step:
     return Reply(text="", tool_calls=calls, finish_reason=Finish.TOOL_CALLS)
 
 
-def _cut(_: Asked) -> Step:
+def _cut(_: ModelQuestion) -> Step:
     return Reply(text=HELPFUL[: len(HELPFUL) // 3], finish_reason=Finish.LENGTH)
 
 

@@ -7,31 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
-from tasks.adapters.llm.base import Finish, Message, Reply, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.base import Finish, ModelQuestion, Reply, ToolCall, Usage
 from tasks.adapters.llm.errors import ScriptExhausted
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One call as the model saw it."""
-
-    messages: tuple[Message, ...]
-    tools: tuple[ToolSpec, ...]
-    temperature: float | None
-    seed: int | None
-    sample: int
-    max_tokens: int | None
-
-    @property
-    def last(self) -> str:
-        """The text of the last message."""
-        return self.messages[-1].text if self.messages else ""
-
 
 Step = Reply | str | Exception
 """A reply, its text, or an error to raise."""
 
-Script = Sequence[Step] | Callable[[Asked], Step]
+Script = Sequence[Step] | Callable[[ModelQuestion], Step]
 
 
 @dataclass(slots=True)
@@ -43,34 +25,17 @@ class Scripted:
 
     script: Script
     name: str = "scripted"
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ModelQuestion] = field(default_factory=list)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = 0.0,
-        seed: int | None = None,
-        sample: int = 0,
-        max_tokens: int | None = None,
-    ) -> Reply:
-        call = Asked(
-            messages=tuple(messages),
-            tools=tuple(tools),
-            temperature=temperature,
-            seed=seed,
-            sample=sample,
-            max_tokens=max_tokens,
-        )
+    def complete(self, question: ModelQuestion) -> Reply:
         with self._lock:
-            self.asked.append(call)
+            self.asked.append(question)
             number = len(self.asked)
-        step = self.script(call) if callable(self.script) else self._step(number)
+        step = self.script(question) if callable(self.script) else self._step(number)
         if isinstance(step, Exception):
             raise step
-        return _counted(step if isinstance(step, Reply) else Reply(text=step), call)
+        return _counted(step if isinstance(step, Reply) else Reply(text=step), question)
 
     def finished(self) -> bool:
         """Whether every reply of a list was asked for."""
@@ -92,10 +57,10 @@ def calling(name: str, *, call_id: str = "call_1", text: str = "", **arguments: 
     return Reply(text=text, tool_calls=(call,), finish_reason=Finish.TOOL_CALLS)
 
 
-def _counted(reply: Reply, call: Asked) -> Reply:
+def _counted(reply: Reply, question: ModelQuestion) -> Reply:
     """With usage where the script gives none: four characters are a token, as a rule of thumb."""
     if reply.usage != Usage():
         return reply
-    sent = sum(len(message.text) for message in call.messages)
+    sent = sum(len(message.text) for message in question.messages)
     made = len(reply.text) + sum(len(one.arguments) for one in reply.tool_calls)
     return replace(reply, usage=Usage(prompt=sent // 4, completion=made // 4, cached=0), cost_usd=0.0)

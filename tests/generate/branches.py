@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tasks.adapters.llm.base import Finish, Reply, ToolCall
+from tasks.adapters.llm.base import Finish, ModelQuestion, Reply, ToolCall
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.methods.method import Assignment
-from tasks.rehearsal.scripted_model import Asked, Script, Step, calling
+from tasks.rehearsal.scripted_model import Script, Step, calling
 
 REFUSAL = "I am sorry, I cannot help with that."
 LONG = "I will think about it once more. " * 3_000
@@ -117,11 +117,11 @@ def pass_at_5(assignment: Assignment) -> list[Branch]:
 def libro(assignment: Assignment) -> list[Branch]:
     _, new = paths(assignment)
 
-    def judged(*verdicts: str, passing: bool = False) -> Callable[[Asked], Step]:
+    def judged(*verdicts: str, passing: bool = False) -> Callable[[ModelQuestion], Step]:
         """Samples that differ from each other; verdicts in turn."""
         left = list(verdicts)
 
-        def answer(asked: Asked) -> Step:
+        def answer(asked: ModelQuestion) -> Step:
             if "same_problem" in asked.last:
                 return left.pop(0) if left else verdicts[-1]
             code = TEST.replace("False", "True") if passing else TEST

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tasks.adapters.agents.catalogue import AGENTS
-from tasks.adapters.llm.base import Message, Reply
+from tasks.adapters.llm.base import Message, ModelQuestion, Reply
 from tasks.adapters.retrieval.budget import token_count
 from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.method import Method, MethodBudget
-from tasks.rehearsal.scripted_model import Asked, Scripted
+from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.toys import TOYS
 
 TOY = TOYS[0]
@@ -30,7 +30,7 @@ def test_every_method_of_ours_can_be_foreseen(method: Method) -> None:
 def test_the_prompt_of_one_question_is_counted_as_it_is_sent() -> None:
     sent: list[Message] = []
 
-    def silent(asked: Asked) -> Reply:
+    def silent(asked: ModelQuestion) -> Reply:
         sent.extend(asked.messages)
         return Reply(text="")
 

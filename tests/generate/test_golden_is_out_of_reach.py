@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from domain_rows import NoHistory
 
+from tasks.adapters.llm.base import ModelQuestion
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.generation import Mode
 from tasks.domain.instance import TaskInstance
@@ -19,7 +20,7 @@ from tasks.generate.registry import methods
 from tasks.methods.briefing import brief
 from tasks.methods.method import Assignment
 from tasks.rehearsal.contract import BUDGET, PERSONAS
-from tasks.rehearsal.scripted_model import Asked, Scripted
+from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.toys import TOYS
 
 MARKER = "GoldenMarker7c1f"
@@ -73,7 +74,7 @@ def trapped() -> Assignment:
     return dataclasses.replace(toy.assignment, task=TrappedTask(**values))
 
 
-def sent(asked: list[Asked]) -> Iterator[str]:
+def sent(asked: list[ModelQuestion]) -> Iterator[str]:
     """Everything that went to the model."""
     for call in asked:
         for message in call.messages:

@@ -352,7 +352,7 @@ def test_sampling_is_passed_on() -> None:
     settings = AgentSettings(temperature=0.7, sample=3, reply_tokens=77)
     investigate(REPORT, SmallRepository(), model, settings)
     asked = model.asked[0]
-    assert (asked.temperature, asked.sample, asked.max_tokens) == (0.7, 3, 77)
+    assert (asked.options.temperature, asked.sample, asked.options.max_tokens) == (0.7, 3, 77)
 
 
 def placeholders() -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tasks.adapters.llm.base import Model, user
+from tasks.adapters.llm.base import Model, ModelQuestion, user
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.registry import methods
@@ -22,18 +22,18 @@ def test_the_contract_is_kept(name: str) -> None:
 
 def greedy(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     for _ in range(budget.calls + 1):
-        model.complete([user("more")])
+        model.complete(ModelQuestion(messages=(user("more"),)))
     yield Proposal(sample=0, patch="")
 
 
 def boastful(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    model.complete([user("please")])
+    model.complete(ModelQuestion(messages=(user("please"),)))
     yield Proposal(sample=1, patch="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", rung="exact")
 
 
 def stubborn(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
     try:
-        model.complete([user("please")])
+        model.complete(ModelQuestion(messages=(user("please"),)))
     except ModelError:
         yield Proposal(sample=0, patch="")
         return

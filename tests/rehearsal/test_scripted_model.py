@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import pytest
 
-from tasks.adapters.llm.base import Model, Reply, Usage, system, tool_result, user
+from tasks.adapters.llm.base import Model, ModelQuestion, Options, Reply, Usage, system, tool_result, user
 from tasks.adapters.llm.errors import ContextTooLong, ScriptExhausted
 from tasks.rehearsal.scripted_model import Scripted, calling
 
 
 def test_a_list_is_said_in_order_and_ends_loudly() -> None:
     model = Scripted(["one", calling("bash", command="ls"), ContextTooLong("too long")])
-    assert model.complete([user("a")]).text == "one"
-    reply = model.complete([system("s"), user("b")], temperature=0.7, sample=2)
+    assert model.complete(ModelQuestion(messages=(user("a"),))).text == "one"
+    reply = model.complete(ModelQuestion(messages=(system("s"), user("b")), options=Options(temperature=0.7), sample=2))
     assert reply.tool_calls[0].parsed() == {"command": "ls"}
-    assert (model.asked[1].last, model.asked[1].sample, model.asked[1].temperature) == ("b", 2, 0.7)
+    assert (model.asked[1].last, model.asked[1].sample, model.asked[1].options.temperature) == ("b", 2, 0.7)
     assert not model.finished()
     with pytest.raises(ContextTooLong):
-        model.complete([user("c")])
+        model.complete(ModelQuestion(messages=(user("c"),)))
     assert model.finished()
     with pytest.raises(ScriptExhausted, match="asked 4 times and its script has 3 replies"):
-        model.complete([user("d")])
+        model.complete(ModelQuestion(messages=(user("d"),)))
 
 
 def test_a_function_is_asked_and_usage_is_counted() -> None:
     model: Model = Scripted(lambda call: f"{call.last}!", name="mine")
-    reply = model.complete([user("four" * 10)])
+    reply = model.complete(ModelQuestion(messages=(user("four" * 10),)))
     assert (reply.text, reply.usage, model.name) == (
         "four" * 10 + "!",
         Usage(prompt=10, completion=10, cached=0),
         "mine",
     )
     told = Reply(text="", usage=Usage(prompt=7))
-    assert Scripted([told]).complete([user("x")]) is told
+    assert Scripted([told]).complete(ModelQuestion(messages=(user("x"),))) is told
 
 
 def test_sums_of_usage_do_not_invent_what_is_unknown() -> None:

@@ -132,6 +132,7 @@ class _Outing:
             aliases={ANY: name},
             budget=Budget(calls=allowance.calls, seconds=allowance.seconds),
             meters=caller.meters,
+            options=caller.options,
             valid_s=allowance.seconds + allowance.grace_s,
         )
 

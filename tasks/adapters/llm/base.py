@@ -8,8 +8,8 @@ provider did, it is never the candidate's failure.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -113,27 +113,59 @@ class Reply:
         return Message(role=Role.ASSISTANT, text=self.text, tool_calls=self.tool_calls)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a model is to answer. What is null or empty is not said: the provider decides."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    """Of what is read, hidden reasoning not counted."""
+    reasoning_tokens: int | None = None
+    """Room for hidden reasoning on top of `max_tokens`: providers count both against one limit."""
+    reasoning_effort: str | None = None
+    """In the provider's words: `minimal`, `low`, `medium`, `high`."""
+    verbosity: str | None = None
+
+    def over(self, other: Options) -> Options:
+        """These, and the other's where these say nothing."""
+        return Options(**{one.name: _said(getattr(self, one.name), getattr(other, one.name)) for one in fields(self)})
+
+
+UNSAID = Options()
+GREEDY = Options(temperature=0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelQuestion:
+    """One call as a method makes it."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    options: Options = GREEDY
+    sample: int = 0
+    """Tells repeated calls with equal content apart: samples 0 to 4 are five replies, and asking for sample 3 again
+    replays it."""
+    step: str = ""
+    """Which part of the method asks: `judge`, `search`. A sweep may name a model of its own for it."""
+
+    @property
+    def last(self) -> str:
+        """The text of the last message."""
+        return self.messages[-1].text if self.messages else ""
+
+
 class Model(Protocol):
-    """Raises `ModelError`s (errors.py); a reply that is empty or cut by `max_tokens` is a reply."""
+    """Raises `ModelError`s (errors.py). A reply that is cut is a reply, unless nothing in it can be read."""
 
     @property
     def name(self) -> str:
         """As in `data/models.toml`: what rows and candidates are labelled with."""
         ...
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = 0.0,
-        seed: int | None = None,
-        sample: int = 0,
-        max_tokens: int | None = None,
-    ) -> Reply:
-        """One reply. `sample` tells repeated calls with equal content apart: sample 0 to 4 are five replies, and
-        asking for sample 3 again replays it. A null temperature leaves it to the provider."""
-        ...
+    def complete(self, question: ModelQuestion) -> Reply: ...
 
 
 def system(text: str) -> Message:
@@ -147,6 +179,10 @@ def user(text: str) -> Message:
 def tool_result(call: ToolCall, text: str) -> Message:
     """The answer to a call of a tool."""
     return Message(role=Role.TOOL, text=text, tool_call_id=call.call_id)
+
+
+def _said(mine: Any, other: Any) -> Any:
+    return other if mine is None or mine == () else mine
 
 
 def _sum(one: int | None, other: int | None) -> int | None:

@@ -5,6 +5,7 @@ InfrastructureError
     ├── ProviderFailed         rate limits, 5xx, timeouts, cut streams, garbage: after all attempts (retry)
     ├── ProviderRefused        the key, the model's name or a parameter is wrong: stop and look
     ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
+    ├── UnansweredInLimit      all of the reply's limit went into hidden reasoning, twice: give it more room
     ├── ContentFiltered        the provider would not answer this content
     ├── BudgetExhausted        calls, dollars, tokens or seconds are used up
     ├── ReplayMiss             replay only, and this content was never recorded
@@ -39,6 +40,10 @@ class ProviderRefused(ModelError):
 
 class ContextTooLong(ModelError):
     slug = "context-too-long"
+
+
+class UnansweredInLimit(ModelError):
+    slug = "unanswered-in-limit"
 
 
 class ContentFiltered(ModelError):

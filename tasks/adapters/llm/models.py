@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options
+from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput, NotFound
 
 PROVIDER_KEYS = ("base_url", "base_url_env", "key_env", "max_in_flight", "requests_per_minute", "timeout_s")
-MODEL_KEYS = ("id", "provider", "cutoff", "context", "price", "limit_name", "fixed_temperature", "source")
+MODEL_KEYS = (
+    "id",
+    "provider",
+    "cutoff",
+    "context",
+    "price",
+    "limit_name",
+    "fixed_temperature",
+    "source",
+    "output",
+    "options",
+)
 TIMEOUT_S = 600.0
 IN_FLIGHT = 8
+MORE_ROOM = 4
+"""How much higher the limit is for a reply that reasoning alone filled: 4,096 tokens become 16,384."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,10 +65,52 @@ class ModelCard:
     """Last day of its training data; null where nobody published it."""
     context: int | None = None
     """Tokens that fit, reply included."""
+    output: int | None = None
+    """Most tokens that a reply may have, hidden reasoning included."""
+    options: Options = UNSAID
+    """What it is asked with, where nobody says otherwise."""
     price_key: str | None = None
     limit_name: str = "max_tokens"
     fixed_temperature: bool = False
     source: str
+
+    def request(self, question: ModelQuestion, sweep: Options, more: Mapping[str, Any] | None = None) -> ModelRequest:
+        """A question as this model is sent it: a sweep's options go before the question's, these before the card's.
+
+        `more` are parameters in the chat dialect's words, which an agent said."""
+        said = sweep.over(question.options).over(self.options)
+        named = {
+            "top_p": said.top_p,
+            "stop": list(said.stop) or None,
+            "reasoning_effort": said.reasoning_effort,
+            "verbosity": said.verbosity,
+        }
+        options = {**(more or {}), **{name: value for name, value in named.items() if value is not None}}
+        return ModelRequest(
+            model=self.name,
+            model_id=self.model_id,
+            messages=question.messages,
+            tools=question.tools,
+            temperature=None if self.fixed_temperature else said.temperature,
+            seed=said.seed,
+            sample=question.sample,
+            max_tokens=self._limit(said),
+            options=json.dumps(options, sort_keys=True),
+        )
+
+    def with_more_room(self, request: ModelRequest) -> ModelRequest | None:
+        """The same with a limit on the reply that is `MORE_ROOM` times as high; null where it is at its highest."""
+        if request.max_tokens is None:
+            return None
+        limit = self._clamped(request.max_tokens * MORE_ROOM)
+        return replace(request, max_tokens=limit) if limit > request.max_tokens else None
+
+    def _limit(self, said: Options) -> int | None:
+        """Room for reasoning and what is read together, as providers count it."""
+        return None if said.max_tokens is None else self._clamped(said.max_tokens + (said.reasoning_tokens or 0))
+
+    def _clamped(self, tokens: int) -> int:
+        return tokens if self.output is None else min(tokens, self.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +168,31 @@ def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> Mod
         provider=providers[provider],
         cutoff=table.day_or_none("cutoff"),
         context=table.count_or_none("context"),
+        output=table.count_or_none("output"),
+        options=_options(table),
         price_key=table.text("price", "") or None,
         limit_name=table.text("limit_name", "max_tokens"),
         fixed_temperature=table.flag("fixed_temperature"),
         source=table.text("source"),
+    )
+
+
+def _options(table: TomlTable) -> Options:
+    """The table `options` of a model."""
+    given = table.values.get("options", {})
+    if not isinstance(given, dict):
+        raise BadInput(f"{table.where}: options is {given!r}", hint='it has to be like { reasoning_effort = "low" }')
+    inner = TomlTable(given, f"{table.where}: options").known([one.name for one in fields(Options)])
+    stop = given.get("stop", [])
+    if not isinstance(stop, list) or not all(isinstance(one, str) for one in stop):
+        raise BadInput(f"{inner.where}: stop is {stop!r}", hint="it has to be a list of texts")
+    return Options(
+        temperature=inner.number_or_none("temperature"),
+        top_p=inner.number_or_none("top_p"),
+        seed=inner.count_or_none("seed"),
+        stop=tuple(stop),
+        max_tokens=inner.count_or_none("max_tokens"),
+        reasoning_tokens=inner.count_or_none("reasoning_tokens"),
+        reasoning_effort=inner.text("reasoning_effort", "") or None,
+        verbosity=inner.text("verbosity", "") or None,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -41,11 +40,6 @@ class ModelRequest:
         """As plain JSON; `request_of` is the inverse."""
         facts: dict[str, Any] = jsonable(asdict(self))
         return facts
-
-
-def options_json(options: Mapping[str, Any]) -> str:
-    """One text for equal options, whatever their order."""
-    return json.dumps({name: value for name, value in options.items() if value is not None}, sort_keys=True)
 
 
 def request_of(facts: Mapping[str, Any]) -> ModelRequest:

@@ -31,6 +31,7 @@ class RowMaker:
 
     request: ModelRequest
     work: Work
+    step: str
     dialect: str
     run_token: str
     position: int
@@ -87,7 +88,7 @@ class RowMaker:
             "instance_id": InstanceId(work.instance_id),
             "instance_key": InstanceKey(work.instance_key),
             "work_sample": work.sample,
-            "step": work.step,
+            "step": self.step,
             "sweep": work.sweep,
             "run_token": self.run_token,
             "dialect": self.dialect,

@@ -15,15 +15,16 @@ from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, Claim, Exchange
-from tasks.adapters.llm.base import Message, Model, Reply, ToolSpec
+from tasks.adapters.llm.base import UNSAID, Model, ModelQuestion, Options, Reply
 from tasks.adapters.llm.budget import Meter
-from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss
+from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss, UnansweredInLimit
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.llm.prices import Prices
 from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import RowMaker, Stamp
+from tasks.adapters.llm.thinking import unanswered
 from tasks.adapters.llm.wire import Wire
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
@@ -58,6 +59,10 @@ class Caller:
     dialect: str = "protocol"
     run_token: str = ""
     """Public id of the run token; never the token."""
+    options: Options = UNSAID
+    """Of the sweep; they go before the method's."""
+    step: str = ""
+    """Which part of the work asks."""
     tally: CallTally = field(default_factory=CallTally)
     """New whenever the work is done again: its calls then have the ids that they had before."""
 
@@ -79,9 +84,24 @@ class Switchboard:
     _limiters: dict[str, Limiter] = field(default_factory=dict, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def model(self, name: str, work: Work, *, meters: Sequence[Meter] = ()) -> Model:
-        """A model for doing one unit of work once. `NotFound` where data/models.toml has none of this name."""
-        return SwitchedModel(board=self, card=self.models.card(name), caller=Caller(work=work, meters=tuple(meters)))
+    def model(
+        self,
+        name: str,
+        work: Work,
+        *,
+        meters: Sequence[Meter] = (),
+        options: Options = UNSAID,
+        roles: Mapping[str, str] | None = None,
+    ) -> Model:
+        """A model for doing one unit of work once. `roles` names other models for steps of the work.
+
+        `NotFound` where data/models.toml has none of a name."""
+        return SwitchedModel(
+            board=self,
+            card=self.models.card(name),
+            caller=Caller(work=work, meters=tuple(meters), options=options),
+            roles={step: self.models.card(other) for step, other in (roles or {}).items()},
+        )
 
     def check_key(self, name: str) -> None:
         """`NotFound` where a model cannot be asked and there is nothing to replay: it never answered before."""
@@ -91,7 +111,20 @@ class Switchboard:
             raise _without_key(card)
 
     def call(self, request: ModelRequest, caller: Caller) -> Reply:
-        """The reply, which is on disk. A `ModelError` where there is none; the rows say why."""
+        """The reply, which is on disk. A `ModelError` where there is none; the rows say why.
+
+        Where hidden reasoning used up the limit before a word was said, it is asked once more with a higher one."""
+        reply = self._reply(request, caller)
+        roomier = self.models.card(request.model).with_more_room(request) if unanswered(reply) else None
+        if roomier:
+            reply = self._reply(roomier, caller)
+        if unanswered(reply):
+            limit = (roomier or request).max_tokens
+            hint = "--param reasoning_tokens=N gives more room, --param reasoning_effort=low needs less"
+            raise UnansweredInLimit(f"{request.model} said nothing within {limit} tokens", hint=hint)
+        return reply
+
+    def _reply(self, request: ModelRequest, caller: Caller) -> Reply:
         card = self.models.card(request.model)
         priced = self.prices.at(card.price_key, self.clock.now()) is not None
         rows = self._rows(request, caller)
@@ -124,6 +157,7 @@ class Switchboard:
         return RowMaker(
             request=request,
             work=caller.work,
+            step=caller.step or caller.work.step,
             dialect=caller.dialect,
             run_token=caller.run_token,
             position=position,
@@ -198,32 +232,17 @@ class SwitchedModel:
     board: Switchboard
     card: ModelCard
     caller: Caller
+    roles: Mapping[str, ModelCard] = field(default_factory=dict)
+    """Step of the work → who is asked instead."""
 
     @property
     def name(self) -> str:
         return self.card.name
 
-    def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        tools: Sequence[ToolSpec] = (),
-        temperature: float | None = 0.0,
-        seed: int | None = None,
-        sample: int = 0,
-        max_tokens: int | None = None,
-    ) -> Reply:
-        request = ModelRequest(
-            model=self.card.name,
-            model_id=self.card.model_id,
-            messages=tuple(messages),
-            tools=tuple(tools),
-            temperature=None if self.card.fixed_temperature else temperature,
-            seed=seed,
-            sample=sample,
-            max_tokens=max_tokens,
-        )
-        return self.board.call(request, self.caller)
+    def complete(self, question: ModelQuestion) -> Reply:
+        card = self.roles.get(question.step, self.card)
+        caller = replace(self.caller, step=question.step)
+        return self.board.call(card.request(question, self.caller.options), caller)
 
 
 def _without_key(card: ModelCard) -> NotFound:

@@ -39,7 +39,7 @@ def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budg
 def _search(assignment: Assignment, bench: Workbench, conversation: Conversation) -> tuple[list[str], str]:
     """What the searches showed, and what the model concluded (empty where it searched to the end)."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
-    thread = Thread(conversation, [user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, **facts))])
+    thread = Thread(conversation, [user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, **facts))], step="search")
     tools = Toolbox(conversation, CodeSearch(bench).tools)
     for _ in range(ROUNDS):
         reply = thread.go_on(tools=tools.specs)
@@ -57,7 +57,7 @@ def _write(
     """The tests; asked for again while the answer cannot be applied."""
     facts = briefing(assignment, ())
     text = prompt("auto_code_rover_write.j2", found=_newest(found), conclusion=conclusion, **facts)
-    thread = Thread(conversation)
+    thread = Thread(conversation, step="write")
     for attempt in range(ATTEMPTS):
         answer = from_replacements(thread.ask(text).text, assignment, bench, conversation)
         if answer.applied or attempt == ATTEMPTS - 1:

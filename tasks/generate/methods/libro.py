@@ -118,7 +118,9 @@ def _same_problem(assignment: Assignment, failure: str, conversation: Conversati
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
     question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
     try:
-        return Thread(conversation).ask_until(question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS)
+        return Thread(conversation, step="judge").ask_until(
+            question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS
+        )
     except Unusable:
         return False
 

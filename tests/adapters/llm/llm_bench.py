@@ -11,7 +11,7 @@ from threading import Lock
 
 import pytest
 
-from tasks.adapters.llm.base import Message, user
+from tasks.adapters.llm.base import ModelQuestion, Options, user
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
 from tasks.adapters.llm.retries import CallRetries
@@ -142,8 +142,9 @@ def bench(tmp_path: Path) -> Iterator[Benches]:
         yield make
 
 
-def ask(text: str) -> list[Message]:
-    return [user(text)]
+def ask(text: str, **options: float) -> ModelQuestion:
+    """A question; `options` as of `Options`."""
+    return ModelQuestion(messages=(user(text),), options=Options(**{"temperature": 0.0} | options))  # type: ignore[arg-type]
 
 
 def work(method: str = "zero_shot", **more: Mapping[str, object] | str | int) -> Work:

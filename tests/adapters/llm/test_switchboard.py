@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from llm_bench import KEY, MODEL, Benches, TestClock, ask, work
 
-from tasks.adapters.llm.base import Reply, ToolSpec, Usage, tool_result
+from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolSpec, Usage, tool_result
 from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import (
     BudgetExhausted,
     ContentFiltered,
@@ -17,7 +20,9 @@ from tasks.adapters.llm.errors import (
     ProviderFailed,
     ProviderRefused,
     ReplayMiss,
+    UnansweredInLimit,
 )
+from tasks.adapters.llm.models import Models
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
@@ -50,10 +55,12 @@ def test_other_work_that_asks_the_same_gets_a_row_that_is_not_paid(bench: Benche
 @pytest.mark.parametrize(
     "changed",
     [
-        {"temperature": 0.7},
-        {"seed": 1},
+        {"options": Options(temperature=0.7)},
+        {"options": Options(temperature=0.0, seed=1)},
+        {"options": Options(temperature=0.0, reasoning_effort="low")},
+        {"options": Options(temperature=0.0, stop=("END",))},
         {"sample": 1},
-        {"max_tokens": 5},
+        {"options": Options(temperature=0.0, max_tokens=5)},
         {"tools": (ToolSpec(name="t", description="", parameters={}),)},
     ],
     ids=str,
@@ -62,14 +69,14 @@ def test_whatever_is_sent_is_part_of_the_key(bench: Benches, changed: dict[str, 
     made = bench([text_step("one"), text_step("two")])
     model = made.board().model(MODEL, work())
     assert model.complete(ask("hi")).text == "one"
-    assert model.complete(ask("hi"), **changed).text == "two"  # type: ignore[arg-type]
+    assert model.complete(replace(ask("hi"), **changed)).text == "two"  # type: ignore[arg-type]
 
 
 def test_what_is_sent(bench: Benches) -> None:
     made = bench([text_step("one"), text_step("two")])
     board = made.board()
-    board.model(MODEL, work()).complete(ask("hi"), seed=3, max_tokens=7)
-    board.model("fixed", work()).complete(ask("hi"), max_tokens=7)
+    board.model(MODEL, work()).complete(ask("hi", seed=3, max_tokens=7))
+    board.model("fixed", work()).complete(ask("hi", max_tokens=7))
     plain, fixed = (served.spoken for served in made.provider.books)
     assert (plain.model, plain.temperature, plain.seed, plain.max_tokens) == ("vendor/m-1", 0.0, 3, 7)
     assert (fixed.model, fixed.temperature, fixed.max_tokens) == ("fixed", None, 7)
@@ -83,9 +90,10 @@ def test_tool_calls_go_there_and_back(bench: Benches) -> None:
     made = bench([Step(reply=said), text_step("done")])
     model = made.board().model(MODEL, work())
     tool = ToolSpec(name="bash", description="a shell", parameters={"type": "object"})
-    reply = model.complete(ask("hi"), tools=[tool])
+    reply = model.complete(replace(ask("hi"), tools=(tool,)))
     assert (reply.tool_calls, reply.finish_reason) == (said.tool_calls, "tool_calls")
-    model.complete([*ask("hi"), reply.message, tool_result(reply.tool_calls[0], "a.py")], tools=[tool])
+    so_far = (*ask("hi").messages, reply.message, tool_result(reply.tool_calls[0], "a.py"))
+    model.complete(ModelQuestion(messages=so_far, tools=(tool,)))
     heard = made.provider.books[1].spoken
     assert heard.messages[1].tool_calls == said.tool_calls
     assert (heard.messages[2].text, heard.messages[2].tool_call_id) == ("a.py", "call_1")
@@ -250,3 +258,56 @@ def test_half_a_character_is_paid_once_and_kept_as_it_came(bench: Benches) -> No
     assert texts == ["a\ud800b\x00"] * 2
     assert len(made.provider.books) == 1
     assert {row.method: row.status for row in made.rows()} == {"one": CallStatus.ANSWERED, "two": CallStatus.REPLAYED}
+
+
+def thinker(needed: int) -> Callable[[Spoken], Step]:
+    """A model that thinks in hidden tokens, and answers where the limit leaves it room."""
+
+    def say(asked: Spoken) -> Step:
+        limit = asked.max_tokens or 0
+        cut = Reply(text="", usage=Usage(prompt=10, completion=limit), finish_reason=Finish.LENGTH)
+        return Step(reply=cut if limit <= needed else Reply(text="hello", usage=Usage(prompt=10, completion=needed)))
+
+    return say
+
+
+def test_a_reply_that_reasoning_used_up_is_asked_for_with_more_room(bench: Benches) -> None:
+    made = bench(thinker(6_000))
+    for _ in range(2):
+        assert made.board().model(MODEL, work()).complete(ask("hi", max_tokens=4_096)).text == "hello"
+    assert [served.spoken.max_tokens for served in made.provider.books] == [4_096, 16_384]
+    assert [(row.status, row.tokens_out) for row in made.rows()] == [("answered", 4_096), ("answered", 6_000)]
+
+
+def test_one_that_more_room_does_not_help_is_left_and_not_paid_for_again(bench: Benches) -> None:
+    made = bench(thinker(60_000))
+    for _ in range(2):
+        with pytest.raises(UnansweredInLimit, match="said nothing within 16384 tokens"):
+            made.board().model(MODEL, work()).complete(ask("hi", max_tokens=4_096))
+    assert len(made.provider.books) == 2
+
+
+def test_a_sweep_says_how_the_model_answers_and_its_limit_is_kept(bench: Benches) -> None:
+    made = bench(thinker(6_000))
+    board = made.board()
+    card = replace(board.models.card(MODEL), output=8_000, options=Options(reasoning_effort="low", top_p=0.9))
+    board = replace(board, models=Models({MODEL: card}))
+    said = Options(reasoning_effort="high", reasoning_tokens=32_000, stop=("END",), verbosity="low")
+    model = board.model(MODEL, work(), options=said)
+    assert model.complete(ask("hi", max_tokens=4_096)).text == "hello"
+    (served,) = made.provider.books
+    assert served.spoken.max_tokens == 8_000
+    assert served.spoken.options == {
+        "reasoning_effort": "high",
+        "stop": ["END"],
+        "top_p": 0.9,
+        "verbosity": "low",
+    }
+
+
+def test_a_step_may_have_a_model_of_its_own_and_is_told_in_the_rows(bench: Benches) -> None:
+    made = bench([text_step("one"), text_step("two")])
+    model = made.board().model(MODEL, work(), roles={"judge": "fixed"})
+    model.complete(ask("hi"))
+    model.complete(replace(ask("hi"), step="judge"))
+    assert [(row.model, row.step) for row in made.rows()] == [(MODEL, ""), ("fixed", "judge")]

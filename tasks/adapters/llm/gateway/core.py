@@ -10,14 +10,13 @@ from secrets import token_hex
 from threading import Lock
 from types import ModuleType
 
-from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.base import ModelQuestion, Options, Reply
 from tasks.adapters.llm.budget import Meter
 from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
 from tasks.adapters.llm.gateway.grant import Grant, GrantedRun, new_token, token_hash
 from tasks.adapters.llm.gateway.recorder import Recorder
-from tasks.adapters.llm.models import ModelCard
-from tasks.adapters.llm.request import ModelRequest, options_json
+from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.switchboard import Caller, Switchboard
 from tasks.domain.errors import SwtError
 from tasks.domain.llm import AgentRun
@@ -73,7 +72,7 @@ class Gateway:
             started_at=now,
             expires_at=now + timedelta(seconds=grant.valid_s),
             meter=meter,
-            caller=Caller(work=grant.work, meters=(meter, *grant.meters), run_token=run_id),
+            caller=Caller(work=grant.work, meters=(meter, *grant.meters), run_token=run_id, options=grant.options),
             recorder=Recorder(self.folder / f"{run_id}.jsonl"),
         )
         with self._lock:
@@ -120,11 +119,15 @@ class Gateway:
         if name is None:
             hint = f"ask for {run.grant.model}"
             raise ModelRefused(f"this run may not use the model {spoken.model}; {hint}", hint=hint)
-        card = self.board.models.card(name)
-        sample = run.grant.work.sample * SAMPLES_APART
-        first = _request_of(spoken, card, sample)
-        nth = run.nth(first.call_key)
-        return first if nth == 0 else _request_of(spoken, card, sample + nth)
+        said = Options(temperature=spoken.temperature, seed=spoken.seed, max_tokens=spoken.max_tokens)
+        question = ModelQuestion(
+            messages=spoken.messages,
+            tools=spoken.tools,
+            options=said,
+            sample=run.grant.work.sample * SAMPLES_APART,
+        )
+        first = self.board.models.card(name).request(question, run.grant.options, spoken.options)
+        return replace(first, sample=first.sample + run.nth(first.call_key))
 
     def _note_error(self, run: GrantedRun, error: SwtError) -> None:
         with run.lock:
@@ -170,17 +173,3 @@ class Gateway:
             started_at=run.started_at,
             finished_at=self.board.clock.now(),
         )
-
-
-def _request_of(spoken: Spoken, card: ModelCard, sample: int) -> ModelRequest:
-    return ModelRequest(
-        model=card.name,
-        model_id=card.model_id,
-        messages=spoken.messages,
-        tools=spoken.tools,
-        temperature=None if card.fixed_temperature else spoken.temperature,
-        seed=spoken.seed,
-        sample=sample,
-        max_tokens=spoken.max_tokens,
-        options=options_json(spoken.options),
-    )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
+from tasks.adapters.llm.base import UNSAID, Options
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.gateway.recorder import Recorder
 from tasks.adapters.llm.switchboard import Caller
@@ -33,6 +34,8 @@ class Grant:
     """Of this run alone: replays count, so that a repeated run ends where it ended the first time."""
     meters: tuple[Meter, ...] = ()
     """Of whoever else pays: the sweep."""
+    options: Options = UNSAID
+    """Of the sweep: they go before what the agent says."""
     valid_s: float = 4 * 3600.0
 
 
