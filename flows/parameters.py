@@ -18,6 +18,7 @@ from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
+from tasks.domain.variant import Variant, variant_of
 from tasks.domain.window import since_when
 
 REPOSITORIES = RESOURCES / "data" / "repositories.toml"
@@ -176,7 +177,13 @@ class GenerateRequest(Request):
     budget_usd: Dollars = None
     budget_calls: Calls = None
     name: Annotated[str, Option(help="Who pays: sweeps of one name share a budget.")] = ""
-    context: Annotated[RetrieverKind, Option(help="The retriever for methods that want files.")] = RetrieverKind.CODE
+    param: Annotated[
+        tuple[str, ...],
+        Option(
+            help="NAME=VALUE of an experiment, which is counted under a name of its own: context=lucene, "
+            "temperature=0.7, samples=10, reasoning_effort=high, judge=MODEL; may be repeated."
+        ),
+    ] = ()
     give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue; may be repeated.")] = ()
     incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None
     script: Annotated[bool, Option(help="Ask for reproduction scripts instead of unit tests.")] = False
@@ -188,6 +195,7 @@ class GenerateRequest(Request):
             raise UsageError(f"there is no shard {self.shard} of {self.shards}", hint="they are counted from 1")
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
+        variant_of(self.param)
         self._check_gifts()
 
     def _check_gifts(self) -> None:
@@ -206,6 +214,11 @@ class GenerateRequest(Request):
         return False
 
     @property
+    def variant(self) -> Variant:
+        """What its methods are asked to do otherwise."""
+        return variant_of(self.param)
+
+    @property
     def mode(self) -> Mode:
         return Mode.REPRODUCTION_SCRIPT if self.script else Mode.UNIT_TEST
 
@@ -218,14 +231,15 @@ class GenerateRequest(Request):
     @property
     def payer(self) -> str:
         """The sweep's name, that of its shard where it has several."""
-        key = content_key("sweep", self.snapshot, sorted(self.models), sorted(self.methods))[:8]
+        methods = sorted(map(self.variant.label, self.methods))
+        key = content_key("sweep", self.snapshot, sorted(self.models), methods)[:8]
         name = self.name or f"{self.snapshot}-{key}"
         return name if self.shards == 1 else f"{name}.{self.shard}of{self.shards}"
 
     def label(self, method: str) -> str:
         """The method that its candidates are counted under: one that is told more is another one."""
         asked = () if self.mode is Mode.UNIT_TEST else (self.mode.value,)
-        return "+".join((method, *(give.value for give in Give if give in self.give), *asked))
+        return "+".join((self.variant.label(method), *(give.value for give in Give if give in self.give), *asked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

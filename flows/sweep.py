@@ -39,7 +39,7 @@ from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
-from tasks.domain.localization import Localization
+from tasks.domain.localization import Localization, RetrieverKind
 from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN, NOP
@@ -52,7 +52,7 @@ from tasks.generate.given import changed_files, fixes_in, most_changed
 from tasks.generate.planning import Planned, environments_in_use, plan_text, planned
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
-from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate
+from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, options_of
 from tasks.localize.settings import Bm25Settings
 from tasks.localize.task import Bm25Batch, rank_batch
 from tasks.methods.method import Method
@@ -108,10 +108,10 @@ def sweep(
     request: GenerateRequest, settings: Settings, run: StoryRun, patience: CallRetries | None = None
 ) -> SweepSummary:
     """The story. `patience` says how often one model call is tried."""
-    methods = [method_named(name) for name in request.methods]
+    methods = _methods(request)
     instances = chosen_instances(request, settings)
     budget = share_of(request)
-    board = open_board(settings, request.models, budget, patience=patience)
+    board = open_board(settings, _models(request), budget, patience=patience)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
@@ -173,7 +173,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
-    methods = [method_named(name) for name in request.methods]
+    methods = _methods(request)
     models, prices = read_models(settings.models / "models.toml"), read_prices(settings.models / "prices.toml")
     price_of = {name: prices.at(models.card(name).price_key, datetime.now(UTC)) for name in request.models}
     instances = chosen_instances(request, settings)
@@ -230,7 +230,9 @@ class _Desk:
             instance_key=key,
             sweep=self.request.payer,
         )
-        return self.board.model(work.model, owner, meters=(self.meter,))
+        variant = work.variant
+        options = options_of(variant, method_named(work.method))
+        return self.board.model(work.model, owner, meters=(self.meter,), options=options, roles=variant.models)
 
 
 def open_board(
@@ -251,6 +253,19 @@ def open_board(
             hint = "add the price to data/prices.toml, or set a ceiling on calls instead"
             raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
     return replace(board, patience=patience) if patience else board
+
+
+def _methods(request: GenerateRequest) -> list[Method]:
+    """The methods; `UsageError` where the experiment asks for what would change nothing of one of them."""
+    methods = [method_named(name) for name in request.methods]
+    for method in methods:
+        method.check(request.variant)
+    return methods
+
+
+def _models(request: GenerateRequest) -> tuple[str, ...]:
+    """All models that are asked, those of single steps included."""
+    return tuple(dict.fromkeys((*request.models, *request.variant.models.values())))
 
 
 def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[TaskInstance, ...]:
@@ -289,7 +304,7 @@ def retrieve(
         Bm25Batch(
             snapshot=request.snapshot,
             instance_ids=tuple(names[at : at + BATCH]),
-            settings=Bm25Settings(variant=request.context),
+            settings=Bm25Settings(variant=RetrieverKind(request.variant["context"] or RetrieverKind.CODE)),
         )
         for at in range(0, len(names), BATCH)
     ]
@@ -329,6 +344,7 @@ def works_for(
             method=method.name,
             model=model,
             mode=request.mode,
+            variant=request.variant,
             context=changed_files(patch) if modified else context[name] if method.retrieval else (),
             modified_files=modified,
             test_file=most_changed(instance.test_patch) if Give.TEST_FILE in request.give else "",

@@ -89,6 +89,9 @@ class Generation:
     config_hash: str
     started_at: datetime
     finished_at: datetime
+    variant: str = ""
+    """The method with the parameters of the experiment, `libro[samples=10]`; empty for rows from before there were
+    any."""
 
     @staticmethod
     def id_of(instance_key: str, method: str, model: str, snapshot: str, config_key: str, sample: int) -> str:

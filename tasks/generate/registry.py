@@ -29,13 +29,21 @@ OURS = (
     Method(name="zero_shot", run=zero_shot, summary="one unified diff", calls=_one),
     Method(name="zero_shot_plus", run=zero_shot_plus, summary="one answer in the edit format", calls=_one),
     Method(name="pass_at_5", run=pass_at_5, summary="five samples", samples=SAMPLES, calls=lambda _: SAMPLES),
-    Method(name="libro", run=libro, summary="five samples, judged by their errors", calls=lambda b: min(15, b.calls)),
+    Method(
+        name="libro",
+        run=libro,
+        summary="five samples, judged by their errors",
+        calls=lambda budget: budget.calls,
+        parameters=frozenset({"samples", "temperature"}),
+        steps=("judge",),
+    ),
     Method(
         name="auto_code_rover",
         run=auto_code_rover,
         summary="search, then write",
         calls=lambda budget: min(ROUNDS + ATTEMPTS, budget.calls),
         retrieval=False,
+        steps=("search", "write"),
     ),
     Method(
         name="agent",

@@ -36,9 +36,8 @@ class MethodUnit:
         files = [[file.path, file.text] for file in (*asked.context, *filter(None, [asked.test_file]))]
         patch = asked.code_patch.text if asked.code_patch else ""
         task = content_key("task", asdict(asked.task))
-        return content_key(
-            "generate", version_of(self.method), asdict(self.budget), task, asked.mode.value, asked.given, files, patch
-        )
+        parts = (version_of(self.method), asdict(self.budget), task, asked.mode.value, asked.given, files, patch)
+        return content_key("generate", *parts, *filter(None, [asked.variant.parameters]))
 
     @property
     def label(self) -> MethodName:
@@ -46,7 +45,12 @@ class MethodUnit:
         another one, and never takes the place of the plain one."""
         mode = self.assignment.mode
         asked = () if mode is Mode.UNIT_TEST else (mode.value,)
-        return MethodName("+".join((self.method.name, *self.assignment.given, *asked)))
+        return MethodName("+".join((self.variant, *self.assignment.given, *asked)))
+
+    @property
+    def variant(self) -> str:
+        """The method with the parameters of its experiment."""
+        return self.assignment.variant.label(self.method.name)
 
     def generation_id(self, sample: int) -> str:
         instance = self.instance
@@ -126,6 +130,7 @@ def _row(
         instance_id=instance.instance_id,
         instance_key=instance.instance_key,
         config_key=unit.config_key,
+        variant=unit.variant,
         mode=asked.mode,
         given=asked.given,
         sample=proposal.sample,

@@ -17,7 +17,7 @@ from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.look import look_for_leaks
-from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.base import Model, Options
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
@@ -36,12 +36,13 @@ from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import Left, OfInstance
+from tasks.domain.variant import PLAIN, Variant
 from tasks.generate.estimate import PaperBench, Remaining, estimate
 from tasks.generate.registry import method_named
 from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
-from tasks.methods.method import Assignment, CodePatch, ContextFile, MethodBudget
+from tasks.methods.method import Assignment, CodePatch, ContextFile, Method, MethodBudget
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
 
@@ -74,6 +75,8 @@ class MethodWork(OfInstance):
     """Whether these are the files that a patch changes."""
     test_file: str = ""
     """Path of the test file to change, where the experiment says which."""
+    variant: Variant = PLAIN
+    """The experiment."""
     fix: str = ""
     """`golden`, or the SHA-256 of a file of the store with a wrong fix; empty where none is given."""
 
@@ -81,7 +84,21 @@ class MethodWork(OfInstance):
     def scope(self) -> str:
         files = "modified-files" if self.modified_files else ""
         told = (self.test_file, self.fix, files, self.mode.value)
-        return " ".join((self.snapshot, self.method, self.model, *filter(None, told)))
+        return " ".join((self.snapshot, self.variant.label(self.method), self.model, *filter(None, told)))
+
+
+def options_of(variant: Variant, method: Method) -> Options:
+    """What the model is told of an experiment: all but what the method or its budget reads."""
+    return Options(
+        temperature=None if "temperature" in method.parameters else variant.number("temperature"),
+        top_p=variant.number("top_p"),
+        seed=variant.count("seed"),
+        stop=tuple(filter(None, [variant["stop"]])),
+        max_tokens=variant.count("max_tokens") if method.external else None,
+        reasoning_tokens=variant.count("reasoning_tokens"),
+        reasoning_effort=variant["reasoning_effort"],
+        verbosity=variant["verbosity"],
+    )
 
 
 Models = Callable[[MethodWork, InstanceKey], Model]
@@ -139,7 +156,7 @@ def _unit(store: Store, places: Places, settings: GenerationSettings, work: Meth
         assignment=_assignment(store, work, hands),
         method=method_named(work.method),
         model=ModelName(work.model),
-        budget=settings.budget,
+        budget=settings.budget.changed(work.variant),
     )
 
 
@@ -154,15 +171,13 @@ def estimate_work(
     """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
     hands = _Hands(places, settings, instance, environment)
     store, known = Store(places.store), method_named(work.method)
-    assignment = _assignment(store, work, hands)
+    assignment, budget = _assignment(store, work, hands), settings.budget.changed(work.variant)
     units = [
-        MethodUnit(
-            instance=instance, assignment=assignment, method=known, model=ModelName(model), budget=settings.budget
-        )
+        MethodUnit(instance=instance, assignment=assignment, method=known, model=ModelName(model), budget=budget)
         for model in models
     ]
     return Remaining(
-        estimate=estimate(known, assignment, PaperBench(hands.paths, hands.read), settings.budget),
+        estimate=estimate(known, assignment, PaperBench(hands.paths, hands.read), budget),
         finished=frozenset(unit.model for unit in units if _finished(store, unit)),
     )
 
@@ -213,6 +228,7 @@ def _assignment(store: Store, work: MethodWork, hands: _Hands) -> Assignment:
         task=brief(hands.instance, hands.environment, hands.paths, hands.read, hands.history),
         context=hands.files(work.context),
         mode=work.mode,
+        variant=work.variant,
         test_file=next(iter(hands.files(test_file)), None),
         code_patch=_fix(store, work.fix, hands.instance),
         modified_files=work.modified_files,

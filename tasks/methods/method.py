@@ -12,8 +12,13 @@ from typing import Protocol
 
 from tasks.adapters.llm.base import Model
 from tasks.adapters.workbench.base import Workbench
+from tasks.domain.errors import UsageError
 from tasks.domain.generation import Mode
 from tasks.domain.method_task import MethodTask
+from tasks.domain.variant import PLAIN, STEPS, Variant
+
+CALLS_A_SAMPLE = 3
+"""At most: one for the sample, two for the verdict on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +49,8 @@ class Assignment:
     test_file: ContextFile | None = None
     """The file to put the tests into, where the experiment says which; null otherwise."""
     code_patch: CodePatch | None = None
+    variant: Variant = PLAIN
+    """The experiment. Model's options and budgets are seen to; a method reads what is in its `Method.parameters`."""
     modified_files: bool = False
     """Whether `context` holds the files that a patch changes instead of retrieved ones."""
 
@@ -80,6 +87,15 @@ class MethodBudget:
     """Of one reply."""
     seconds: float = 3_600.0
     """No call is begun later than this."""
+
+    def changed(self, variant: Variant) -> MethodBudget:
+        """With the ceilings of an experiment."""
+        return MethodBudget(
+            calls=variant.count("calls") or max(self.calls, CALLS_A_SAMPLE * (variant.count("samples") or 0)),
+            context_tokens=variant.count("context_tokens") or self.context_tokens,
+            reply_tokens=variant.count("max_tokens") or self.reply_tokens,
+            seconds=self.seconds,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +134,11 @@ class Method:
     """Proposals that it yields."""
     calls: Callable[[MethodBudget], int] = field(default=lambda budget: budget.calls)
     """Most replies that it asks for, for planning what a sweep costs."""
+    parameters: frozenset[str] = frozenset()
+    """Those of an experiment (`samples`, `temperature`) that it reads from its assignment; another `temperature` is the
+    model's for all of its calls."""
+    steps: tuple[str, ...] = ()
+    """Its parts that may have a model of their own."""
     retrieval: bool = True
     """Whether files that were retrieved for the issue go into its context. Agents look for themselves."""
     version: str = ""
@@ -125,3 +146,11 @@ class Method:
     external: bool = False
     """Whether a program of somebody else does the work. It needs a sandbox, an installation and a model behind a
     switchboard, so it is not tried on the contract's toys."""
+
+    def check(self, variant: Variant) -> None:
+        """`UsageError` where an experiment asks for what would change nothing of this method."""
+        unread = {"samples", *STEPS} - self.parameters - set(self.steps)
+        if not self.retrieval:
+            unread |= {"context", "context_tokens"}
+        if not_read := sorted(unread & set(dict(variant.parameters))):
+            raise UsageError(f"{self.name} has no {', '.join(not_read)}", hint="leave it out, or take another method")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from flows.asking import rebuild_views
 from flows.cli import app
 from flows.demo import sweep_demo
 from flows.parameters import GenerateRequest, SweepRequest
@@ -235,6 +236,51 @@ def test_experiments_hand_out_more_under_a_name_of_their_own(desk: Desk) -> None
     asked = desk.provider.books[0].spoken.messages[-1].text
     assert "replace(self, servings=servings" in asked
     assert asked.count("<code path=") == 1
+
+
+def test_experiments_have_names_and_none_takes_anothers_place(desk: Desk) -> None:
+    """The paper's Table 8, Figure 8 and the other retriever, one command each; every one keeps its candidates."""
+    base = replace(REQUEST, methods=("zero_shot_plus",), instances=INSTANCES[:1])
+    told = {
+        "zero_shot_plus": (),
+        "zero_shot_plus[context=lucene]": ("context=lucene",),
+        "zero_shot_plus[reasoning_effort=low,temperature=0.7]": ("temperature=0.70", "reasoning_effort=low"),
+        "libro[samples=2,temperature=0.3]": ("samples=2", "temperature=.3"),
+    }
+    for label, param in told.items():
+        request = replace(base, methods=(label.partition("[")[0],), param=param)
+        assert request.label(request.methods[0]) == label
+        for _ in range(2):
+            assert desk.sweep(request).exit_code == 0
+    assert {row.method for row in desk.store.read(Candidate)} == told.keys()
+    assert {row.variant for row in desk.store.read(Generation)} == told.keys()
+    assert {row.method for row in desk.store.read(LlmCall)} == told.keys()
+    temperatures = {row.method: row.temperature for row in desk.store.read(LlmCall, step="")}
+    assert list(map(temperatures.get, told)) == [0.0, 0.0, 0.7, 0.3]
+    assert [served.spoken.options.get("reasoning_effort") for served in desk.provider.books].count("low") == 1
+    rebuild_views(desk.settings)
+    rows = query(desk.settings.database, "SELECT label, parameters, proposed + nothing FROM variants").to_pylist()
+    assert {tuple(row.values()) for row in rows} == {
+        (label, label.partition("[")[2].removesuffix("]"), 1) for label in told
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "param", "said"),
+    [
+        ("zero_shot", ("colour=red",), "there is no parameter 'colour'"),
+        ("zero_shot", ("temperature=hot",), "temperature=hot cannot be read"),
+        ("zero_shot", ("temperature=0.1", "temperature=0.2"), "temperature is to be 0.1 and 0.2"),
+        ("zero_shot", ("samples=3",), "zero_shot has no samples"),
+        ("agent", ("context=lucene",), "agent has no context"),
+        ("zero_shot_plus", ("judge=scripted",), "zero_shot_plus has no judge"),
+    ],
+)
+def test_an_experiment_that_means_nothing_is_refused(
+    settings: Settings, method: str, param: tuple[str, ...], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said):
+        sweep_here(replace(REQUEST, methods=(method,), param=param), settings)
 
 
 def test_what_changes_most() -> None:

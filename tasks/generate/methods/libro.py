@@ -46,13 +46,21 @@ class Sample:
 
 
 def libro(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    """The chosen one of five samples at temperature 0.7, as sample 0."""
+    """The chosen one of five samples at temperature 0.7, or as the experiment has it, as sample 0."""
+    asked = assignment.variant
+    samples, temperature = asked.count("samples") or SAMPLES, asked.number("temperature")
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
     try:
-        for number in range(SAMPLES):
-            proposal = sample_of(assignment, bench, conversation, sample=number, temperature=TEMPERATURE)
+        for number in range(samples):
+            proposal = sample_of(
+                assignment,
+                bench,
+                conversation,
+                sample=number,
+                temperature=TEMPERATURE if temperature is None else temperature,
+            )
             if proposal.rung:
                 drawn.append(_judged(assignment, bench, conversation, proposal, groups))
     except OutOfBudget:

@@ -1,0 +1,118 @@
+"""Experiments by name: `zero_shot_plus[context=lucene,temperature=0.7]`, a method asked to do something otherwise.
+
+Two variants are equal where all that they ask for is equal: values have one spelling, the order does not count, and
+what a method does anyway has no name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+from tasks.domain.errors import UsageError
+from tasks.domain.localization import RetrieverKind
+
+STEPS = ("judge", "search", "write")
+"""Parts of methods that may have a model of their own."""
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError
+    return number
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if number < 0 or not isfinite(number):
+        raise ValueError
+    return number
+
+
+def _word(text: str) -> str:
+    if not text or set(text) & set(",[]+=@ "):
+        raise ValueError
+    return text
+
+
+PARAMETERS: Mapping[str, Callable[[str], object]] = {
+    "calls": _count,
+    "context": RetrieverKind,
+    "context_tokens": _count,
+    "max_tokens": _count,
+    "reasoning_effort": _word,
+    "reasoning_tokens": _count,
+    "samples": _count,
+    "seed": _whole,
+    "stop": _word,
+    "temperature": _number,
+    "top_p": _number,
+    "verbosity": _word,
+    **dict.fromkeys(STEPS, _word),
+}
+"""Name of a parameter → its values; `ValueError` for what is none. `judge=MODEL` names a model for that step."""
+
+ANYWAY = {"context": str(RetrieverKind.CODE)}
+"""What every method is given where nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """What a method is asked to do otherwise: name → value in its one spelling, sorted by name."""
+
+    parameters: tuple[tuple[str, str], ...] = ()
+
+    def label(self, method: str) -> str:
+        """The name that its work is counted under."""
+        said = ",".join(f"{name}={value}" for name, value in self.parameters)
+        return f"{method}[{said}]" if said else method
+
+    def __getitem__(self, name: str) -> str | None:
+        """The value of a parameter; null where it is not changed."""
+        return dict(self.parameters).get(name)
+
+    def count(self, name: str) -> int | None:
+        return None if self[name] is None else int(self[name] or 0)
+
+    def number(self, name: str) -> float | None:
+        return None if self[name] is None else float(self[name] or 0)
+
+    @property
+    def models(self) -> Mapping[str, str]:
+        """Step → the model that is asked in it instead."""
+        return {name: value for name, value in self.parameters if name in STEPS}
+
+
+PLAIN = Variant()
+
+
+def variant_of(given: Iterable[str]) -> Variant:
+    """The variant of `NAME=VALUE` texts; `UsageError` for one that says nothing, twice or nonsense."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, _, text = one.partition("=")
+        if name not in PARAMETERS:
+            raise UsageError(f"there is no parameter {name!r}", hint=f"one of {', '.join(sorted(PARAMETERS))}")
+        value = _spelt(name, text)
+        if found.setdefault(name, value) != value:
+            raise UsageError(f"{name} is to be {found[name]} and {value}", hint="make two sweeps of it")
+    return Variant(tuple(sorted((name, value) for name, value in found.items() if ANYWAY.get(name) != value)))
+
+
+def _spelt(name: str, text: str) -> str:
+    """The value in its one spelling: 0.70 and .7 are 0.7."""
+    try:
+        value = PARAMETERS[name](text)
+    except ValueError:
+        hint = "--param temperature=0.7 --param context=lucene --param judge=gpt-4o-2024-08-06"
+        raise UsageError(f"{name}={text} cannot be read", hint=hint) from None
+    return f"{value:g}" if isinstance(value, float) else str(value)
