@@ -132,12 +132,6 @@ MORE = (
     Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="last of three", place=-1),
     Drill("generate", {**WORK, **OF_THREE}, ("environments", "generation"), how="last of three", place=-1),
     Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
-    Drill(
-        "rebuild",
-        {"git": "", "since": "2025-07-01", **MONTH},
-        ("issues", "rows of issues"),
-        how="since July",
-    ),
 )
 """What the script tells besides; these share their stage functions with the others."""
 
