@@ -1,7 +1,7 @@
 -- The work of methods, with the name that its candidates are counted under.
 --
--- Columns of `generation`, and label: the method with its experiment's parameters, what it was told beyond issue and retrieval, and what it was asked
--- for where that is not unit tests, joined by `+`, as `candidate.method` has it.
+-- Columns of `generation`, and label: the method with its experiment's parameters, what it was told beyond issue and
+-- retrieval, and what it was asked for where that is not unit tests, joined by `+`, as `candidate.method` has it.
 -- label  the method with its parameters, what it was told and asked for, as `candidate.method` has it
 -- needs: generation
 CREATE OR REPLACE VIEW labelled_generation AS
