@@ -4,6 +4,7 @@
 -- it the exact test on before and after, and what that could find (`contamination`, over all verdicts).
 -- guarded          whether only what holds against the guards counts in the fit
 -- instances        dated and measured ones behind the fit
+-- repositories     that they are of
 -- effect           of a year more since the cutoff, in logits; below 0 where newer instances are solved less
 -- effect_low, effect_high  95 % interval
 -- p                one-sided, that the effect is below 0

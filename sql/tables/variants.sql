@@ -3,6 +3,7 @@
 -- One row per snapshot, label and model of finished work.
 -- label  the name that its candidates are counted under: `zero_shot_plus[temperature=0.7]+golden-patch`
 -- parameters  what the method was asked to do otherwise, by name; empty for the method as it is
+-- instances  that it has finished work on
 -- proposed  samples with a patch
 -- nothing  samples without one
 -- first_at, last_at  when the first and the last of its rows were finished

@@ -6,9 +6,11 @@ every 50 ms, which nobody notices at what is guarded here: a mirror copied, an e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 
 from filelock import FileLock, Timeout
 
@@ -19,6 +21,19 @@ def alone(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path):
         yield
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A file to write, which then takes the place of `path`: no reader sees half of it, and whoever else writes it at
+    the same time, another thread of this process as well, has a file of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
+    try:
+        yield half
+        half.replace(path)
+    finally:
+        half.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.locking import alone, briefly_alone
+from tasks.adapters.locking import alone, briefly_alone, whole
 
 OWNER = """
 import sys, time
@@ -73,3 +73,26 @@ def test_an_error_inside_gives_it_back(tmp_path: Path) -> None:
         raise ValueError("inside")
     with briefly_alone(tmp_path / "lock", wait=False) as held:
         assert held
+
+
+def test_threads_that_write_one_file_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
+    """With the process's number alone in the name, one moved the other's half away: an environment was undone by it."""
+    path, texts = tmp_path / "new" / "facts", [str(number) * 10_000 for number in range(8)]
+
+    def write(text: str) -> None:
+        for _ in range(100):
+            with whole(path) as half:
+                half.write_text(text)
+
+    with ThreadPoolExecutor(len(texts)) as pool:
+        list(pool.map(write, texts))
+    assert path.read_text() in texts
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
+    path = tmp_path / "facts"
+    path.write_text("before")
+    with pytest.raises(OSError, match="full"), whole(path) as half:
+        raise OSError(half.write_text("half"), "full")
+    assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.adapters.locking import whole
 from tasks.domain.errors import InfrastructureError
 
 _CONFIG = """\
@@ -96,7 +97,6 @@ class Git:
             except OSError as error:
                 hint = "name a folder that can be written: SWT_CACHE"
                 raise GitFailed(f"{self.folder} cannot be made: {error.strerror}", hint=hint) from error
-            temporary = path.with_name(f"gitconfig.{os.getpid()}")
-            temporary.write_text(_CONFIG)
-            temporary.replace(path)
+            with whole(path) as half:
+                half.write_text(_CONFIG)
         return path

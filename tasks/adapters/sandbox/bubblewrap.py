@@ -40,7 +40,8 @@ OWN_TASKS = 2
 
 NPROC_SLACK = 50
 """So far above the limit the kernel refuses to fork: enough for the supervisor to see that it is passed. With a
-thousand more, a fork bomb took two cores from everybody for a hundred seconds before it was ended."""
+thousand more, a fork bomb took two cores from everybody for a hundred seconds before it was ended. A job that ends by
+itself as soon as it is refused may be gone before it is looked at: then it has failed, and no limit is named."""
 
 NPROC_SHARED = 1000
 """The same where the job runs as its caller, whose other processes count too."""

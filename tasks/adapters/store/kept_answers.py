@@ -5,7 +5,6 @@ To read the files of thirty instances and judge them takes two CPU seconds, to s
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from tasks.adapters.locking import whole
 from tasks.adapters.store.disk import Disk, Entry, open_disk
 from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.parquet import data_files
@@ -87,11 +87,8 @@ def _read(file: Path, key: str) -> tuple[pa.Table, ...] | None:
 
 
 def _write(file: Path, key: str, tables: Sequence[pa.Table]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f"{file.name}.{os.getpid()}")
-    with half.open("wb") as sink:
+    with whole(file) as half, half.open("wb") as sink:
         for table in tables:
             named = table.replace_schema_metadata({BASIS: key.encode()})
             with pa.ipc.new_stream(sink, named.schema) as stream:
                 stream.write_table(named)
-    half.replace(file)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from tasks.adapters.locking import whole
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import NotFound
 from tasks.domain.names import content_key
@@ -66,10 +67,8 @@ def _kept(file: Path, places: str) -> tuple[Interpreter, ...] | None:
 
 def _keep(file: Path, places: str, found: tuple[Interpreter, ...]) -> None:
     rows = [[str(one.path), one.version, str(one.base_prefix)] for one in found]
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_name(f"{file.name}.{os.getpid()}")
-    half.write_text(json.dumps({"places": places, "programs": _programs(found), "found": rows}))
-    half.replace(file)
+    with whole(file) as half:
+        half.write_text(json.dumps({"places": places, "programs": _programs(found), "found": rows}))
 
 
 def _places(environ: Mapping[str, str], uv: Path) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import tempfile
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tasks.adapters.locking import whole
 from tasks.adapters.uv.plan import Building, EnvironmentPlan
 from tasks.adapters.uv.process import Tool
 from tasks.domain.names import content_key
@@ -45,7 +45,9 @@ class Locker:
             return ""
         path = self.folder / f"{lock_key(plan)}.txt"
         if not path.exists():
-            write_whole(path, strip(self._resolve(plan)))
+            text = strip(self._resolve(plan))
+            with whole(path) as half:
+                half.write_text(text, encoding="utf-8")
         return path.read_text(encoding="utf-8")
 
     def _resolve(self, plan: EnvironmentPlan) -> str:
@@ -102,11 +104,3 @@ def strip(text: str) -> str:
     """A lock without comments and options that name where packages came from."""
     lines = [line.rstrip() for line in text.splitlines() if line.strip() and not _LOCATION.match(line)]
     return "".join(f"{line}\n" for line in lines)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that no reader ever sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
