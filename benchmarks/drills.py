@@ -20,6 +20,7 @@ from flows.stories import STORIES, teller
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.localization import Locator
+from tasks.domain.validation import InvalidReason, Validation
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
@@ -40,6 +41,8 @@ POOL = "one"
 """A snapshot of the demo's first instance alone."""
 ODD = "odd"
 """A snapshot of an instance with a golden test that depends on the order, and one whose golden test fails."""
+RETIRED = "retired"
+"""A snapshot of the demo's first instance, which was valid, and at its last look was not."""
 POSITION = """\
 diff --git a/tests/test_position.py b/tests/test_position.py
 new file mode 100644
@@ -132,6 +135,7 @@ MORE = (
     Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="last of three", place=-1),
     Drill("generate", {**WORK, **OF_THREE}, ("environments", "generation"), how="last of three", place=-1),
     Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
+    Drill("validate", {"snapshot": RETIRED, "health": True}, ("second looks",), how="a retired one"),
 )
 """What the script tells besides; these share their stage functions with the others."""
 
@@ -171,6 +175,10 @@ def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
     rows = (DEMO / "instances.jsonl").read_text("utf-8").splitlines()
     if drill.asked.get("pool") == POOL:
         _import(settings, folder, POOL, rows[:1])
+    if drill.asked["snapshot"] == RETIRED:
+        _import(settings, folder, RETIRED, rows[:1])
+        assert tell("validate", {"snapshot": RETIRED}, settings, Threads(1)).exit_code == 0
+        _retire(Store(settings.store), RETIRED)
     if drill.asked["snapshot"] == ODD:
         first, last = json.loads(rows[0]), rows[-1]
         first["test_patch"] += POSITION
@@ -178,6 +186,14 @@ def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
     if drill.before:
         judged = {"candidates": drill.before, **OF_TWO}
         assert tell("evaluate", judged, settings, Threads(1)).exit_code == 0
+
+
+def _retire(store: Store, snapshot: str) -> None:
+    """A later look at every instance of the snapshot found it flaky."""
+    looks = store.read(Validation, snapshot=snapshot)
+    assert all(look.valid for look in looks)
+    now = datetime.now(UTC)
+    store.write([replace(look, valid=False, reason=InvalidReason.FLAKY, validated_at=now) for look in looks])
 
 
 def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) -> None:

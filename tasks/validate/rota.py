@@ -44,11 +44,12 @@ class Record:
         return sum(1 for _ in _trailing(self.history, NOT_ITS_FAULT))
 
     @property
-    def is_retired(self) -> bool:
-        """Whether it was valid once, and its last look said otherwise, for reasons of its own."""
-        last = self.last
-        was = any(row.valid for row in self.history)
-        return was and last is not None and not last.valid and last.reason not in NOT_ITS_FAULT
+    def retired_at(self) -> datetime | None:
+        """Since when its looks say, for reasons of its own, that it is not valid, though it was once: when the latest
+        of them did. A look after it that failed by us says nothing, and leaves it as it is."""
+        telling = [row for row in self.history if row.reason not in NOT_ITS_FAULT]
+        retired = any(row.valid for row in telling) and not telling[-1].valid
+        return telling[-1].validated_at if retired else None
 
     @property
     def looks_since_valid(self) -> int:
@@ -60,12 +61,16 @@ class Record:
         last = self.last
         if last is None:
             return True
+        if self.retired_at:  # it has second looks, which go by other runs
+            return False
         return self.failed_by_us or (last.reason in NOT_ITS_FAULT and now >= last.validated_at + pause(self.attempts))
 
     def is_due_again(self, now: datetime) -> bool:
         """Whether a retired instance is to have another look."""
         last = self.last
-        return last is not None and self.is_retired and now >= last.validated_at + pause(self.looks_since_valid)
+        if last is None or not self.retired_at:
+            return False
+        return self.failed_by_us or now >= last.validated_at + pause(self.looks_since_valid)
 
     def waiting_since(self) -> datetime:
         """When it was tried last, or where it never was, when it came up."""

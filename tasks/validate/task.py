@@ -115,10 +115,9 @@ def valid_now(places: Places, pool: str) -> int:
 
 
 def retired_since(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, datetime]:
-    """Of these instances the retired ones, and when they were last looked at: only runs from then on speak for them."""
-    known = _records(places, snapshot)
-    retired = (record for record in known if record.is_retired and record.instance.instance_id in wanted)
-    return {record.instance.instance_id: record.history[-1].validated_at for record in retired}
+    """Of these instances the retired ones, and when a look said so last: only runs from then on speak for them."""
+    known = (record for record in _records(places, snapshot) if record.instance.instance_id in wanted)
+    return {record.instance.instance_id: record.retired_at for record in known if record.retired_at}
 
 
 def _records(places: Places, snapshot: str) -> tuple[Record, ...]:

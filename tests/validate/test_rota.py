@@ -100,6 +100,11 @@ def test_what_was_retired_by_one_look_has_another() -> None:
     assert to_look_at([record], 0.0, START + MONTH + timedelta(days=20)) == ()
     assert numbers(to_look_at([record], 0.0, START + 2 * MONTH)) == [1]
     assert turn([record], START + 9 * MONTH, None) == (), "nothing new is to be learnt from the ground up"
+    failed = [*rows, judged(one, InvalidReason.INFRASTRUCTURE, START + 2 * MONTH)]
+    (record,) = records([one], failed)
+    assert record.retired_at == START + MONTH, "a look that failed by us says nothing"
+    assert numbers(to_look_at([record], 0.0, START + 2 * MONTH)) == [1], "and is made up for at once"
+    assert turn([record], START + 9 * MONTH, None) == ()
     never = records([one], [judged(one, InvalidReason.FLAKY, START)])
     assert to_look_at(never, 1.0, START + 9 * MONTH) == ()
 
@@ -127,5 +132,5 @@ def test_what_cannot_be_installed_any_more_is_not_retired() -> None:
     rows = [judged(one, InvalidReason.NONE, START), judged(one, InvalidReason.INSTALL_ERROR, START + MONTH)]
     (record,) = records([one], rows)
     assert isinstance(record, Record)
-    assert not record.is_retired
+    assert record.retired_at is None
     assert record.is_due(START + 2 * MONTH)
