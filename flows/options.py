@@ -56,6 +56,11 @@ class Parameter:
     def required(self) -> bool:
         return self.default is dataclasses.MISSING
 
+    @property
+    def help_of_flag(self) -> str:
+        """On the command line, where a list is a flag that is given several times; a form shows that by itself."""
+        return f"{self.option.help.removesuffix('.')}; may be repeated." if self.many else self.option.help
+
 
 def parameters(request: type[Request]) -> tuple[Parameter, ...]:
     """The parameters of a request, in the order of its fields, those that have to be given first."""

@@ -27,7 +27,7 @@ FIRST = 1
 
 
 Snapshot = Annotated[str, Option(help="Name of the snapshot.")]
-Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids; may be repeated.")]
+Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids.")]
 Dollars = Annotated[float | None, Option(help="Stop when so many dollars are spent.", least=0)]
 Calls = Annotated[int | None, Option(help="Stop when so many model calls are paid for.", least=0)]
 
@@ -45,7 +45,7 @@ class EvaluationRequest(Request):
     method: Annotated[
         tuple[str, ...],
         Option(
-            help="What a predictions file's method is called: NAME, or FILE=NAME for one of several; may be repeated."
+            help="What a predictions file's method is called: NAME, or FILE=NAME for one of several."
         ),
     ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
@@ -88,14 +88,14 @@ class FixesRequest(Request):
     instances: Instances = ()
     tests: Annotated[
         tuple[str, ...],
-        Option(help="Filter by these candidates, given as for `swt evaluate`; may be repeated."),
+        Option(help="Filter by these candidates, given as for `swt evaluate`."),
     ] = ()
     method: Annotated[
         tuple[str, ...],
-        Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several; may be repeated."),
+        Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several."),
     ] = ()
     tests_method: Annotated[
-        tuple[str, ...], Option(help="The same for the predictions files of `tests`; may be repeated.")
+        tuple[str, ...], Option(help="The same for the predictions files of `tests`.")
     ] = ()
     guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
     kept: Annotated[
@@ -164,8 +164,8 @@ class GenerateRequest(Request):
     """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
     is asked for."""
 
-    methods: Annotated[tuple[str, ...], Option(help="Name of a method; may be repeated.", flag="--method")]
-    models: Annotated[tuple[str, ...], Option(help="Name in data/models.toml; may be repeated.", flag="--model")]
+    methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method")]
+    models: Annotated[tuple[str, ...], Option(help="Name in data/models.toml.", flag="--model")]
     snapshot: Snapshot
     instances: Instances = ()
     months: Annotated[int | None, Option(help="Only pull requests of so many months before `until`.", least=1)] = None
@@ -181,10 +181,10 @@ class GenerateRequest(Request):
         tuple[str, ...],
         Option(
             help="NAME=VALUE of an experiment, which is counted under a name of its own: context=lucene, "
-            "temperature=0.7, samples=10, reasoning_effort=high, judge=MODEL; may be repeated."
+            "temperature=0.7, samples=10, reasoning_effort=high, judge=MODEL."
         ),
     ] = ()
-    give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue; may be repeated.")] = ()
+    give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue.")] = ()
     incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None
     script: Annotated[bool, Option(help="Ask for reproduction scripts instead of unit tests.")] = False
 
@@ -321,7 +321,7 @@ class RateRequest(Request):
     ran on several tie them together. `swt query ability` shows it beside the scores."""
 
     snapshot: Annotated[
-        tuple[str, ...], Option(help="Only these snapshots; may be repeated. Default: all in use.")
+        tuple[str, ...], Option(help="Only these snapshots. Default: all in use.")
     ] = ()
     grader: Annotated[str, Option(help="By whose verdicts.")] = "paper"
     guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False

@@ -209,7 +209,7 @@ def _info(parameter: Parameter) -> Any:
     # A switch that is off has one name; one that is on needs a second to be turned off with.
     flag = f"{flag}/--no-{flag.removeprefix('--')}" if parameter.default is True else flag
     formats = {date: [DAY], datetime: MOMENTS}.get(parameter.kind)
-    return typer.Option(flag, help=option.help, min=option.least, formats=formats)
+    return typer.Option(flag, help=parameter.help_of_flag, min=option.least, formats=formats)
 
 
 def end(text: str, exit_code: int) -> NoReturn:

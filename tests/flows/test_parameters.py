@@ -69,7 +69,8 @@ def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
     assert {name for name, one in options.items() if one.required} == required
     assert set(schema(story).get("required", [])) == required
     for name, one in asked.items():
-        assert getattr(options[name], "help", None) == properties[name]["description"] == one.option.help
+        said = one.option.help if options[name].nargs == -1 else one.help_of_flag
+        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.option.help)
         check_kind(story, one, options[name], properties[name])
 
 
