@@ -44,9 +44,7 @@ class EvaluationRequest(Request):
     instances: Instances = ()
     method: Annotated[
         tuple[str, ...],
-        Option(
-            help="What a predictions file's method is called: NAME, or FILE=NAME for one of several."
-        ),
+        Option(help="What a predictions file's method is called: NAME, or FILE=NAME for one of several."),
     ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
@@ -94,9 +92,7 @@ class FixesRequest(Request):
         tuple[str, ...],
         Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several."),
     ] = ()
-    tests_method: Annotated[
-        tuple[str, ...], Option(help="The same for the predictions files of `tests`.")
-    ] = ()
+    tests_method: Annotated[tuple[str, ...], Option(help="The same for the predictions files of `tests`.")] = ()
     guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
     kept: Annotated[
         Path | None, Option(help="Write the fixes that any of the tests keep to this file, with what is known of them.")
@@ -320,9 +316,7 @@ class RateRequest(Request):
     """Put all methods on one scale, whichever snapshots they ran on, and say how hard each snapshot is. Methods that
     ran on several tie them together. `swt query ability` shows it beside the scores."""
 
-    snapshot: Annotated[
-        tuple[str, ...], Option(help="Only these snapshots. Default: all in use.")
-    ] = ()
+    snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.")] = ()
     grader: Annotated[str, Option(help="By whose verdicts.")] = "paper"
     guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False
     times: Annotated[int, Option(help="How often instances are drawn again for the intervals.", least=1)] = 400

@@ -12,5 +12,5 @@ SELECT
 FROM method_instance(for_grader, 'tests-only') AS m
 JOIN model_fact AS f ON f.model = m.model AND f.cutoff IS NOT NULL
 JOIN used_instance AS i ON i.snapshot = m.snapshot AND i.instance_id = m.instance_id AND i.created_at IS NOT NULL
-WHERE m.measured AND m.method NOT IN ('golden', 'nop') AND CASE WHEN hold THEN m.guarded ELSE m.solved END IS NOT NULL
+WHERE i.problem_statement_mode IS DISTINCT FROM 'reconstructed' AND m.measured AND m.method NOT IN ('golden', 'nop') AND CASE WHEN hold THEN m.guarded ELSE m.solved END IS NOT NULL
 ORDER BY m.snapshot, m.method, m.model, m.instance_id;

@@ -98,7 +98,10 @@ def read_cells(places: Places, sql: Path, unit: Rating) -> Cells:
     )
     rows = found.to_pylist()
     if not rows:
-        raise NotFound("no method was judged on these snapshots", hint="`swt evaluate` judges candidates")
+        raise NotFound(
+            "no method was judged on these snapshots",
+            hint="`swt evaluate` judges candidates; what was withdrawn and trials (`swt snapshot list`) are not rated",
+        )
     methods = tuple(sorted({(row["method"], row["model"]) for row in rows}, key=lambda name: (name[0], name[1] or "")))
     instances = sorted({(row["snapshot"], row["instance_id"]) for row in rows})
     snapshots = tuple(sorted({name for name, _ in instances}))

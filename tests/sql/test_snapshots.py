@@ -130,3 +130,11 @@ def test_a_window_is_counted_in_months_and_holds_its_last_day(store: SqlStore) -
         ("inside",),
         ("last",),
     ]
+
+
+def test_a_trial_is_on_no_scale(store: SqlStore) -> None:
+    """Its statement was put together from a git history, and may know the fix."""
+    for name, mode in (("real", "restored"), ("trial", "reconstructed")):
+        store.instance(name, problem_statement_mode=mode)
+        store.candidate(name, "m", model="gpt")
+    assert store.rows("SELECT instance_id, solved FROM ability_cell('paper', false)") == [("real", False)]
