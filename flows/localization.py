@@ -97,6 +97,7 @@ def _searched(
 ) -> tuple[Localized, ...]:
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, (request.model,), budget)
+    board.recover()  # first: what a killed one may have paid counts against this one's ceiling
     meter = Meter(request.payer, budget, already=spent_by(run.store, request.payer))
     models = partial(_model, request, board, meter)
     how = AgentSettings(variant=request.retriever, with_tests=request.with_tests)
@@ -104,7 +105,6 @@ def _searched(
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
     ]
     try:
-        board.recover()
         function = bind(search_with_agent, settings.places, models)
         return run.round("localization", function, units, at_once=settings.callers).results
     finally:

@@ -116,11 +116,11 @@ def sweep(
     record_models(run.store, board.models)
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
     context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
+    board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
     meter = Meter(f"sweep {request.payer}", budget, already=spent_by(run.store, request.payer))
     desk = _Desk(request, board, meter, {row.instance_key: row.instance_id for row in instances})
     units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
     try:
-        board.recover()
         how = generation_settings(settings)
         done = run.round(
             "generation", bind(generate, settings.places, how, desk.model), units, at_once=settings.callers

@@ -17,7 +17,8 @@ class CallStatus(StrEnum):
     `replayed`  the reply was there already: nothing was sent and nothing paid
     `failed`    the provider gave an error, or could not be reached: taken as not paid for
     `cut`       no whole reply came (cut off, unreadable, none in time): the provider may have charged for one
-    `unknown`   this process was killed while the call was under way: nobody can tell whether it was paid for
+    `unknown`   this process was killed, or failed otherwise, while the call was under way: nobody can tell whether it
+                was paid for
     """
 
     ANSWERED = "answered"

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 from tasks.adapters.agents.install import ROW, place
+from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard, SwitchedModel, open_archive
+from tasks.adapters.llm.switchboard import Switchboard, SwitchedModel
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.workbench.local import LocalWorkbench

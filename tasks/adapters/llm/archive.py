@@ -1,8 +1,11 @@
 """Replies that were paid for, by content key, and the calls under way, so that a kill at any moment is survived.
 
-    <store>/replies/<xx>/<call_key>.json.gz    what was sent, what came back, and the row of who paid
-    <folder>/<call_key>.json                   a call under way: the row to write if nobody ever hears of it again
-    <folder>/<call_key>.room                   disk space for its reply (reserve.py)
+    <store>/replies/<xx>/<call_key>.json.gz      what was sent, what came back, and the row of who paid
+    <store>/calls-under-way/<call_key>.json      the row to write if nobody ever hears of this call again
+    <store>/calls-under-way/<call_key>.room      disk space for its reply (reserve.py)
+
+Calls under way lie in the store that pays for them. They once lay in a cache that stores share, and whichever store
+came next took the `unknown` rows: five kills left six rows in four other stores.
 
 In this order: mark the call, send, keep the exchange, write the row, unmark. Whatever is marked and not locked was left
 by a process that died: if the exchange is there, its row is written (again); if not, the row says `unknown`, because
@@ -24,9 +27,15 @@ from tasks.adapters.llm.call_rows import row_facts, row_of
 from tasks.adapters.llm.request import ModelRequest, reply_facts, reply_of, request_of
 from tasks.adapters.llm.reserve import Reserve
 from tasks.adapters.locking import briefly_alone
+from tasks.adapters.store.disk import LocalDisk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import LlmCall
+from tasks.domain.names import content_key
+
+UNDER_WAY = "calls-under-way"
+LEFT = (".json", ".room")
+"""What a dead process may leave of a call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,8 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """Replies of one store. `folder` is local: calls under way are exclusive among the processes that share it."""
+    """Replies of one store. `folder` is this store's alone and takes locks: calls under way are exclusive among the
+    processes that use the store."""
 
     store: Store
     folder: Path
@@ -89,8 +99,8 @@ class Archive:
     def claim(self, key: str) -> Iterator[Claim]:
         """Wait until nobody else makes this call, settle what a dead process left, and hold it.
 
-        The mark is taken away at the end, also after an error of ours; what is not an `Exception` (an interrupt) leaves
-        it, because then nobody knows what the provider did.
+        After an error of ours that is no row yet, the mark becomes one: the provider may have done its work. What is
+        not an `Exception` (an interrupt) leaves the mark to the next process.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with briefly_alone(self._lock(key), wait=True):
@@ -100,7 +110,8 @@ class Archive:
             except StoreError:
                 raise
             except Exception:
-                self.unmark(key)
+                with suppress(OSError):  # a full disk, say: then the mark stays
+                    self.settle(key)
                 raise
             self.unmark(key)
 
@@ -113,9 +124,9 @@ class Archive:
     def recover(self) -> int:
         """Settle every call that a dead process left; how many there were."""
         found = 0
-        for marker in sorted(self.folder.glob("*.json")):
-            with briefly_alone(self._lock(marker.stem), wait=False) as held:
-                found += held and self.settle(marker.stem)
+        for key in sorted({path.stem for path in self.folder.glob("*.*") if path.suffix in LEFT}):
+            with briefly_alone(self._lock(key), wait=False) as held:
+                found += held and self.settle(key)
         return found
 
     def settle(self, key: str) -> bool:
@@ -154,6 +165,14 @@ class Archive:
             return row_of(json.loads(self.marker(key).read_text()))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
+
+
+def open_archive(store: Store, cache: Path) -> Archive:
+    """The replies of a store. An object store has no locks: its calls under way lie below `cache`, in a folder that is
+    named after the store."""
+    if isinstance(store.disk, LocalDisk):
+        return Archive(store, store.disk.root / UNDER_WAY)
+    return Archive(store, cache / UNDER_WAY / content_key("store", store.url))
 
 
 def _path(key: str) -> str:

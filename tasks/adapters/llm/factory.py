@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.budget import Spent
 from tasks.adapters.llm.models import Models, Provider, read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard, open_archive
+from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire, Wire
 from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
 from tasks.adapters.store.warehouse import Store

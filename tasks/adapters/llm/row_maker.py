@@ -58,7 +58,7 @@ class RowMaker:
     def under_way(self, now: datetime, *, attempt: int) -> LlmCall:
         """What is written if nobody ever hears of this call again."""
         times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
-        error = "killed: the process died while the call was under way"
+        error = "killed: the process died, or failed otherwise, while the call was under way"
         return self._row(status=CallStatus.UNKNOWN, attempt=attempt, call_id=_own_id(), error=error, **times)
 
     def failed(

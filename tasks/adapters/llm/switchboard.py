@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
@@ -26,7 +25,6 @@ from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import RowMaker, Stamp
 from tasks.adapters.llm.thinking import unanswered
 from tasks.adapters.llm.wire import Wire
-from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus, LlmCall, Work
 
@@ -251,11 +249,6 @@ def _without_key(card: ModelCard) -> NotFound:
         return NotFound(f"there is no wire to {card.provider.name} of {card.name}", hint="give it one")
     hint = f"export {variable}=…, or take another model of data/models.toml"
     return NotFound(f"{card.name} needs a key of {card.provider.name}: {variable} is not set", hint=hint)
-
-
-def open_archive(store: Store, cache: Path) -> Archive:
-    """The replies of a store; calls under way are marked below `cache`, which this machine's processes share."""
-    return Archive(store, cache / "calls-under-way")
 
 
 def _admitted(meters: Sequence[Meter], *, replays: bool, priced: bool) -> ExitStack:

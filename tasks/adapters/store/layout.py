@@ -6,6 +6,7 @@
     <root>/judged/<digest>/<view>/part-<id>.parquet        what follows from runs (judged.py); can be made again
     <root>/files/<xx>/<sha256>.gz                          logs and trajectories
     <root>/replies/<xx>/<call_key>.json.gz                 what models were asked and answered (tasks/adapters/llm)
+    <root>/calls-under-way/<call_key>.json, .room, .lock   model calls that have no answer yet (the same)
     <root>/.lock                                           taken by writers (shared) and by deletion (exclusive)
 
 The folder level groups files for people and for compaction; it adds no column to any view.

@@ -11,13 +11,14 @@ from threading import Lock
 
 import pytest
 
+from tasks.adapters.llm.archive import UNDER_WAY, open_archive
 from tasks.adapters.llm.base import ModelQuestion, Options, user
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard, open_archive
+from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import LlmCall, Work
@@ -94,6 +95,8 @@ class Bench:
     base_url: str
     clock: TestClock = field(default_factory=TestClock)
     wires: list[OpenAIWire] = field(default_factory=list)
+    store_name: str = "store"
+    """`replace` gives a second store that shares the cache."""
 
     def wire(self, base_url: str = "") -> OpenAIWire:
         self.wires.append(OpenAIWire(base_url or self.base_url, Secret(KEY), timeout_s=5))
@@ -118,7 +121,12 @@ class Bench:
 
     @property
     def store(self) -> Store:
-        return Store(str(self.folder / "store"))
+        return Store(str(self.folder / self.store_name))
+
+    @property
+    def under_way(self) -> list[Path]:
+        """What is left of calls under way, of whichever store."""
+        return [path for path in self.folder.rglob(f"{UNDER_WAY}/*") if path.is_file()]
 
     def rows(self, **where: object) -> tuple[LlmCall, ...]:
         return tuple(sorted(self.store.read(LlmCall, **where), key=lambda row: (row.position, row.attempt)))

@@ -9,16 +9,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Queue
 from random import Random
 from threading import Lock
 
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 
-from tasks.adapters.llm.archive import Archive
+from tasks.adapters.llm.archive import UNDER_WAY, open_archive
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import ProviderFailed
+from tasks.adapters.llm.models import ModelCard
+from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.disk import LocalDisk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import StoreError
@@ -77,7 +81,78 @@ def test_killed_at_any_moment(bench: Benches) -> None:
     # Paid more often than once only where a kill hit a call under way, and then a row says that nobody knows.
     assert sum(asked.values()) - 24 <= len(unknown) <= 8
     assert all(row.cost_usd is None for row in unknown)
-    assert not [path for path in (made.folder / "cache").rglob("*") if path.is_file()]
+    assert made.under_way == []
+
+
+VICTIM = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from pathlib import Path
+from llm_bench import Bench, MODEL, ask, work
+
+Bench(Path(sys.argv[3]), None, sys.argv[4], store_name=sys.argv[5]).board().model(MODEL, work()).complete(ask("hi"))
+"""
+
+
+def test_a_killed_call_belongs_to_the_store_that_paid(bench: Benches) -> None:
+    """Two stores share a cache; a process of each is killed between sending and the answer to one and the same call."""
+    asked: Queue[str] = Queue()
+    slow = [True]
+
+    def script(call: Spoken) -> Step:
+        asked.put(call.messages[-1].text)
+        return replace(echo(call), wait_s=2.0 if slow else 0.0)
+
+    first = bench(script)
+    second = replace(first, store_name="second")
+    for made in (first, second):
+        argv = [sys.executable, "-c", VICTIM, str(HERE), str(HERE.parents[2]), str(made.folder), made.base_url]
+        with subprocess.Popen([*argv, made.store_name]) as victim:
+            asked.get(timeout=60)
+            victim.kill()
+        assert victim.returncode == -9
+    slow.clear()
+    assert second.board().recover() == 1
+    assert (first.rows(), [row.status for row in second.rows()]) == ((), [CallStatus.UNKNOWN])
+    assert second.board().model(MODEL, work()).complete(ask("hi")).text == "ahi"
+    assert first.board().recover() == 1
+    assert [row.status for row in first.rows()] == [CallStatus.UNKNOWN]
+    assert Counter(row.status for row in second.rows()) == {CallStatus.UNKNOWN: 1, CallStatus.ANSWERED: 1}
+    assert first.under_way == []
+
+
+def test_a_kept_reply_has_its_row_whatever_another_store_asks_meanwhile(bench: Benches) -> None:
+    """Killed between keeping a reply and writing its row; then another store makes the same call."""
+    made = bench(echo)
+    store = made.store
+    store.disk = Interrupting(made.folder / "store", "llm_call/", True)
+    with pytest.raises(KeyboardInterrupt):
+        made.board(archive=open_archive(store, made.folder / "cache")).model(MODEL, work()).complete(ask("hi"))
+    replace(made, store_name="second").board().model(MODEL, work()).complete(ask("hi"))
+    assert made.board().model(MODEL, work()).complete(ask("hi")).cached
+    assert [row.status for row in made.rows()] == [CallStatus.ANSWERED]
+
+
+class Unforeseen:
+    """A wire with a defect of ours that shows only when the answer is there."""
+
+    def __init__(self, real: OpenAIWire) -> None:
+        self.real = real
+
+    def send(self, request: ModelRequest, card: ModelCard) -> Reply:
+        self.real.send(request, card)
+        raise ZeroDivisionError
+
+    def close(self) -> None:
+        self.real.close()
+
+
+def test_a_paid_call_has_a_row_whatever_goes_wrong_after_it(bench: Benches) -> None:
+    made = bench(echo)
+    with pytest.raises(ZeroDivisionError):
+        made.board(wires={"p": Unforeseen(made.wire())}).model(MODEL, work()).complete(ask("hi"))
+    assert [row.status for row in made.rows()] == [CallStatus.UNKNOWN]
+    assert (len(made.provider.books), made.under_way) == (1, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +172,7 @@ def test_a_full_disk_loses_no_paid_reply(bench: Benches, what: str) -> None:
     made = bench(echo)
     full = Store(str(made.folder / "store"))
     full.disk = FullDisk(made.folder / "store", lambda path: path.startswith(what))
-    board = made.board(archive=Archive(full, made.folder / "cache" / "calls-under-way"))
+    board = made.board(archive=open_archive(full, made.folder / "cache"))
     with pytest.raises(StoreError, match="could not be stored"):
         board.model(MODEL, work()).complete(ask("hi"))
     assert made.rows() == ()
@@ -110,8 +185,8 @@ def test_a_full_disk_loses_no_paid_reply(bench: Benches, what: str) -> None:
 
 def test_without_room_nothing_is_asked(bench: Benches) -> None:
     made = bench(echo)
-    (made.folder / "cache").mkdir()
-    (made.folder / "cache" / "calls-under-way").symlink_to("/sys")  # takes no files, not even from root
+    (made.folder / "store").mkdir()
+    (made.folder / "store" / UNDER_WAY).symlink_to("/sys")  # takes no files, not even from root
     with pytest.raises((StoreError, OSError)):
         made.board().model(MODEL, work()).complete(ask("hi"))
     assert made.provider.books == []
@@ -132,10 +207,11 @@ def test_many_callers_of_one_content_pay_once(bench: Benches) -> None:
 
 def test_what_a_dead_process_left_without_sending_is_nothing(bench: Benches) -> None:
     made = bench(echo)
-    folder = made.folder / "cache" / "calls-under-way"
+    folder = made.folder / "store" / UNDER_WAY
     folder.mkdir(parents=True)
     (folder / "abc.json").write_text("")  # killed while it was marked
     (folder / "abc.room").write_bytes(bytes(100))
+    (folder / "abd.room").write_bytes(bytes(100))  # killed before it was marked
     assert made.board().recover() == 1
     assert (made.rows(), list(folder.iterdir())) == ((), [])
 
@@ -165,7 +241,7 @@ def test_between_any_two_writes(bench: Benches, fault: Fault, at: str, before: b
     )
     store = Store(str(made.folder / "store"))
     store.disk = Interrupting(made.folder / "store", at, before)
-    board = made.board(archive=Archive(store, made.folder / "cache" / "calls-under-way"))
+    board = made.board(archive=open_archive(store, made.folder / "cache"))
     with pytest.raises(KeyboardInterrupt):
         board.model(MODEL, work()).complete(ask("hi"))
     later = made.board()
@@ -175,7 +251,7 @@ def test_between_any_two_writes(bench: Benches, fault: Fault, at: str, before: b
     attempts = [row.status for row in made.rows()]
     assert attempts.count(CallStatus.ANSWERED) == 1
     assert len(attempts) == len(made.provider.books)
-    assert not [path for path in (made.folder / "cache").rglob("*") if path.is_file()]
+    assert made.under_way == []
 
 
 FAULTS = [fault for fault in Fault if fault not in (Fault.AUTH, Fault.CONTEXT, Fault.FILTER, Fault.EXHAUSTED)]
