@@ -26,7 +26,8 @@ STAGES = (
     "coverage",
     "report",
 )
-INSIDE = ROOT / "tasks" / "adapters" / "runner" / "inside"
+INSIDES = tuple(ROOT / "tasks" / "adapters" / name / "inside" for name in ("runner", "debugger"))
+"""Modules that import one another by their bare names, in the sandbox only."""
 
 
 def relative(path: Path) -> str:
@@ -142,8 +143,8 @@ def test_no_flow_shadows_a_package() -> None:
     assert not {path.stem for path in (ROOT / "flows").glob("*.py")} & set(OUTSIDE_NAMES)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if INSIDE in path.parents], ids=relative)
-def test_the_inside_of_the_runner_uses_nothing_of_ours(path: Path) -> None:
+@pytest.mark.parametrize("path", [path for path in SOURCES if not set(INSIDES).isdisjoint(path.parents)], ids=relative)
+def test_what_is_copied_into_the_sandbox_uses_nothing_of_ours(path: Path) -> None:
     assert not {name for name in imported(path) if name.split(".")[0] in ("tasks", "flows")}
 
 
@@ -156,7 +157,8 @@ def test_a_stage_imports_no_other_stage(stage: str) -> None:
 
 def test_importing_everything_does_nothing() -> None:
     """A fresh interpreter imports every module in an empty folder, and the folder stays empty."""
-    modules = [relative(path).removesuffix(".py").replace("/", ".") for path in SOURCES if INSIDE not in path.parents]
+    paths = [path for path in SOURCES if set(INSIDES).isdisjoint(path.parents)]
+    modules = [relative(path).removesuffix(".py").replace("/", ".") for path in paths]
     code = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name.removesuffix('.__init__'))"
     subprocess.run([sys.executable, "-c", code, *modules], check=True, cwd=ROOT, capture_output=True)
 

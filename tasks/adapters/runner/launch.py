@@ -96,14 +96,39 @@ def runner_process(
         return sandbox.guest(path, checkout=checkout, outbox=outbox)
 
     config = write_job(outbox, job, report=seen(outbox / REPORT))
+    return environment_process(
+        sandbox, built, runner_argv(str(built.python), str(INSIDE), str(seen(config))),
+        folders=(INSIDE,), source_roots=job.source_roots, env=env, limits=limits,
+        checkout=checkout, outbox=outbox, log=log, network=network,
+    )  # fmt: skip
+
+
+def environment_process(
+    sandbox: Sandbox,
+    built: BuiltEnvironment,
+    argv: tuple[str, ...],
+    *,
+    folders: tuple[Path, ...],
+    source_roots: tuple[str, ...],
+    env: Iterable[str],
+    limits: Limits,
+    checkout: Path,
+    outbox: Path,
+    log: Path,
+    network: bool = False,
+) -> Job:
+    """A command in the environment, behind the services that it has; `folders` of ours are seen at their own places."""
+
+    def seen(path: Path) -> PurePosixPath:
+        return sandbox.guest(path, checkout=checkout, outbox=outbox)
+
     services = services_of(built)
-    argv = runner_argv(str(built.python), str(INSIDE), str(seen(config)))
     return Job(
         argv=(*_serving(services, outbox, seen), *argv),
         checkout=checkout,
         outbox=outbox,
-        env=process_env(env, built, seen(checkout), job.source_roots),
-        mounts=(*_all_mounts(built, services), Mount(INSIDE, PurePosixPath(INSIDE))),
+        env=process_env(env, built, seen(checkout), source_roots),
+        mounts=(*_all_mounts(built, services), *(Mount(folder, PurePosixPath(folder)) for folder in folders)),
         limits=limits,
         log=log,
         network=network,
