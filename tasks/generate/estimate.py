@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tasks.adapters.debugger.session import DebugLimits, DebugSession
 from tasks.adapters.llm.base import ModelQuestion, Reply
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import token_count
@@ -103,6 +104,9 @@ class PaperBench:
         raise NotEstimable
 
     def run_tests(self, files: Sequence[str]) -> Tested:
+        raise NotEstimable
+
+    def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> AbstractContextManager[DebugSession]:
         raise NotEstimable
 
     def diff(self) -> str:

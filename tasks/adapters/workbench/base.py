@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Protocol
 
+from tasks.adapters.debugger.session import DebugLimits, DebugSession
 from tasks.adapters.sandbox.base import Mount
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Limits
@@ -104,6 +105,11 @@ class Workbench(Protocol):
 
     def run_tests(self, files: Sequence[str]) -> Tested:
         """Runs test files with the repository's own runner, on a fresh checkout with what was changed so far."""
+        ...
+
+    def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> AbstractContextManager[DebugSession]:
+        """One case of a test file under the debugger, on a fresh checkout with what was changed so far; what is changed
+        later is not in it. `DebugSession.start` comes first."""
         ...
 
     def diff(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
+from tasks.adapters.debugger.session import DebugCase, DebugLimits, DebugSession, debugging
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.paths import path_problem
 from tasks.adapters.patch.read import to_bytes, to_text
@@ -30,7 +31,7 @@ from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.adapters.workbench.base import CommandResult, Hit, Inside, Program, Tested, Workbench
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
-from tasks.domain.names import RepoPath, RunKey
+from tasks.domain.names import CaseId, RepoPath, RunKey
 from tasks.domain.outcome import Outcome, RunStatus, Tracer
 from tasks.domain.run import Limits
 
@@ -148,12 +149,8 @@ class LocalWorkbench:
         built, sandbox = self._built, self.supplies.sandbox
         row = built.environment
         with spare_folder(self.supplies.scratch) as folder:
-            checkout, outbox = folder / "checkout", folder / "out"
+            checkout, outbox = self._fresh(folder), folder / "out"
             outbox.mkdir()
-            self.supplies.fill(checkout)
-            complete(checkout, built)
-            for change in self.changes():
-                _put(checkout, change.path, change.after)
             runner_job = RunnerJob(
                 kind=row.runner,
                 files=tuple(RepoPath(path) for path in files),
@@ -177,6 +174,32 @@ class LocalWorkbench:
                 cut=not report.completed or bool(report.complaint),
             )  # fmt: skip
             return Tested(status=status, cases=report.cases, log=log)
+
+    @contextmanager
+    def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> Iterator[DebugSession]:
+        row = self._built.environment
+        case = DebugCase(
+            kind=row.runner,
+            path=RepoPath(path),
+            case_id=CaseId(case_id),
+            test_args=row.test_args,
+            source_roots=row.source_roots,
+        )
+        with spare_folder(self.supplies.scratch) as folder:
+            checkout = self._fresh(folder)
+            with debugging(
+                self.supplies.sandbox, self._built, case, checkout=checkout, folder=folder, limits=limits
+            ) as session:
+                yield session
+
+    def _fresh(self, folder: Path) -> Path:
+        """A checkout below `folder` as a run of tests finds it, with what was changed so far."""
+        checkout = folder / "checkout"
+        self.supplies.fill(checkout)
+        complete(checkout, self._built)
+        for change in self.changes():
+            _put(checkout, change.path, change.after)
+        return checkout
 
     def changes(self) -> tuple[Change, ...]:
         """What was changed so far, file by file."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.debugger.session import DebugState
 from tasks.adapters.text import without_middle
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.errors import BadInput
@@ -50,6 +51,16 @@ def test_tests_run_on_what_was_written_and_leave_nothing(bench: LocalWorkbench, 
         "test_none": Outcome.FAILED,
         "test_two": Outcome.PASSED,
     }
+    assert left(tmp_path) == []
+
+
+def test_a_case_is_debugged_on_what_was_written_and_leaves_nothing(bench: LocalWorkbench, tmp_path: Path) -> None:
+    bench.write("tests/test_new.py", NEW)
+    with bench.debug("tests/test_new.py", "tests/test_new.py::test_none") as session:
+        assert session.start().text.startswith("The test begins here.\n> tests/test_new.py(5)test_none()")
+        session.command("b words")
+        assert session.command("c").path == "counting.py"
+        assert session.command("c").state is DebugState.POST_MORTEM
     assert left(tmp_path) == []
 
 
