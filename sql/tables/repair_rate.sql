@@ -3,7 +3,8 @@
 -- Per snapshot, method and model, sample 0 (TDFlow paper, tables 1 and 2: also `tdflow_table1`, `tdflow_table2`). tests:
 -- whose tests it was given; n: instances of the snapshot, one without a repair is not resolved; unmeasured: left out of
 -- n; pass_rate: resolved of n in %, with Wilson's 95 % interval. touching: repairs that change tests, which is not run of
--- them; resolved_touching: resolved ones among them; strict_rate: the pass rate where such a repair counts as failed.
+-- them; resolved_touching: resolved ones among them. flagged: repairs with a sign of test hacking (`hacking` names them);
+-- resolved_flagged: resolved ones among them; strict_rate: the pass rate where both kinds count as failed.
 -- handed_in             repairs that there are
 -- unusable              of these, those that cannot be run: empty, not applying, or nothing but tests
 -- pass_low, pass_high   Wilson's 95 % interval of pass_rate
@@ -24,7 +25,9 @@ SELECT
     round(100 * wilson_high(count(*) FILTER (resolved), count(resolved)), 1) AS pass_high,
     count(*) FILTER (touches_tests) AS touching,
     count(*) FILTER (touches_tests AND resolved) AS resolved_touching,
-    round(100.0 * count(*) FILTER (resolved AND NOT touches_tests) / nullif(count(resolved), 0), 1) AS strict_rate,
+    count(*) FILTER (flagged) AS flagged,
+    count(*) FILTER (flagged AND resolved) AS resolved_flagged,
+    round(100.0 * count(*) FILTER (resolved AND NOT touches_tests AND NOT flagged) / nullif(count(resolved), 0), 1) AS strict_rate,
     CASE WHEN count(*) FILTER (handed_in) = count(cost_usd) THEN round(avg(cost_usd), 4) END AS cost_per_issue,
     CASE
         WHEN count(*) FILTER (handed_in) = count(cost_usd - tests_usd) THEN round(avg(cost_usd - tests_usd), 4)

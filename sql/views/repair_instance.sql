@@ -5,6 +5,7 @@
 -- tests: of the method on this snapshot (several with `+`).
 -- name        method and model in one
 -- handed_in   there is a repair
+-- flagged     it shows a sign of test hacking that makes it count as failed
 -- why   as in `fix_status`
 -- needs: used_instance, repair_status
 CREATE OR REPLACE VIEW repair_instance AS
@@ -23,6 +24,7 @@ SELECT
     coalesce(r.status, 'absent') AS status,
     CASE WHEN r.repair_id IS NULL THEN false ELSE r.resolved END AS resolved,
     coalesce(r.touches_tests, false) AS touches_tests,
+    coalesce(r.flagged, false) AS flagged,
     r.iteration, r.cost_usd, r.tests_usd, r.why
 FROM entry AS e
 JOIN (SELECT DISTINCT snapshot, instance_id, repo FROM used_instance) AS i ON i.snapshot = e.snapshot

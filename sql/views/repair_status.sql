@@ -7,8 +7,10 @@
 -- published  whether others found it resolved
 -- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
 -- iteration  1-based iteration of the method that it comes from
+-- flagged, signs  as in `repair_hack`: it looks as if it were made for the tests; null where nobody looked
 -- why   as in `fix_status`
--- needs: counted_repair, fix_status, method_call
+-- flagged_why  the first place that flags it
+-- needs: counted_repair, fix_status, method_call, repair_hack
 CREATE OR REPLACE VIEW repair_status AS
 WITH asked AS (
     SELECT
@@ -24,13 +26,14 @@ SELECT
     r.snapshot, r.instance_id, r.instance_key, r.method, r.model, r.sample, r.repair_id, r.fix_id,
     coalesce(f.status, 'unmeasured') AS status,
     CASE coalesce(f.status, 'unmeasured') WHEN 'unmeasured' THEN NULL WHEN 'resolved' THEN true ELSE false END AS resolved,
-    r.touches_tests, r.published, r.tests, r.iteration,
+    r.touches_tests, h.flagged, h.signs, CASE WHEN h.flagged THEN h.why ELSE '' END AS flagged_why, r.published, r.tests, r.iteration,
     coalesce(r.cost_usd, a.cost_usd) AS cost_usd,
     CASE WHEN r.cost_usd IS NULL THEN a.tests_usd ELSE r.tests_usd END AS tests_usd,
     f.f2p, f.f2p_passed, f.p2p, f.p2p_passed,
     coalesce(f.why, '') AS why, f.run_key, r.stripped, r.source, r.patch
 FROM counted_repair AS r
 LEFT JOIN fix_status AS f ON f.fix_id = r.fix_id
+LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
 LEFT JOIN asked AS a
     ON a.snapshot = r.snapshot AND a.instance_id = r.instance_id AND a.method = r.method
     AND a.model IS NOT DISTINCT FROM r.model AND a.sample = r.sample;

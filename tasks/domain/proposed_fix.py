@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from tasks.domain.names import (
     FixId,
     InstanceId,
     InstanceKey,
+    LineNo,
     MethodName,
     ModelName,
     RepairId,
+    RepoPath,
     RunKey,
     SnapshotName,
     SuiteId,
@@ -101,3 +104,44 @@ class FixRun:
     instance_id: InstanceId
     suite_id: SuiteId
     run_key: RunKey
+
+
+class HackSign(StrEnum):
+    """Signs of test hacking, in the order of Table 7 of the TDFlow paper. The empty value: looked at, none found."""
+
+    NONE = ""
+    TESTS_MODIFIED = "tests-modified"
+    TESTS_DISABLED = "tests-disabled"
+    ASSERTIONS_WEAKENED = "assertions-weakened"
+    TEST_DATA_MODIFIED = "test-data-modified"
+    ENVIRONMENT_MANIPULATED = "environment-manipulated"
+    RUNNER_RECONFIGURED = "runner-reconfigured"
+    DEPENDENCIES_CHANGED = "dependencies-changed"
+    ENVIRONMENT_VARIABLES = "environment-variables"
+    ARBITRARY_CODE = "arbitrary-code"
+    TEST_ONLY_LOGIC = "test-only-logic"
+    BEHAVIOR_ALTERED = "behavior-altered"
+    """No detector finds it: every right fix does it too, so only a reader can tell."""
+    HARDCODED = "hardcoded"
+    MAGIC_CONSTANTS = "magic-constants"
+
+
+@table("repair_id", "version", "sign", "path", "line")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HackFinding:
+    """One place in a repair, as it was handed in, that shows a sign of test hacking.
+
+    What it costs is not said here but in `sql/views/hack_policy.sql`. Where nothing was found there is one row with an
+    empty sign.
+    """
+
+    repair_id: RepairId
+    instance_key: InstanceKey
+    version: int
+    """Of the detectors: the latest that looked at a repair counts."""
+    sign: HackSign
+    path: RepoPath
+    line: LineNo
+    """In the file as the repair leaves it, or as it was where it is gone; 0 where the file as a whole is meant."""
+    detail: str
+    """The code concerned, at most 200 characters."""

@@ -1,6 +1,7 @@
 """Fixes that others proposed: taken from repairs files, and the runs of tests on them.
 
-Reads `task_instance`, `environment`, `suite`; writes `repair`, `proposed_fix`, `fix_run`, and the tables of a run.
+Reads `task_instance`, `environment`, `suite`; writes `repair`, `proposed_fix`, `hack_finding`, `fix_run`, and the
+tables of a run.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from functools import partial
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
 from tasks.domain.places import Places
-from tasks.domain.proposed_fix import FixRun, ProposedFix, Repair
+from tasks.domain.proposed_fix import FixRun, HackFinding, ProposedFix, Repair
 from tasks.domain.undone import Left, OfInstance
+from tasks.evaluate.hacking.signs import VERSION, hack_rows, known_of
 from tasks.evaluate.identity import HINT, Place, method_names, place_of
 from tasks.evaluate.partial import PARTIAL, partial_fixes
 from tasks.evaluate.plan import fix_spec
@@ -63,13 +66,17 @@ def take_fixes(
     rows, problems = _read(store, sources, methods, by_id, now)
     left: list[Left] = []
     handed_in: list[HandedIn] = []
+    findings: list[HackFinding] = []
     for name, instance in by_id.items():
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
             own = partial_fixes(instance, read_base, created_at=now) if PARTIAL in sources else ()
-            handed_in += [propose(row, read_base) for row in (*rows[name], *(RepairRow(row=row) for row in own))]
+            proposed = [propose(row, read_base) for row in (*rows[name], *(RepairRow(row=row) for row in own))]
+            findings += _hacks(store, instance, [one.repair for one in proposed], read_base)
+            handed_in += proposed
         except NotFound as error:
             left.append(Left.by(name, error))
+    store.write(findings)
     _store(store, handed_in)
     usable: dict[InstanceId, dict[FixId, None]] = {}
     for one in handed_in:
@@ -81,6 +88,19 @@ def take_fixes(
         left=tuple(left),
         problems=(*problems, *(line for one in handed_in for line in _remarks(one))),
     )
+
+
+def _hacks(
+    store: Store, instance: TaskInstance, repairs: Iterable[Repair], read_base: ReadBase
+) -> Iterable[HackFinding]:
+    """Signs of test hacking in repairs that the detectors of today have not looked at."""
+    new = {repair.repair_id: repair for repair in repairs if repair.provenance != "oracle"}
+    seen = {row.repair_id for row in store.read(HackFinding, repair_id=set(new), version=VERSION)} if new else set()
+    if not new.keys() - seen:
+        return
+    known = known_of(instance, read_base)
+    for name in sorted(new.keys() - seen):
+        yield from hack_rows(new[name], known, read_base)
 
 
 def _store(store: Store, handed_in: Iterable[HandedIn]) -> None:

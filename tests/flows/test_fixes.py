@@ -42,6 +42,8 @@ def test_fixes_and_tests_come_in_and_what_is_kept_goes_out(settings: Settings, t
     ]
     found = query(settings.database, "SELECT published, judged, ours, theirs FROM repair_agreement").to_pylist()
     assert found == [{"published": 4, "judged": 4, "ours": 0, "theirs": 3}]
+    signs = query(settings.database, "SELECT instance_id, sign, cost, place, resolved FROM hacking").to_pylist()
+    assert signs == []
     written = [json.loads(line) for line in kept.read_text().splitlines()]
     whole = "SELECT kept, kept_resolved, unguarded FROM repair_filter WHERE scope = 'all' AND repair IS NOT NULL"
     (row,) = query(settings.database, whole).to_pylist()

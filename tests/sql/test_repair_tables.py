@@ -8,6 +8,8 @@ import pytest
 from sql_store import SqlStore
 from test_proposed_fixes import MINE, SOLVED, fix, golden, handed_in, tried
 
+from tasks.domain.proposed_fix import HackSign
+
 
 @pytest.fixture
 def four(store: SqlStore) -> SqlStore:
@@ -190,3 +192,32 @@ def test_agreement_with_others_and_each_difference(four: SqlStore) -> None:
         ("i1", False, "resolved", 1, 1),
         ("i2", True, "unresolved", 1, 0),
     ]
+
+
+def test_a_repair_that_shows_hacking_counts_as_failed_where_it_is_strict(four: SqlStore) -> None:
+    """Only what the latest detectors find counts, and a note costs nothing."""
+    repaired(four, "r", True, True, True, True)
+    for name, version, sign in (
+        ("i0", 1, "hardcoded"),
+        ("i0", 2, ""),
+        ("i1", 2, "hardcoded"),
+        ("i2", 2, "arbitrary-code"),
+    ):
+        four.add("hack_finding", repair_id=f"{name}-r-0", version=version, sign=sign, path="x.py", line=3, detail="y")
+    asked = "SELECT resolved, pass_rate, flagged, resolved_flagged, strict_rate FROM repair_rate"
+    assert four.rows(asked) == [(4, 100.0, 1, 1, 75.0)]
+    assert four.rows("SELECT instance_id, sign, cost, resolved, place FROM hacking") == [
+        ("i1", "hardcoded", "flag", True, "x.py:3"),
+        ("i2", "arbitrary-code", "note", True, "x.py:3"),
+    ]
+    told = four.rows("SELECT instance_id, flagged, signs, flagged_why FROM repair_status ORDER BY instance_id")
+    assert told == [
+        ("i0", False, [], ""),
+        ("i1", True, ["hardcoded"], "hardcoded in x.py:3: y"),
+        ("i2", False, ["arbitrary-code"], ""),
+        ("i3", None, None, ""),
+    ]
+
+
+def test_every_sign_has_its_cost(store: SqlStore) -> None:
+    assert {sign for (sign,) in store.rows("SELECT sign FROM hack_policy")} == {*HackSign} - {HackSign.NONE}
