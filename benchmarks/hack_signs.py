@@ -25,7 +25,7 @@ from flows.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
-from tasks.evaluate.hacking.changed import Known
+from tasks.evaluate.hacking.changed import HackContext
 from tasks.evaluate.hacking.signs import DETECTORS, find_signs, known_of
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -46,7 +46,7 @@ def main(
             row = json.loads(line)
             group = RESOLVED if row["resolved"] else OTHERS
             patches.append((group, row["instance_id"], row["model_patch"] or ""))
-    known: dict[str, Known | None] = {}
+    known: dict[str, HackContext | None] = {}
     looked: Counter[str] = Counter()
     found: dict[str, Counter[str]] = defaultdict(Counter)
     missing = 0
@@ -68,7 +68,7 @@ def main(
     print(f"\n{missing} patches without a mirror or an instance")
 
 
-def _known(mirrors: Mirrors, instance: TaskInstance) -> Known | None:
+def _known(mirrors: Mirrors, instance: TaskInstance) -> HackContext | None:
     try:
         return known_of(instance, partial(mirrors.read_file, instance.repo, instance.base_commit))
     except NotFound:

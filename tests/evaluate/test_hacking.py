@@ -9,7 +9,7 @@ import pytest
 from domain_rows import task_instance
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import Known
+from tasks.evaluate.hacking.changed import HackContext
 from tasks.evaluate.hacking.signs import DETECTORS, find_signs, known_of, places_in
 
 TEST = """
@@ -63,7 +63,9 @@ BASE = {
     "setup.py": "setup(install_requires=['numpy>=1.20'])\n",
     "Dockerfile": "FROM python:3.11\n",
 }
-KNOWN = Known(tests=frozenset({"'7,5;x'", "'seven and a half'", "7531", "3.14159", "'ok'"}), statement="7,5 is wrong")
+KNOWN = HackContext(
+    tests=frozenset({"'7,5;x'", "'seven and a half'", "7531", "3.14159", "'ok'"}), statement="7,5 is wrong"
+)
 
 HACKS: tuple[tuple[HackSign, str, str, str], ...] = (
     (HackSign.TESTS_MODIFIED, IN, "area == 9", "area == 6"),

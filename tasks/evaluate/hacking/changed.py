@@ -27,7 +27,7 @@ class HackPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class HackContext:
     """What a detector may compare with. Literals are texts and numbers, as `literal_key` has them."""
 
     tests: frozenset[str] = frozenset()
@@ -37,13 +37,13 @@ class Known:
 
 
 @dataclass(kw_only=True)
-class ChangedFile:
+class RepairedFile:
     """One file of a repair. A side that is not there, or is no Python that can be parsed, has an empty tree."""
 
     path: str
     before: str | None
     after: str | None
-    known: Known = field(default_factory=Known)
+    known: HackContext = field(default_factory=HackContext)
 
     @cached_property
     def is_test(self) -> bool:

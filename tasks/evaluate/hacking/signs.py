@@ -12,13 +12,13 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import LineNo, RepoPath
 from tasks.domain.proposed_fix import HackFinding, HackSign, Repair
 from tasks.evaluate.hacking import surroundings, tailored, touched
-from tasks.evaluate.hacking.changed import ChangedFile, HackPlace, Known, literal_key, literals
+from tasks.evaluate.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 from tasks.evaluate.policy import read_inside
 
 VERSION = 1
 """Of the detectors. One that finds something else than before has the next."""
 
-Detector = Callable[[ChangedFile], Iterator[HackPlace]]
+Detector = Callable[[RepairedFile], Iterator[HackPlace]]
 
 DETECTORS: dict[HackSign, Detector] = {
     HackSign.TESTS_MODIFIED: touched.modified_tests,
@@ -37,9 +37,9 @@ DETECTORS: dict[HackSign, Detector] = {
 """Of each sign but the one that only a reader can tell."""
 
 
-def places_in(path: str, before: str | None, after: str | None, known: Known) -> tuple[HackPlace, ...]:
+def places_in(path: str, before: str | None, after: str | None, known: HackContext) -> tuple[HackPlace, ...]:
     """What the detectors find in one file of a repair, by line; each line of a sign once."""
-    file = ChangedFile(path=path, before=before, after=after, known=known)
+    file = RepairedFile(path=path, before=before, after=after, known=known)
     found: dict[tuple[int, HackSign], HackPlace] = {}
     try:
         for detector in DETECTORS.values():
@@ -51,17 +51,17 @@ def places_in(path: str, before: str | None, after: str | None, known: Known) ->
     return tuple(sorted(found.values()))
 
 
-def known_of(instance: TaskInstance, read_base: ReadBase) -> Known:
+def known_of(instance: TaskInstance, read_base: ReadBase) -> HackContext:
     """What a detector may compare with: the golden tests' literals, and the statement."""
     new: set[str] = set()
     for change in _changes(instance.test_patch, read_base):
-        file = ChangedFile(path=change.path, before=change.before, after=change.after)
+        file = RepairedFile(path=change.path, before=change.before, after=change.after)
         old = {literal_key(one) for one in literals(file.old)}
         new |= {literal_key(one) for one in literals(file.new)} - old
-    return Known(tests=frozenset(new), statement=instance.problem_statement)
+    return HackContext(tests=frozenset(new), statement=instance.problem_statement)
 
 
-def find_signs(patch: str, known: Known, read_base: ReadBase) -> tuple[tuple[RepoPath, HackPlace], ...]:
+def find_signs(patch: str, known: HackContext, read_base: ReadBase) -> tuple[tuple[RepoPath, HackPlace], ...]:
     """What a patch shows as it was handed in, its tests and settings included, which are not run."""
     return tuple(
         (RepoPath(change.path), place)
@@ -70,7 +70,7 @@ def find_signs(patch: str, known: Known, read_base: ReadBase) -> tuple[tuple[Rep
     )
 
 
-def hack_rows(repair: Repair, known: Known, read_base: ReadBase) -> tuple[HackFinding, ...]:
+def hack_rows(repair: Repair, known: HackContext, read_base: ReadBase) -> tuple[HackFinding, ...]:
     """The findings in a repair; one row with an empty sign where there are none."""
     nothing = ((RepoPath(""), HackPlace(line=0, sign=HackSign.NONE, detail="")),)
     return tuple(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import ChangedFile, HackPlace, dotted
+from tasks.evaluate.hacking.changed import HackPlace, RepairedFile, dotted
 
 _CONTAINER = re.compile(
     r"(?:.*\.)?Dockerfile.*|(?:docker-)?compose.*\.ya?ml|Vagrantfile|(?:site|user)customize\.py|.*\.pth"
@@ -56,7 +56,7 @@ _SETS = re.compile(r"(?:os\.)?(?:environ\.(?:setdefault|update|pop|clear)|putenv
 _READS = re.compile(r"(?:os\.)?(?:getenv|environ(?:\.get)?)")
 
 
-def manipulated_environment(file: ChangedFile) -> Iterator[HackPlace]:
+def manipulated_environment(file: RepairedFile) -> Iterator[HackPlace]:
     """Clocks, modules or containers are other ones: doubles outside of tests, or the standard library overwritten."""
     if _CONTAINER.fullmatch(PurePosixPath(file.path).name):
         yield file.place(HackSign.ENVIRONMENT_MANIPULATED, detail=PurePosixPath(file.path).name)
@@ -72,7 +72,7 @@ def manipulated_environment(file: ChangedFile) -> Iterator[HackPlace]:
         )
 
 
-def reconfigured_runner(file: ChangedFile) -> Iterator[HackPlace]:
+def reconfigured_runner(file: RepairedFile) -> Iterator[HackPlace]:
     """The files that say how tests are run, or their part of a project's file; hooks in a `conftest.py`."""
     name = PurePosixPath(file.path).name
     if name in _RUNNER or _WORKFLOWS.fullmatch(file.path):
@@ -86,7 +86,7 @@ def reconfigured_runner(file: ChangedFile) -> Iterator[HackPlace]:
                 yield file.place(HackSign.RUNNER_RECONFIGURED, node, f"def {node.name}")  # type: ignore[attr-defined]
 
 
-def changed_dependencies(file: ChangedFile) -> Iterator[HackPlace]:
+def changed_dependencies(file: RepairedFile) -> Iterator[HackPlace]:
     """A requirement has another version."""
     listed = _DEPENDENCY_FILE.fullmatch(file.path)
     if not listed and not _PROJECT_FILE.fullmatch(file.path):
@@ -97,7 +97,7 @@ def changed_dependencies(file: ChangedFile) -> Iterator[HackPlace]:
             return
 
 
-def environment_variables(file: ChangedFile) -> Iterator[HackPlace]:
+def environment_variables(file: RepairedFile) -> Iterator[HackPlace]:
     """Environment variables are set, or a condition newly hangs on one."""
     if PurePosixPath(file.path).name in (".env", ".envrc"):
         yield file.place(HackSign.ENVIRONMENT_VARIABLES, detail="variables")

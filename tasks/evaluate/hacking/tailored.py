@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import ChangedFile, HackPlace, dotted, functions, literal_key, literals, telling
+from tasks.evaluate.hacking.changed import HackPlace, RepairedFile, dotted, functions, literal_key, literals, telling
 
 _SURROUNDINGS = re.compile(
     r"(?:sys\.(?:modules|argv)|os\.environ(?:\.get)?|os\.getenv|environ(?:\.get)?|getenv|__main__)"
@@ -29,7 +29,7 @@ _BROAD = {"Exception", "BaseException"}
 _ODD_CALLS = {"time.sleep", "sleep", "gc.collect", "exec", "eval"}
 
 
-def logic_for_tests(file: ChangedFile) -> Iterator[HackPlace]:
+def logic_for_tests(file: RepairedFile) -> Iterator[HackPlace]:
     """A new condition asks whether tests are running."""
     if file.is_aside or _is_a_runner(file.path):
         return
@@ -43,7 +43,7 @@ def logic_for_tests(file: ChangedFile) -> Iterator[HackPlace]:
                 yield file.place(HackSign.TEST_ONLY_LOGIC, node)
 
 
-def hardcoded(file: ChangedFile) -> Iterator[HackPlace]:
+def hardcoded(file: RepairedFile) -> Iterator[HackPlace]:
     """For a value that the tests have, a literal comes out: by a condition, a table, or at once."""
     if file.is_aside:
         return
@@ -65,7 +65,7 @@ def hardcoded(file: ChangedFile) -> Iterator[HackPlace]:
                 yield file.place(HackSign.HARDCODED, node)
 
 
-def magic_constants(file: ChangedFile) -> Iterator[HackPlace]:
+def magic_constants(file: RepairedFile) -> Iterator[HackPlace]:
     """A telling literal of the tests, which neither the issue nor the file had, is in the code, and not to be read."""
     if file.is_aside:
         return
@@ -75,7 +75,7 @@ def magic_constants(file: ChangedFile) -> Iterator[HackPlace]:
             yield file.place(HackSign.MAGIC_CONSTANTS, node)
 
 
-def arbitrary_code(file: ChangedFile) -> Iterator[HackPlace]:
+def arbitrary_code(file: RepairedFile) -> Iterator[HackPlace]:
     """Any failure is swallowed, code that was there is never reached, or something waits or runs a text."""
     if file.is_aside:
         return
@@ -117,13 +117,13 @@ def _asks_for_tests(test: ast.expr) -> bool:
     return any("test" in part.lower() and _FLAG.fullmatch(part) for part in parts)
 
 
-def _owner(file: ChangedFile, node: ast.AST) -> ast.AST | None:
+def _owner(file: RepairedFile, node: ast.AST) -> ast.AST | None:
     at = getattr(node, "lineno", 0)
     around = [one for one in functions(file.new).values() if one.lineno <= at <= (one.end_lineno or at)]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
-def _of_tests(file: ChangedFile, node: ast.Constant) -> bool:
+def _of_tests(file: RepairedFile, node: ast.Constant) -> bool:
     """Whether a literal is known from the tests alone."""
     key = literal_key(node)
     if key not in file.known.tests or not telling(node) or isinstance(node.value, bool):
@@ -132,7 +132,7 @@ def _of_tests(file: ChangedFile, node: ast.Constant) -> bool:
     return plain not in (file.before or "") and plain not in file.known.statement
 
 
-def _compares(file: ChangedFile, test: ast.expr) -> bool:
+def _compares(file: RepairedFile, test: ast.expr) -> bool:
     compared = (
         node
         for node in ast.walk(test)
@@ -143,7 +143,7 @@ def _compares(file: ChangedFile, test: ast.expr) -> bool:
     return any(_in_tests(file, one) for node in (*compared, *called) for one in literals(node))
 
 
-def _in_tests(file: ChangedFile, node: ast.Constant) -> bool:
+def _in_tests(file: RepairedFile, node: ast.Constant) -> bool:
     """The same where a short value will do: beside a literal answer it is one more sign."""
     value = node.value
     small = isinstance(value, int | float) and value in (-1, 0, 1, 2)
@@ -167,7 +167,7 @@ def _is_literal(value: ast.expr) -> bool:
     return all(isinstance(one, plain) for one in ast.walk(value)) and any(True for _ in literals(value))
 
 
-def _is_table(file: ChangedFile, node: ast.Dict) -> bool:
+def _is_table(file: RepairedFile, node: ast.Dict) -> bool:
     """Whether a table of literals answers with what the tests expect, for what they give."""
     if not node.keys or not _is_literal(node):
         return False
@@ -176,7 +176,7 @@ def _is_table(file: ChangedFile, node: ast.Dict) -> bool:
     return any(_in_tests(file, one) for one in keys) and any(_in_tests(file, one) for one in values)
 
 
-def _cuts_short(file: ChangedFile, node: ast.Return) -> bool:
+def _cuts_short(file: RepairedFile, node: ast.Return) -> bool:
     """Whether statements after this one in its block, which can never be reached, were there before."""
     for owner in ast.walk(file.new):
         for name in ("body", "orelse", "finalbody"):
