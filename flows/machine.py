@@ -17,6 +17,7 @@ from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.sandbox.pick import Probe, automatic, available
+from tasks.adapters.store.disk import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
@@ -79,7 +80,7 @@ def _places(settings: Settings) -> list[str]:
     free = shutil.disk_usage(settings.cache).free / 1e9
     runs = len(Store(settings.store).run_keys())
     return [
-        _line("store", f"{settings.store} ({runs} runs)"),
+        _line("store", f"{shown(settings.store)} ({runs} runs)"),
         _line("cache", f"{settings.cache} ({free:.0f} GB free)"),
         _line("database", f"{settings.database}{'' if settings.database.exists() else ' (not built yet)'}"),
     ]

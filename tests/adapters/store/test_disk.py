@@ -10,6 +10,7 @@ from store_rows import facts, run
 
 from tasks.adapters.store.disk import LocalDisk, ObjectDisk, open_disk
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import BadInput
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
 
@@ -49,3 +50,20 @@ def test_nothing_is_published_when_writing_fails(tmp_path: Path, remote: Store) 
 def test_roots(tmp_path: Path) -> None:
     assert open_disk(str(tmp_path)) == open_disk(tmp_path.as_uri()) == LocalDisk(tmp_path)
     assert open_disk("s3://bucket/prefix/?region=eu-west-1").url == "s3://bucket/prefix"
+
+
+@pytest.mark.parametrize(
+    "root", ["s3://AKEY:sec%2Fret@bucket/swt?region=x&endpoint_override=%zz", "nofs://AKEY:sec%2Fret@bucket/swt"]
+)
+def test_a_key_in_the_url_is_in_no_message(root: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        open_disk(root)
+    said = f"{refused.value} {refused.value.__cause__}"
+    assert "bucket" in said
+    assert not [secret for secret in ("AKEY", "sec%2Fret", "sec/ret") if secret in said]
+
+
+def test_a_key_in_the_url_is_in_no_view() -> None:
+    """DuckDB takes its key from a secret of its own."""
+    disk = open_disk("s3://AKEY:sec%2Fret@bucket/swt?region=us-east-1&endpoint_override=localhost:1")
+    assert disk.url == "s3://bucket/swt"
