@@ -74,6 +74,8 @@ class SweepSummary:
     """Known dollars of these."""
     unpriced: int
     """Those of the calls whose cost nobody knows."""
+    estimated_usd: float
+    """Dollars that these are booked at."""
     undone: tuple[Undone, ...]
     exit_code: int
     """0 done, 1 something is left, 3 nothing could be done."""
@@ -93,7 +95,8 @@ class SweepSummary:
     def text(self) -> str:
         """What was generated, what it scored, and what is left."""
         table = text_table(pa.Table.from_pylist([asdict(cell) for cell in self.cells]))
-        unpriced = f" and {self.unpriced} calls of unknown cost" if self.unpriced else ""
+        booked = f", booked at {self.estimated_usd:.4f}" if self.estimated_usd else ""
+        unpriced = f" and {self.unpriced} calls of unknown cost{booked}" if self.unpriced else ""
         paid = f"sweep {self.payer}: {self.calls} calls, {self.usd:.4f} dollars{unpriced}; {self.left} left to do"
         return "\n".join([table, *([self.evaluation.text] if self.evaluation else []), paid])
 
@@ -121,10 +124,8 @@ def sweep(
     desk = _Desk(request, board, meter, {row.instance_key: row.instance_id for row in instances})
     units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
     try:
-        how = generation_settings(settings)
-        done = run.round(
-            "generation", bind(generate, settings.places, how, desk.model), units, at_once=settings.callers
-        )
+        ask = bind(generate, settings.places, generation_settings(settings), desk.model)
+        done = run.round("generation", ask, units, at_once=settings.callers)
     finally:
         board.close()
     evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None
@@ -136,6 +137,7 @@ def sweep(
         calls=spent.calls,
         usd=spent.usd,
         unpriced=spent.unpriced,
+        estimated_usd=spent.estimated_usd,
         undone=run.undone(),
         exit_code=run.exit_code(nothing=all(cell.left == cell.instances for cell in cells) and not spent.calls),
         evaluation=evaluation,
@@ -221,8 +223,7 @@ class _Desk:
 
     def model(self, work: MethodWork, key: InstanceKey) -> Model:
         """Who answers; `BudgetExhausted` instead of a model where nothing is left."""
-        with self.meter.admitted(priced=True):
-            pass
+        self.meter.check()
         owner = Work(
             method=self.request.label(work.method),
             snapshot=work.snapshot,

@@ -103,6 +103,10 @@ class LlmCall:
     cost_usd: float | None
     """Null where it is unknown: no price, no usage, or an attempt that was cut. 0 only where the price is 0 or the
     provider refused before doing any work."""
+    estimate_usd: float | None
+    """The most that this attempt can have cost, by the bytes that were sent and the limit on the reply: what a budget
+    in dollars sets aside for it, and books where `cost_usd` stays null. Null for a replay, and where there is no
+    price."""
     seconds: float
     """From sending to the last byte; of the original call for a replay."""
     waited_s: float
@@ -148,7 +152,8 @@ class AgentRun:
     cost_usd: float | None
     """Of all its replies, replayed or not; null where that of any is unknown."""
     stopped: str
-    """`budget: calls` (or `usd`, `tokens`, `seconds`) or `expired` where a ceiling ended it; empty otherwise."""
+    """`budget: calls` (or `usd`, `tokens`, `seconds`) or `expired` where a ceiling of its own ended it; `payer: usd`
+    (and so on) where the sweep had too little left for its next call; empty otherwise."""
     trouble: str
     """What of ours or the provider's went wrong at the end: such a run has no candidate, and is done again. Empty
     where nothing did, or where a later call of the agent went well."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +16,8 @@ from tasks.adapters.agents.install import Installed, ready
 from tasks.adapters.agents.own_work import own_work
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.gateway.core import Gateway, Issued
+from tasks.adapters.llm.errors import BudgetExhausted
+from tasks.adapters.llm.gateway.core import PAYER, Gateway, Issued
 from tasks.adapters.llm.gateway.forwarding import PORT, Forwarding, forwarding, model_variables
 from tasks.adapters.llm.gateway.grant import ANY, Grant
 from tasks.adapters.llm.gateway.server import listening
@@ -183,10 +183,15 @@ def _refuse(agent: Agent, account: AgentRun, ran: CommandResult, payers: Sequenc
     """Raises where the run says nothing about the agent."""
     if account.trouble:
         raise AgentFailed(f"{agent.name}: {account.trouble}", hint="what was answered is kept; run it again")
-    if account.stopped.startswith("budget"):
-        with ExitStack() as stack:
-            for payer in payers:
-                stack.enter_context(payer.admitted(priced=True))
+    whose, _, what = account.stopped.partition(": ")
+    if whose == PAYER:
+        for payer in payers:
+            payer.check()
+        names = " and ".join(payer.name for payer in payers)
+        hint = "what was answered is kept; run it again with a larger budget to go on"
+        raise BudgetExhausted(
+            f"{names} has too few {what} left for the next call of {agent.name}", what=what, hint=hint
+        )
     if not account.calls and not account.stopped:
         ended = "was ended" if ran.exit_code is None else f"ended with exit code {ran.exit_code}"
         words = ran.output.strip()[-LAST_WORDS:]

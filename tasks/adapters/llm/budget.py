@@ -1,16 +1,25 @@
-"""Ceilings on what is spent, and the meter that keeps them."""
+"""Ceilings on what is spent, and the meter that keeps them: nothing passes one.
+
+What a call costs is known when its reply is there, and where the provider is silent, never. So a call is let in only
+where the most that it can come to (bound.py) fits into what is left beside everything in flight, and what stays unknown
+is booked at that. Without this, `--budget-usd 0.001` let ten of ten calls through an endpoint that reports no usage.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from threading import Lock
+from threading import Condition
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.bound import Bound
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.domain.errors import UsageError
+
+ROUNDING = 1e-9
+"""Dollars. Sums of floating-point numbers differ by less, and a ceiling by nothing that anybody is charged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,35 +40,62 @@ class Spent:
 
     calls: int = 0
     usd: float = 0.0
+    """Of the calls whose cost is known."""
     unpriced: int = 0
-    """Calls whose cost is unknown; `usd` does not hold them."""
+    """Calls whose cost is unknown."""
+    estimated_usd: float = 0.0
+    """What these are booked at: the most that they can have cost."""
     tokens: int = 0
+    """The most that they can have been, where the provider did not say."""
+
+    @property
+    def booked_usd(self) -> float:
+        """What counts against a ceiling."""
+        return self.usd + self.estimated_usd
 
     def __add__(self, other: Spent) -> Spent:
         return Spent(
             calls=self.calls + other.calls,
             usd=self.usd + other.usd,
             unpriced=self.unpriced + other.unpriced,
+            estimated_usd=self.estimated_usd + other.estimated_usd,
             tokens=self.tokens + other.tokens,
         )
 
 
-def spent_on(reply: Reply) -> Spent:
-    """What one reply counts."""
-    return Spent(
-        calls=1,
-        usd=reply.cost_usd or 0.0,
-        unpriced=int(reply.cost_usd is None),
-        tokens=(reply.usage.prompt or 0) + (reply.usage.completion or 0),
-    )
+@dataclass(slots=True)
+class Reservation:
+    """One call's place in a meter. Nothing is booked before it is `sent`, and what it came to afterwards."""
+
+    bound: Bound
+    booked: Spent = field(default_factory=Spent)
+
+    def sent(self) -> None:
+        """From here on it may have to be paid for, whether an answer comes or not."""
+        self.booked = Spent(unpriced=1, estimated_usd=self.bound.usd or 0.0, tokens=self.bound.tokens)
+
+    def free(self) -> None:
+        """The provider took nothing for it."""
+        self.booked = Spent()
+
+    def answered(self, reply: Reply) -> None:
+        usage, unknown = reply.usage, reply.cost_usd is None
+        counted = None if usage.prompt is None or usage.completion is None else usage.prompt + usage.completion
+        self.booked = Spent(
+            calls=1,
+            usd=reply.cost_usd or 0.0,
+            unpriced=int(unknown),
+            estimated_usd=(self.bound.usd or 0.0) if unknown else 0.0,
+            tokens=self.bound.tokens if counted is None else counted,
+        )
 
 
 @dataclass(slots=True)
 class Meter:
     """Counts calls against a budget. Thread-safe.
 
-    The ceiling on calls is exact. Dollars and tokens are known only when a reply is there, so they can be passed by
-    what is in flight at that moment, and by the last call itself.
+    A call that fits into what is left, but not beside those in flight, waits until one of them is over: they mostly
+    come to less than what is set aside for them.
     """
 
     name: str
@@ -72,9 +108,9 @@ class Meter:
     """Spent by earlier processes of the same sweep."""
     clock: Clock = field(default_factory=SystemClock)
     _spent: Spent = field(init=False)
-    _in_flight: int = field(default=0, init=False)
+    _in_flight: list[Reservation] = field(default_factory=list, init=False, repr=False)
     _began: float = field(init=False)
-    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+    _changed: Condition = field(default_factory=Condition, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._spent = self.already
@@ -82,39 +118,52 @@ class Meter:
 
     @property
     def spent(self) -> Spent:
-        with self._lock:
+        with self._changed:
             return self._spent
 
+    def check(self) -> None:
+        """`BudgetExhausted` where a ceiling is reached, so that no call at all is left."""
+        with self._changed:
+            self._fits(Bound(tokens=0, usd=0.0), ())
+
     @contextmanager
-    def admitted(self, *, priced: bool) -> Iterator[None]:
-        """A place for one call; `BudgetExhausted` where there is none left."""
-        with self._lock:
-            self._check(priced)
-            self._in_flight += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._in_flight -= 1
-
-    def count(self, reply: Reply) -> None:
-        """Add what a reply cost, unless it was replayed and replays are free here."""
-        if reply.cached and not self.replays:
-            return
-        with self._lock:
-            self._spent += spent_on(reply)
-
-    def _check(self, priced: bool) -> None:
-        budget, spent = self.budget, self._spent
-        if budget.usd is not None and not priced:
+    def admitted(self, bound: Bound) -> Iterator[Reservation]:
+        """A place for one call; `BudgetExhausted` where it does not fit into what is left."""
+        if self.budget.usd is not None and bound.usd is None:
             hint = "add the price to data/prices.toml, or set a ceiling on calls or tokens instead"
-            raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price", hint=hint)
-        self._ceiling("calls", budget.calls, spent.calls + self._in_flight)
-        self._ceiling("usd", budget.usd, spent.usd)
-        self._ceiling("tokens", budget.tokens, spent.tokens)
-        self._ceiling("seconds", budget.seconds, self.clock.monotonic() - self._began)
+            raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price for this", hint=hint)
+        place = Reservation(bound)
+        with self._changed:
+            while not self._fits(bound, self._in_flight):
+                self._changed.wait()
+            self._in_flight.append(place)
+        try:
+            yield place
+        finally:
+            with self._changed:
+                self._in_flight = [one for one in self._in_flight if one is not place]
+                self._spent += place.booked
+                self._changed.notify_all()
 
-    def _ceiling(self, what: str, ceiling: float | None, used: float) -> None:
-        if ceiling is not None and used >= ceiling:
+    def _fits(self, bound: Bound, held: Sequence[Reservation]) -> bool:
+        """Whether there is room now; `BudgetExhausted` where there will be none, whatever those in flight come to."""
+        budget, spent = self.budget, self._spent
+        set_aside = sum(one.bound.usd or 0.0 for one in held)
+        return all(
+            [
+                self._below("calls", budget.calls, spent.calls, len(held), 1),
+                self._below("usd", budget.usd, spent.booked_usd, set_aside, bound.usd or 0.0),
+                self._below("tokens", budget.tokens, spent.tokens, sum(one.bound.tokens for one in held), bound.tokens),
+                self._below("seconds", budget.seconds, self.clock.monotonic() - self._began, 0.0, 0.0),
+            ]
+        )
+
+    def _below(self, what: str, ceiling: float | None, used: float, held: float, need: float) -> bool:
+        if ceiling is None:
+            return True
+        if used >= ceiling or used + need > ceiling + ROUNDING:
             hint = "what was done is kept; run it again with a larger budget to go on"
-            raise BudgetExhausted(f"{self.name} has used {used:g} of {ceiling:g} {what}", what=what, hint=hint)
+            more = f", and the next call may take {need:g}" if used < ceiling else ""
+            said = f"{self.name} has used {used:g} of {ceiling:g} {what}{more}"
+            raise BudgetExhausted(said, what=what, payer=self.name, hint=hint)
+        return used + held + need <= ceiling + ROUNDING

@@ -19,4 +19,4 @@ def row_facts(row: LlmCall) -> dict[str, Any]:
 def row_of(facts: Mapping[str, Any]) -> LlmCall:
     """The row in what `row_facts` gave; `TypeError` or `ValueError` where it is none."""
     times = {name: datetime.fromisoformat(facts[name]) for name in ("started_at", "finished_at")}
-    return LlmCall(**dict(facts) | times | {"status": CallStatus(facts["status"])})
+    return LlmCall(**{"estimate_usd": None} | dict(facts) | times | {"status": CallStatus(facts["status"])})

@@ -51,13 +51,15 @@ class ContentFiltered(ModelError):
 
 
 class BudgetExhausted(ModelError):
-    """`what` is the ceiling that was reached: `calls`, `usd`, `tokens` or `seconds`."""
+    """`what` is the ceiling that was reached, or that a call could pass: `calls`, `usd`, `tokens` or `seconds`; `payer`
+    the name of the meter that keeps it."""
 
     slug = "budget"
 
-    def __init__(self, message: str, *, what: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, what: str, payer: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.what = what
+        self.payer = payer
 
 
 class ReplayMiss(ModelError):

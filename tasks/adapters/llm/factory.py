@@ -62,6 +62,7 @@ def spent_by(store: Store, sweep: str) -> Spent:
         calls=sum(row.status is CallStatus.ANSWERED for row in rows),
         usd=sum(row.cost_usd or 0.0 for row in rows),
         unpriced=sum(row.cost_usd is None for row in rows),
+        estimated_usd=sum(row.estimate_usd or 0.0 for row in rows if row.cost_usd is None),
         tokens=sum((row.tokens_in or 0) + (row.tokens_out or 0) for row in rows),
     )
 

@@ -42,6 +42,10 @@ class Price:
         dear = (usage.prompt - cached) * self.input + cached * cached_price + usage.completion * self.output
         return dear / MILLION
 
+    def most(self, prompt: int, completion: int) -> float:
+        """Dollars for so many tokens with nothing in the provider's cache, whatever the prompt's length."""
+        return (prompt * max(self.input, self.cached or 0.0) + completion * self.output) / MILLION
+
 
 @dataclass(frozen=True, slots=True)
 class Prices:

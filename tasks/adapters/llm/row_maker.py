@@ -9,6 +9,7 @@ from typing import Any
 
 from tasks.adapters.llm.archive import Exchange
 from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.bound import Bound
 from tasks.adapters.llm.errors import ModelError, ProviderFailed
 from tasks.adapters.llm.request import ModelRequest
 from tasks.domain.llm import CallStatus, LlmCall, Work
@@ -37,6 +38,8 @@ class RowMaker:
     position: int
     nth: int
     """How often the work asked exactly this before."""
+    bound: Bound
+    """What one attempt can come to."""
     stamp: Stamp
 
     @property
@@ -48,7 +51,8 @@ class RowMaker:
         self, reply: Reply, *, attempt: int, waited_s: float, started: datetime, finished: datetime
     ) -> LlmCall:
         times = {"waited_s": waited_s, "started_at": started, "finished_at": finished}
-        return self._row(status=CallStatus.ANSWERED, attempt=attempt, **times, **_of_reply(reply))
+        most = self.bound.usd
+        return self._row(status=CallStatus.ANSWERED, attempt=attempt, estimate_usd=most, **times, **_of_reply(reply))
 
     def replayed(self, known: Exchange, now: datetime) -> LlmCall:
         """What it cost whoever paid is told again: a method costs the same, whoever asked first."""
@@ -59,7 +63,8 @@ class RowMaker:
         """What is written if nobody ever hears of this call again."""
         times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
         error = "killed: the process died, or failed otherwise, while the call was under way"
-        return self._row(status=CallStatus.UNKNOWN, attempt=attempt, call_id=_own_id(), error=error, **times)
+        own = {"call_id": _own_id(), "error": error, "estimate_usd": self.bound.usd}
+        return self._row(status=CallStatus.UNKNOWN, attempt=attempt, **own, **times)
 
     def failed(
         self, draft: LlmCall, error: ModelError, *, status: CallStatus, seconds: float, finished: datetime
@@ -108,6 +113,7 @@ _NOTHING: dict[str, Any] = {
     "tokens_out": None,
     "tokens_cached": None,
     "cost_usd": None,
+    "estimate_usd": None,
     "seconds": 0.0,
     "finish_reason": "",
     "error": "",

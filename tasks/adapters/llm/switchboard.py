@@ -7,15 +7,16 @@ for the provider's limiter, is sent, kept, and only then handed over. Each attem
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, Claim, Exchange
 from tasks.adapters.llm.base import UNSAID, Model, ModelQuestion, Options, Reply
-from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.bound import Bound, bound_of
+from tasks.adapters.llm.budget import Meter, Reservation
 from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss, UnansweredInLimit
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
@@ -124,22 +125,26 @@ class Switchboard:
 
     def _reply(self, request: ModelRequest, caller: Caller) -> Reply:
         card = self.models.card(request.model)
-        priced = self.prices.at(card.price_key, self.clock.now()) is not None
-        rows = self._rows(request, caller)
-        with _admitted(caller.meters, replays=True, priced=priced):
+        bound = bound_of(request, card, self.prices.at(card.price_key, self.clock.now()))
+        rows = self._rows(request, caller, bound)
+        with _admitted(caller.meters, bound, replays=True) as places:
+            reply = self._known_or_paid(request, card, rows, caller)
+            for place in places:
+                place.answered(reply)
+            return reply
+
+    def _known_or_paid(self, request: ModelRequest, card: ModelCard, rows: RowMaker, caller: Caller) -> Reply:
+        if known := self.archive.find(request.call_key):
+            self.archive.settled(request.call_key)
+            return self._replay(known, rows)
+        if self.replay_only:
+            hint = "record it first, with a provider"
+            raise ReplayMiss(f"{request.model} was never asked this ({request.call_key})", hint=hint)
+        asked = self.clock.monotonic()
+        with self.archive.claim(request.call_key) as claim:
             if known := self.archive.find(request.call_key):
-                self.archive.settled(request.call_key)
-                return self._replay(known, rows, caller)
-            if self.replay_only:
-                hint = "record it first, with a provider"
-                raise ReplayMiss(f"{request.model} was never asked this ({request.call_key})", hint=hint)
-            asked = self.clock.monotonic()
-            with self.archive.claim(request.call_key) as claim:
-                if known := self.archive.find(request.call_key):
-                    return self._replay(known, rows, caller)
-                with _admitted(caller.meters, replays=False, priced=priced):
-                    waited = self.clock.monotonic() - asked
-                    return self._pay(request, card, rows, claim, caller, waited)
+                return self._replay(known, rows)
+            return self._pay(request, card, rows, claim, caller, asked)
 
     def recover(self) -> int:
         """Settle the calls that dead processes left under way; how many there were. Call it once at the start."""
@@ -150,7 +155,7 @@ class Switchboard:
         for wire in self.wires.values():
             wire.close()
 
-    def _rows(self, request: ModelRequest, caller: Caller) -> RowMaker:
+    def _rows(self, request: ModelRequest, caller: Caller, bound: Bound) -> RowMaker:
         position, nth = caller.tally.next(request.call_key)
         return RowMaker(
             request=request,
@@ -160,46 +165,63 @@ class Switchboard:
             run_token=caller.run_token,
             position=position,
             nth=nth,
+            bound=bound,
             stamp=self.stamp,
         )
 
-    def _replay(self, known: Exchange, rows: RowMaker, caller: Caller) -> Reply:
+    def _replay(self, known: Exchange, rows: RowMaker) -> Reply:
         """A known reply again. Where this very call paid for it, its row is there already."""
         if known.row.call_id != rows.call_id:
             self.archive.write_row(rows.replayed(known, self.clock.now()))
-        return _counted(known.reply, caller.meters)
+        return known.reply
 
     def _pay(
-        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, waited: float
+        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, asked: float
     ) -> Reply:
-        began = self.clock.monotonic() - waited
+        wire = self._wire(card)
 
         def attempt(number: int) -> Exchange:
-            return self._attempt(request, card, rows, claim, number, began)
+            """Each is paid for by itself: after a reply that was cut, there may be nothing left for another."""
+            with _admitted(caller.meters, rows.bound, replays=False) as places:
+                return self._attempt(request, card, wire, rows, claim, places, number, asked)
 
         exchange = self.patience.persist(self.clock, attempt)
         claim.keep(exchange)
-        return _counted(exchange.reply, caller.meters)
+        return exchange.reply
 
     def _attempt(
-        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, number: int, began: float
+        self,
+        request: ModelRequest,
+        card: ModelCard,
+        wire: Wire,
+        rows: RowMaker,
+        claim: Claim,
+        places: Sequence[Reservation],
+        number: int,
+        asked: float,
     ) -> Exchange:
         limiter = self._limiter(card)
         with limiter.slot():
             started, sent = self.clock.now(), self.clock.monotonic()
             draft = rows.under_way(started, attempt=number)
             claim.begin(draft)
+            for place in places:
+                place.sent()
             try:
-                reply = self._wire(card).send(request, card)
+                reply = wire.send(request, card)
             except ModelError as error:
                 self._note_failure(error, limiter)
                 took = self.clock.monotonic() - sent
                 failed = rows.failed(draft, error, status=_status(error), seconds=took, finished=self.clock.now())
-                claim.failed(replace(failed, waited_s=sent - began))
+                for place in places if failed.cost_usd == 0.0 else ():
+                    place.free()
+                claim.failed(replace(failed, waited_s=sent - asked))
                 raise
         price = self.prices.at(card.price_key, started)
         reply = replace(reply, cost_usd=price.cost(reply.usage) if price else None)
-        row = rows.answered(reply, attempt=number, waited_s=sent - began, started=started, finished=self.clock.now())
+        for place in places:
+            place.answered(reply)
+        row = rows.answered(reply, attempt=number, waited_s=sent - asked, started=started, finished=self.clock.now())
         return Exchange(request, reply, row)
 
     def _note_failure(self, error: ModelError, limiter: Limiter) -> None:
@@ -251,19 +273,11 @@ def _without_key(card: ModelCard) -> NotFound:
     return NotFound(f"{card.name} needs a key of {card.provider.name}: {variable} is not set", hint=hint)
 
 
-def _admitted(meters: Sequence[Meter], *, replays: bool, priced: bool) -> ExitStack:
+@contextmanager
+def _admitted(meters: Sequence[Meter], bound: Bound, *, replays: bool) -> Iterator[tuple[Reservation, ...]]:
     """A place with each of the meters that count replays, or with each of those that do not."""
     with ExitStack() as stack:
-        for meter in meters:
-            if meter.replays is replays:
-                stack.enter_context(meter.admitted(priced=priced))
-        return stack.pop_all()
-
-
-def _counted(reply: Reply, meters: Sequence[Meter]) -> Reply:
-    for meter in meters:
-        meter.count(reply)
-    return reply
+        yield tuple(stack.enter_context(meter.admitted(bound)) for meter in meters if meter.replays is replays)
 
 
 def _status(error: ModelError) -> CallStatus:

@@ -17,6 +17,7 @@ from tasks.adapters.llm.factory import open_switchboard, spent_by, wires_of
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step, read_script
 from tasks.rehearsal.scripted_provider.server import text_step
 
@@ -66,7 +67,8 @@ def test_a_sweep_goes_on_with_what_it_had_spent(bench: Benches) -> None:
         made.board().model(MODEL, work(sweep="s")).complete(ask(text))
     made.board().model(MODEL, work("other", sweep="s")).complete(ask("1"))
     spent = spent_by(made.store, "s")
-    assert replace(spent, usd=0.0, tokens=0) == Spent(calls=2, unpriced=1)
+    [cut] = made.rows(status=CallStatus.CUT)
+    assert replace(spent, usd=0.0, tokens=0) == Spent(calls=2, unpriced=1, estimated_usd=cut.estimate_usd or 0.0)
     assert spent.usd == pytest.approx(0.0015, abs=1e-5)
     assert spent_by(made.store, "another") == Spent()
     meter = Meter("sweep s", Budget(calls=2), already=spent)

@@ -209,6 +209,7 @@ def test_no_model_no_key(bench: Benches) -> None:
     with pytest.raises(NotFound) as caught:
         made.board(wires={}).model(MODEL, work()).complete(ask("hi"))
     assert "P_KEY" in caught.value.hint
+    assert made.rows() == ()
 
 
 @pytest.mark.parametrize(
@@ -219,13 +220,14 @@ def test_a_budget_ends_cleanly_and_replays_are_free_for_a_sweep(bench: Benches, 
     made = bench([text_step(str(number), prompt=900, completion=0) for number in range(9)])
     meter = Meter("sweep s", budget)
     model = made.board().model(MODEL, work(), meters=[meter])
-    model.complete(ask("1"))
-    model.complete(ask("1"))
-    model.complete(ask("2"))
+    short = {"max_tokens": 9}
+    model.complete(ask("1", **short))
+    model.complete(ask("1", **short))
+    model.complete(ask("2", **short))
     with pytest.raises(BudgetExhausted) as caught:
-        model.complete(ask("3"))
+        model.complete(ask("3", **short))
     assert (caught.value.what, caught.value.retry, len(made.provider.books)) == (what, False, 2)
-    assert model.complete(ask("2")).cached
+    assert model.complete(ask("2", **short)).cached
     assert meter.spent.calls == 2
 
 

@@ -22,6 +22,8 @@ from tasks.domain.errors import SwtError
 from tasks.domain.llm import AgentRun
 from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName
 
+PAYER = "payer"
+"""In `AgentRun.stopped`: the ceiling of whoever pays, and none of the run's own."""
 OWN_FAULT = (BudgetExhausted, ContextTooLong, ContentFiltered)
 """What ends a call because of what the agent did: no trouble of ours."""
 
@@ -132,7 +134,8 @@ class Gateway:
     def _note_error(self, run: GrantedRun, error: SwtError) -> None:
         with run.lock:
             if isinstance(error, BudgetExhausted):
-                run.stopped = f"budget: {error.what}"
+                whose = "budget" if error.payer == run.meter.name else PAYER
+                run.stopped = f"{whose}: {error.what}"
             elif not isinstance(error, OWN_FAULT):
                 run.trouble = f"{error.slug}: {error}"
 

@@ -1,0 +1,43 @@
+"""The most that a call can come to, before it is made: what a ceiling sets aside for it.
+
+No tokenizer is asked, since most models do not publish theirs: a token stands for at least one byte of what is sent.
+Text has three to four bytes a token, so this is three to four times what a prompt will count; it is given back when
+the provider has told its count.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from tasks.adapters.llm.models import ModelCard
+from tasks.adapters.llm.prices import Price
+from tasks.adapters.llm.request import ModelRequest
+
+TOOL_WORDS = 1024
+"""Tokens that a provider adds where tools are offered. Anthropic says 346 to 530 for its models
+(https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/overview)."""
+UNLIMITED = 131_072
+"""Tokens of a reply where neither the call nor the card has a limit: no model of data/models.toml makes more."""
+LIKELY = 4
+"""Bytes of a usual token."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """Not more than this."""
+
+    tokens: int
+    """Sent and made together."""
+    usd: float | None
+    """Null where there is no price for it."""
+
+
+def bound_of(request: ModelRequest, card: ModelCard, price: Price | None) -> Bound:
+    """What one attempt at a call can come to, with a reply as long as its limit lets it be."""
+    text = json.dumps(request.facts(), ensure_ascii=False)
+    sent = len(text.encode("utf-8", "surrogatepass")) + (TOOL_WORDS if request.tools else 0)
+    made = request.max_tokens or card.output or card.context or UNLIMITED
+    if price is None or (price.up_to is not None and sent > LIKELY * price.up_to):
+        return Bound(tokens=sent + made, usd=None)
+    return Bound(tokens=sent + made, usd=price.most(sent, made))
