@@ -5,15 +5,34 @@
 
 from __future__ import annotations
 
+import ast
 from itertools import cycle
 from pathlib import Path
 
 import pytest
 
-from benchmarks.drills import DRILLS, Drill, prepare_for, world
+from benchmarks.drills import DRILLS, MORE, Drill, prepare_for, world
 from benchmarks.fault_drill import FAULTS, completed, struck
 from flows.settings import Settings
 from tasks.scrape.task import TOKEN_VARIABLES
+
+FLOWS = Path(__file__).parents[2] / "flows"
+WITHOUT_UNITS = {"issues", "rows of issues"}
+"""On the demo: every issue of its history is in its list."""
+
+
+def test_every_round_is_drilled() -> None:
+    """By the name that a flow gives it in its text."""
+    calls = (
+        node
+        for path in sorted(FLOWS.glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("round", "make")
+    )
+    named = {call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)}
+    drilled = {round_ for drill in (*DRILLS, *MORE) for round_ in drill.rounds}
+    assert named - drilled == WITHOUT_UNITS
+    assert len(named) > 20
 
 
 @pytest.mark.slow
