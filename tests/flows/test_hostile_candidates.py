@@ -46,7 +46,7 @@ HOSTILE = {
 """Body of the only test, and the statuses that its runs may end with. pytest keeps what is printed in a file, so that
 a gigabyte meets the disk limit; printing past pytest is a matter for the sandbox's own tests."""
 
-TO_THE_END_S = 20.0
+TO_THE_END_S = 15.0
 """What a test that waits for it may take. One that never ends sleeps, so that this is cheap."""
 
 LONG_S = 120.0
