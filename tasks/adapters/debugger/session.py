@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.runner.job import INSIDE as RUNNER
-from tasks.adapters.runner.launch import FIXED_ENV, environment_process
+from tasks.adapters.runner.launch import FIXED_ENV, SEED, environment_process
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import SandboxError
@@ -260,6 +260,7 @@ def debugging(
     config = asdict(case) | {
         "files": [case.path],
         "case": case.case_id,
+        "seed": SEED,
         "runner": str(RUNNER),
         "socket": seen(outbox / SOCKET),
     }

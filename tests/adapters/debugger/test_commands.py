@@ -183,3 +183,13 @@ def test_a_case_that_is_not_there_is_named_with_those_that_are(debug) -> None:
         answer.text
         == "The test never ran: there is no case test_plain.TestOuter.test_some; near it: test_plain.TestOuter.test_sum"
     )
+
+
+def test_files_outside_the_checkout_have_short_names_that_can_be_typed(debug) -> None:
+    session = debug(FILES, CASE)
+    session.start()
+    told = session.command("b self.assertEqual").text
+    name = told.split()[3].rpartition(":")[0]
+    assert name.startswith("lib/python3.")
+    assert session.command(f"b {name}:assertEqual").text == told
+    assert session.command("c").text.startswith(f"Breakpoint 1.\n> {name}(")

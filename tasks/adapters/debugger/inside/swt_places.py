@@ -4,6 +4,7 @@ import ast
 import dis
 import functools
 import os
+import re
 import sys
 import types
 
@@ -124,7 +125,10 @@ class Places(object):
         return known
 
     def relative(self, file):
-        return file[len(self.root) + 1 :] if file.startswith(self.root + os.sep) else file
+        """As it is shown: below the checkout, or below what installed packages and the standard library lie in."""
+        if file.startswith(self.root + os.sep):
+            return file[len(self.root) + 1 :]
+        return re.sub(r"\A.*/(?=site-packages/|lib/python\d[.\d]*/)", "", file)
 
     def covers(self, code):
         """Whether a breakpoint lies in this code."""
@@ -258,12 +262,7 @@ class Places(object):
     def _loaded(self, name):
         """Files of the checkout, of modules that are loaded, that define something of that name."""
         wanted = ("def " + name.split(".")[-1]).encode("utf-8")
-        files = set()
-        for module in list(sys.modules.values()):
-            file = getattr(module, "__file__", None)
-            if isinstance(file, str) and file.endswith(".py"):
-                files.add(self.file(file))
-        for file in sorted(one for one in files if one.startswith(self.root + os.sep)):
+        for file in sorted(one for one in self._loaded_files() if one.startswith(self.root + os.sep)):
             try:
                 with open(file, "rb") as source:
                     if wanted in source.read():
@@ -271,12 +270,17 @@ class Places(object):
             except OSError:
                 continue
 
+    def _loaded_files(self):
+        files = (vars(module).get("__file__") for module in list(sys.modules.values()) if hasattr(module, "__dict__"))
+        return {self.file(file) for file in files if isinstance(file, str) and file.endswith(".py")}
+
     def _named_file(self, name):
         for path in (os.path.join(self.root, name), name):
             if os.path.isfile(path):
                 return os.path.realpath(path)
         ending = os.sep + name.lstrip("./")
-        found = sorted(path for path in self._walk() if path.endswith(ending))
+        loaded = {path for path in self._loaded_files() if path.endswith(ending)}
+        found = sorted({path for path in self._walk() if path.endswith(ending)} or loaded)
         if len(found) == 1:
             return os.path.realpath(found[0])
         if not found:
