@@ -33,6 +33,7 @@ from tasks.domain.generation import Generation, GenerationStatus, Give
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
+from tasks.domain.undone import Undone
 from tasks.generate.given import changed_files, most_changed
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Fault, Step
@@ -144,6 +145,17 @@ def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
     assert (done.exit_code, done.calls, done.left) == (0, 4, 0)
     assert set(desk.paid.values()) == {1}
     assert len(desk.store.read(Candidate)) == 4
+
+
+def test_an_empty_account_ends_a_sweeps_calls_and_is_nobodys_failure(settings: Settings) -> None:
+    with desk_over(settings, lambda call: replace(helpful(call), fault=Fault.NO_CREDIT)) as desk:
+        desk.settings = replace(desk.settings, callers=1)
+        done = desk.sweep()
+        assert (done.exit_code, done.left, len(desk.provider.books)) == (3, 4, 1)
+        left = [(row.error, row.may_pass) for row in desk.store.read(Undone) if row.round == "generation"]
+        assert left == [("provider-account", False)] * 4
+        assert {row.status for row in desk.store.read(Generation)} == {GenerationStatus.INFRASTRUCTURE}
+        assert desk.store.read(Candidate) == ()
 
 
 def faulty(*faults: Fault) -> Callable[[Spoken], Step]:

@@ -3,7 +3,8 @@
 InfrastructureError
 └── ModelError                 the root of this file; `retry` says whether a later attempt may pass
     ├── ProviderFailed         rate limits, 5xx, timeouts, cut streams, garbage: after all attempts (retry)
-    ├── ProviderRefused        the key, the model's name or a parameter is wrong: stop and look
+    ├── ProviderRefused        the model's name or a parameter is wrong: stop and look
+    │   └── AccountRefused     the key is dead or the account is empty: the provider is not asked again in this run
     ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
     ├── UnansweredInLimit      all of the reply's limit went into hidden reasoning, twice: give it more room
     ├── ContentFiltered        the provider would not answer this content
@@ -36,6 +37,10 @@ class ProviderFailed(ModelError):
 
 class ProviderRefused(ModelError):
     slug = "provider-refused"
+
+
+class AccountRefused(ProviderRefused):
+    slug = "provider-account"
 
 
 class ContextTooLong(ModelError):

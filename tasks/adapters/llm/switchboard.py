@@ -17,7 +17,7 @@ from tasks.adapters.llm.archive import Archive, Claim, Exchange
 from tasks.adapters.llm.base import UNSAID, Model, ModelQuestion, Options, Reply
 from tasks.adapters.llm.bound import Bound, bound_of
 from tasks.adapters.llm.budget import Meter, Reservation
-from tasks.adapters.llm.errors import ModelError, ProviderFailed, ReplayMiss, UnansweredInLimit
+from tasks.adapters.llm.errors import AccountRefused, ModelError, ProviderFailed, ReplayMiss, UnansweredInLimit
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.llm.prices import Prices
@@ -81,6 +81,8 @@ class Switchboard:
     replay_only: bool = False
     """Send nothing: a call that was never recorded is a `ReplayMiss`."""
     _limiters: dict[str, Limiter] = field(default_factory=dict, repr=False)
+    _refused: dict[str, AccountRefused] = field(default_factory=dict, repr=False)
+    """Providers that take no more calls of this process, by name, and what they said."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
     def model(
@@ -202,6 +204,7 @@ class Switchboard:
     ) -> Exchange:
         limiter = self._limiter(card)
         with limiter.slot():
+            self._open(card)
             started, sent = self.clock.now(), self.clock.monotonic()
             draft = rows.under_way(started, attempt=number)
             claim.begin(draft)
@@ -210,7 +213,7 @@ class Switchboard:
             try:
                 reply = wire.send(request, card)
             except ModelError as error:
-                self._note_failure(error, limiter)
+                self._note_failure(error, card, limiter)
                 took = self.clock.monotonic() - sent
                 failed = rows.failed(draft, error, status=_status(error), seconds=took, finished=self.clock.now())
                 for place in places if failed.cost_usd == 0.0 else ():
@@ -224,8 +227,17 @@ class Switchboard:
         row = rows.answered(reply, attempt=number, waited_s=sent - asked, started=started, finished=self.clock.now())
         return Exchange(request, reply, row)
 
-    def _note_failure(self, error: ModelError, limiter: Limiter) -> None:
-        """A provider that names a pause gets it from everybody."""
+    def _open(self, card: ModelCard) -> None:
+        """`AccountRefused` where the provider has refused this account before: a dead key was once tried for every
+        unit of a sweep."""
+        name = card.provider.name
+        if said := self._refused.get(name):
+            raise AccountRefused(f"{name} is not asked again in this run: {said}", hint=said.hint)
+
+    def _note_failure(self, error: ModelError, card: ModelCard, limiter: Limiter) -> None:
+        """A provider that names a pause gets it from everybody, and one that refuses the account is left alone."""
+        if isinstance(error, AccountRefused):
+            self._refused[card.provider.name] = error
         if isinstance(error, ProviderFailed) and error.retry_after_s:
             limiter.pause(min(error.retry_after_s, self.patience.longest_retry_after_s))
 

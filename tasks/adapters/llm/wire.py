@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.dialects import chat
-from tasks.adapters.llm.errors import ContentFiltered, ContextTooLong, ModelError, ProviderFailed, ProviderRefused
+from tasks.adapters.llm.errors import (
+    AccountRefused,
+    ContentFiltered,
+    ContextTooLong,
+    ModelError,
+    ProviderFailed,
+    ProviderRefused,
+)
 from tasks.adapters.llm.models import ModelCard
 from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.secret import Secret
@@ -30,6 +37,16 @@ TOO_LONG = re.compile(
     r"context.{0,20}(length|window)|maximum context|prompt is too long|too many (input )?tokens", re.I
 )
 FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
+MODERATED = re.compile(r"moderation|flagged", re.I)
+"""OpenRouter says 403 to a prompt that it does not pass on, as others do to a key
+(https://openrouter.ai/docs/api-reference/errors)."""
+NO_ACCOUNT = (401, 402, 403)
+NO_CREDIT = ("insufficient_quota", "billing_not_active", "billing_hard_limit_reached")
+EMPTY = re.compile(
+    r"credit balance is too low|insufficient (balance|credits?|funds|quota)|api key (not valid|expired)", re.I
+)
+"""What some providers say with status 400: Anthropic of an account without credit, Google of a key."""
+ACCOUNT_HINT = "look at the account's credit, and at the key's variable, named in data/models.toml; then run it again"
 SHOWN = 300
 """Characters of a provider's complaint that a message holds."""
 
@@ -118,23 +135,19 @@ class OpenAIWire:
     def _complaint(self, status: int, said: Mapping[str, Any], retry_after: float | None) -> ModelError:
         code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
         message = f"HTTP {status} {self.key.scrub(code)}: {self.key.scrub(text)[:SHOWN]}".strip()
-        if code == "insufficient_quota":
-            return ProviderRefused(message, hint="the account has no credit left")
+        if code in NO_CREDIT or (status == 400 and EMPTY.search(text)):
+            return AccountRefused(message, hint=ACCOUNT_HINT)
         if status == 429:
             return ProviderFailed(message, kind="rate-limit", retry_after_s=retry_after)
         if status in (408, 409, 425) or status >= 500:
             return ProviderFailed(message, kind="server", retry_after_s=retry_after)
         if code == "context_length_exceeded" or TOO_LONG.search(text):
             return ContextTooLong(message, hint="shorten the prompt, or choose a model with a larger window")
-        if code in FILTERED:
+        if code in FILTERED or (status == 403 and MODERATED.search(text)):
             return ContentFiltered(message, hint="the provider does not answer this content")
-        return ProviderRefused(message, hint=_refused_hint(status))
-
-
-def _refused_hint(status: int) -> str:
-    if status in (401, 403):
-        return "look at the key's variable, named in data/models.toml"
-    return "look at the model's id and parameters in data/models.toml"
+        if status in NO_ACCOUNT:
+            return AccountRefused(message, hint=ACCOUNT_HINT)
+        return ProviderRefused(message, hint="look at the model's id and parameters in data/models.toml")
 
 
 def _status(code: object) -> int:

@@ -32,9 +32,10 @@ class Fault(StrEnum):
     """What goes wrong with a step.
 
     `none` `rate-limit` (429) `server` (500) `overloaded` (529) `auth` (401, with the key in the text) `context` (400)
-    `filter` (400) `exhausted` (400) are answers; `hang-up` closes before the work; `cut` closes in the middle of the
-    reply; `garbage` is no JSON; `html` is an error page with status 200; `wrong-type` is a whole reply that says it is
-    HTML; `no-usage` leaves the token counts out.
+    `filter` (400) `exhausted` (400) `no-quota` (429) `no-credit` (402) `low-balance` (400) `forbidden` (403)
+    `moderated` (403) are answers; `hang-up` closes before the work; `cut` closes in the middle of the reply; `garbage`
+    is no JSON; `html` is an error page with status 200; `wrong-type` is a whole reply that says it is HTML; `no-usage`
+    leaves the token counts out.
     """
 
     NONE = "none"
@@ -45,12 +46,23 @@ class Fault(StrEnum):
     CONTEXT = "context"
     FILTER = "filter"
     EXHAUSTED = "exhausted"
+    NO_QUOTA = "no-quota"
+    NO_CREDIT = "no-credit"
+    LOW_BALANCE = "low-balance"
+    FORBIDDEN = "forbidden"
+    MODERATED = "moderated"
     HANG_UP = "hang-up"
     CUT = "cut"
     GARBAGE = "garbage"
     HTML = "html"
     WRONG_TYPE = "wrong-type"
     NO_USAGE = "no-usage"
+
+
+ACCOUNT = (Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN)
+"""What a dead key or an empty account gets, whatever it asks."""
+LASTING = (Fault.CONTEXT, Fault.FILTER, Fault.MODERATED, Fault.EXHAUSTED)
+"""What one call gets however often it is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

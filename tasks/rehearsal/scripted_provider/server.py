@@ -52,6 +52,11 @@ REFUSALS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.OVERLOADED: (529, "overloaded_error", "overloaded"),
     Fault.CONTEXT: (400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."),
     Fault.FILTER: (400, "content_filter", "The prompt was filtered."),
+    Fault.NO_QUOTA: (429, "insufficient_quota", "You exceeded your current quota, please check your plan."),
+    Fault.NO_CREDIT: (402, "invalid_request_error", "Insufficient Balance"),
+    Fault.LOW_BALANCE: (400, "invalid_request_error", "Your credit balance is too low to access the API."),
+    Fault.FORBIDDEN: (403, "permission_error", "Your API key does not have permission to use the resource."),
+    Fault.MODERATED: (403, "forbidden", "The model requires moderation and your input was flagged."),
     Fault.EXHAUSTED: (400, "script_exhausted", "The script has no step left."),
 }
 

@@ -13,6 +13,7 @@ from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolS
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import (
+    AccountRefused,
     BudgetExhausted,
     ContentFiltered,
     ContextTooLong,
@@ -26,7 +27,7 @@ from tasks.adapters.llm.models import Models
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.scripted_provider.script import ACCOUNT, Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
 
 
@@ -125,6 +126,7 @@ def test_what_may_pass_is_tried_again(bench: Benches, fault: Fault, status: Call
     [
         (Fault.CONTEXT, ContextTooLong),
         (Fault.FILTER, ContentFiltered),
+        (Fault.MODERATED, ContentFiltered),
         (Fault.EXHAUSTED, ProviderRefused),
     ],
 )
@@ -135,6 +137,23 @@ def test_what_cannot_pass_is_not_tried_again(bench: Benches, fault: Fault, kind:
     assert not caught.value.retry
     [row] = made.rows()
     assert (row.status, row.error.partition(":")[0], row.cost_usd) == (CallStatus.FAILED, kind.slug, 0.0)
+
+
+@pytest.mark.parametrize("fault", ACCOUNT)
+def test_a_dead_key_or_an_empty_account_is_asked_once(bench: Benches, fault: Fault) -> None:
+    made = bench([text_step("a"), Step(fault=fault), text_step("b")])
+    board = made.board()
+    assert board.model(MODEL, work()).complete(ask("known")).text == "a"
+    for method in ("one", "two", "three"):
+        with pytest.raises(AccountRefused) as caught:
+            board.model(MODEL, work(method)).complete(ask(method))
+        assert not caught.value.retry
+    assert len(made.provider.books) == 2
+    assert "p is not asked again in this run" in str(caught.value)
+    assert board.model(MODEL, work("other")).complete(ask("known")).cached  # what is known needs no account
+    [failed] = made.rows(status=CallStatus.FAILED)
+    assert (failed.error.partition(":")[0], failed.cost_usd) == ("provider-account", 0.0)
+    assert made.board().model(MODEL, work("two")).complete(ask("two")).text == "b"  # the next run tries again
 
 
 def test_attempts_end(bench: Benches) -> None:

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from tasks.adapters.llm.dialects import chat, messages, responses
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken
 from tasks.adapters.llm.errors import (
+    AccountRefused,
     BudgetExhausted,
     ContentFiltered,
     ContextTooLong,
@@ -74,6 +75,7 @@ ERRORS: Mapping[type[SwtError], Said] = {
     ContextTooLong: Said(400, "context_length_exceeded", "prompt is too long: maximum context length exceeded. "),
     ContentFiltered: Said(400, "content_policy_violation", ""),
     ProviderFailed: Said(503, "overloaded_error", "The model cannot be reached now. "),
+    AccountRefused: Said(403, "permission_error", ""),
     ProviderRefused: Said(403, "permission_error", ""),
     ReplayMiss: Said(404, "not_found_error", ""),
 }
