@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 
 import pyarrow as pa
 
@@ -25,8 +24,6 @@ from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import open_switchboard, spent_by
 from tasks.adapters.llm.model_facts import record_models
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.patch.read import to_bytes
@@ -49,7 +46,7 @@ from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
 from tasks.generate.estimate import Remaining
 from tasks.generate.given import changed_files, fixes_in, most_changed
-from tasks.generate.planning import Planned, environments_in_use, plan_text, planned
+from tasks.generate.planning import Planned, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
 from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, options_of
@@ -176,8 +173,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = _methods(request)
-    models, prices = read_models(settings.models / "models.toml"), read_prices(settings.models / "prices.toml")
-    price_of = {name: prices.at(models.card(name).price_key, datetime.now(UTC)) for name in request.models}
+    prospects = prospects_of(request.models, settings.models, run.store)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
     context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
@@ -189,7 +185,7 @@ def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> S
             for instance in instances:
                 found.append(looks.at(method, instance))
                 advance()
-            rows += [planned(method, name, found, price) for name, price in price_of.items()]
+            rows += [planned(method, request.label(method.name), found, asked) for asked in prospects]
     return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
 
 

@@ -27,7 +27,11 @@ class WorkEstimate:
     calls: int
     """Most replies that it asks for."""
     tokens_in: int | None
-    """Of all its prompts together; null where they cannot be rendered beforehand."""
+    """Of all its prompts together, about; null where they cannot be rendered beforehand."""
+    tokens_in_least: int
+    """Of the prompts that it sends in any case, one for each sample; 0 where they cannot be rendered."""
+    grows: bool
+    """Whether later prompts hold earlier replies and what tools said, so that only the model's context limits them."""
     tokens_out: int
     """Most that the replies can have."""
 
@@ -51,7 +55,13 @@ def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: M
     sizes = () if method.external else _prompts(method, assignment, bench, budget)
     unseen = max(0, calls - len(sizes))
     tokens = sum(sizes) + unseen * max(sizes) if sizes else None
-    return WorkEstimate(calls=calls, tokens_in=tokens, tokens_out=calls * budget.reply_tokens)
+    return WorkEstimate(
+        calls=calls,
+        tokens_in=tokens,
+        tokens_in_least=sum(sorted(sizes)[: method.samples]),
+        grows=not sizes or calls > method.samples,
+        tokens_out=calls * budget.reply_tokens,
+    )
 
 
 def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> tuple[int, ...]:

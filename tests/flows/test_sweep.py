@@ -93,9 +93,9 @@ def desk(settings: Settings) -> Iterator[Desk]:
 
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
     before = plan_here(REQUEST, desk.settings)
-    assert [(row.method, row.in_store, row.calls, row.usd) for row in before.rows] == [
-        ("zero_shot", 0, 2, None),
-        ("zero_shot_plus", 0, 2, None),
+    assert [(row.method, row.in_store, row.calls, row.usd_low, row.usd_high) for row in before.rows] == [
+        ("zero_shot", 0, 2, None, None),
+        ("zero_shot_plus", 0, 2, None, None),
     ]
     assert all(row.tokens_in and row.tokens_in > 1000 for row in before.rows)
     assert "at most 4 calls" in before.text
