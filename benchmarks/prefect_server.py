@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import secrets
 import signal
@@ -73,7 +74,9 @@ class Prefect:
         """
         sent = None if body is None else json.dumps(body).encode()
         url = f"{self.environ['PREFECT_API_URL']}{path}"
-        request = urllib.request.Request(url, sent, {"Content-Type": "application/json"})  # noqa: S310 - our own server
+        known = base64.b64encode(self.environ["PREFECT_API_AUTH_STRING"].encode()).decode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Basic {known}"}
+        request = urllib.request.Request(url, sent, headers)  # noqa: S310 - our own server
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
             return json.load(answer)
 
@@ -121,11 +124,14 @@ class Prefect:
 
 @contextmanager
 def prefect_server(folder: Path, environ: Mapping[str, str], deployments: Path = DEPLOYMENTS) -> Iterator[Prefect]:
-    """A server on a free port, with an empty pool and the deployments of a file. `InfrastructureError` where it stays
-    away."""
+    """A server on a free port that answers nobody without its password, with an empty pool and the deployments of a
+    file. `InfrastructureError` where it stays away."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}/api"
+    known = f"swt:{secrets.token_hex(16)}"
     own = {
+        "PREFECT_SERVER_API_AUTH_STRING": known,
+        "PREFECT_API_AUTH_STRING": known,
         "PREFECT_HOME": str(folder / "prefect"),
         "PREFECT_API_URL": url,
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",

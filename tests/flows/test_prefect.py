@@ -7,9 +7,12 @@ import os
 import queue
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -135,6 +138,19 @@ def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settin
     counted = "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method"
     found = query(shared_settings.database, counted).to_pylist()
     assert {row["method"]: row["solved"] for row in found} == {"golden": 2, "nop": 0}
+
+
+def test_nobody_without_the_password_is_answered(prefect: Prefect, shared_settings: Settings) -> None:
+    """Who reaches the server may start any deployment, so it asks; what it asks for is in no row and no log."""
+    url = f"{prefect.environ['PREFECT_API_URL']}/flow_runs/count"
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(urllib.request.Request(url, b"{}"))
+    with refused.value as answer:
+        assert answer.code == HTTPStatus.UNAUTHORIZED
+    assert prefect.ask("/flow_runs/count", {}) >= 0
+    known = prefect.environ["PREFECT_API_AUTH_STRING"].partition(":")[2].encode()
+    written = [*Path(shared_settings.store).rglob("*.parquet"), *prefect.folder.glob("*.log")]
+    assert not [path for path in written if known in path.read_bytes()]
 
 
 def test_where_every_repeat_of_a_validation_fails_nothing_is_valid(
