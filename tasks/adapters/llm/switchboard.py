@@ -31,6 +31,9 @@ from tasks.domain.llm import CallStatus, LlmCall, Work
 
 MAYBE_PAID = ("cut", "timeout", "garbage")
 """Failures after which the provider may have done the work, and charged for it."""
+LATE_S = 10.0
+"""A provider that refuses says so at once. A server's error that takes longer may come from a proxy that gave up on a
+reply which was made, so it counts as one of those."""
 
 
 @dataclass(slots=True)
@@ -215,7 +218,7 @@ class Switchboard:
             except ModelError as error:
                 self._note_failure(error, card, limiter)
                 took = self.clock.monotonic() - sent
-                failed = rows.failed(draft, error, status=_status(error), seconds=took, finished=self.clock.now())
+                failed = rows.failed(draft, error, status=_status(error, took), seconds=took, finished=self.clock.now())
                 for place in places if failed.cost_usd == 0.0 else ():
                     place.free()
                 claim.failed(replace(failed, waited_s=sent - asked))
@@ -292,7 +295,8 @@ def _admitted(meters: Sequence[Meter], bound: Bound, *, replays: bool) -> Iterat
         yield tuple(stack.enter_context(meter.admitted(bound)) for meter in meters if meter.replays is replays)
 
 
-def _status(error: ModelError) -> CallStatus:
-    if isinstance(error, ProviderFailed) and error.kind in MAYBE_PAID:
-        return CallStatus.CUT
-    return CallStatus.FAILED
+def _status(error: ModelError, took: float) -> CallStatus:
+    if not isinstance(error, ProviderFailed):
+        return CallStatus.FAILED
+    maybe_paid = error.kind in MAYBE_PAID or (error.kind == "server" and took >= LATE_S)
+    return CallStatus.CUT if maybe_paid else CallStatus.FAILED

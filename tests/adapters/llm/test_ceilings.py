@@ -96,6 +96,26 @@ def test_what_a_provider_refused_is_given_back(bench: Benches) -> None:
     assert meter.spent.booked_usd == pytest.approx(0.00006)
 
 
+def test_a_server_error_after_a_long_time_may_be_paid_for(bench: Benches) -> None:
+    """A 504 of a proxy after minutes of generation was booked at nothing."""
+    made: Bench
+    waits = iter([0.0, 300.0])
+
+    def fail(_: Spoken) -> Step:
+        if (wait := next(waits, None)) is None:
+            return text_step("a", prompt=40, completion=10)
+        made.clock.sleep(wait)
+        return Step(fault=Fault.SERVER)
+
+    made = bench(fail)
+    meter = Meter("sweep s", Budget(usd=1.0))
+    assert made.board().model(MODEL, work(sweep="s"), meters=[meter]).complete(ask("1", max_tokens=100)).text == "a"
+    failed, late, answered = sorted(made.rows(), key=lambda row: row.attempt)
+    assert [row.status for row in (failed, late)] == [CallStatus.FAILED, CallStatus.CUT]
+    assert (failed.cost_usd, late.cost_usd) == (0.0, None)
+    assert meter.spent.booked_usd == pytest.approx((late.estimate_usd or 0.0) + (answered.cost_usd or 0.0))
+
+
 def test_without_a_limit_a_call_is_taken_for_the_longest_that_the_model_can_make(bench: Benches) -> None:
     made = bench([text_step("a")])
     board = made.board()
