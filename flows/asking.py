@@ -123,7 +123,7 @@ def rebuild_views(settings: Settings) -> str:
     from tasks.adapters.store.warehouse import Store
 
     store = Store(settings.store)
-    record_models(store, read_models(settings.models / "models.toml"))
+    record_models(store, read_models(settings.models / "models.toml", settings.own_models))
     questions = build_views(store.url, settings.database, settings.sql, _tell)
     return f"{settings.database}: {len(questions)} questions"
 

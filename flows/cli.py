@@ -246,11 +246,13 @@ def submit_check(
 
     Example: swt submit check preds.jsonl --snapshot lite
     """
+    from tasks.adapters.llm.models import read_models
     from tasks.adapters.store.warehouse import Store
     from tasks.evaluate.checking import check_submission
 
     here = settings()
-    text, clean = check_submission(Store(here.store), here.models / "models.toml", file, snapshot)
+    models = read_models(here.models / "models.toml", here.own_models)
+    text, clean = check_submission(Store(here.store), models, file, snapshot)
     typer.echo(text)
     raise typer.Exit(0 if clean else 1)
 

@@ -49,7 +49,9 @@ class Settings:
     callers: int = 8
     """Methods at work with a model at once; the model's provider has a limit of its own. `SWT_CALLERS`."""
     models: Path = RESOURCES / "data"
-    """Folder of models.toml and prices.toml. `SWT_MODELS`."""
+    """Folder of the bundled models.toml and prices.toml."""
+    own_models: Path | None = None
+    """File of one's own cards and prices, which go before the bundled ones (docs/models.md). `SWT_MODELS`."""
     limits: Limits = field(default_factory=Limits)
     github: str = "https://api.github.com/graphql"
     """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
@@ -57,7 +59,7 @@ class Settings:
     github_secret: str = ""
     """Name of a Prefect Secret with GitHub tokens; empty reads the environment. `SWT_GITHUB_SECRET`."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Where keys and addresses of models are read from, by the names that data/models.toml gives them."""
+    """Where keys and addresses of models are read from, by the names that their cards give them."""
 
     def overridden(
         self, *, sandbox: SandboxKind | None = None, workers: int | None = None, trusted: bool = False
@@ -101,7 +103,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         environ=dict(environ),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
         callers=_positive("SWT_CALLERS", environ.get("SWT_CALLERS", str(defaults.callers))),
-        models=Path(environ.get("SWT_MODELS", defaults.models)).absolute(),
+        own_models=_file("SWT_MODELS", environ.get("SWT_MODELS", "")),
     )
 
 
@@ -119,6 +121,14 @@ def _sandbox(name: str) -> SandboxKind | None:
     except ValueError:
         kinds = ", ".join(["auto", *SandboxKind])
         raise BadInput(f"SWT_SANDBOX is {name!r}", hint=f"one of {kinds}") from None
+
+
+def _file(name: str, text: str) -> Path | None:
+    if not text:
+        return None
+    if not Path(text).expanduser().is_file():
+        raise BadInput(f"{name} is {text!r}, and no file is there", hint="name a TOML file; docs/models.md shows one")
+    return Path(text).expanduser().absolute()
 
 
 def _yes(name: str, text: str) -> bool:

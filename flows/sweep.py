@@ -173,7 +173,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = _methods(request)
-    prospects = prospects_of(request.models, settings.models, run.store)
+    prospects = prospects_of(request.models, settings.models, settings.own_models, run.store)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
     context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
@@ -242,12 +242,18 @@ def open_board(
     """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
     a ceiling in dollars would need."""
     store = Store(settings.store)
-    board = open_switchboard(store=store, cache=settings.cache, data=settings.models, environ=settings.environ)
+    board = open_switchboard(
+        store=store,
+        cache=settings.cache,
+        data=settings.models,
+        own=settings.own_models,
+        environ=settings.environ,
+    )
     for name in models:
         board.check_key(name)
         card = board.models.card(name)
         if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
-            hint = "add the price to data/prices.toml, or set a ceiling on calls instead"
+            hint = "add the price to a file of your own (docs/models.md), or set a ceiling on calls instead"
             raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
     return replace(board, patience=patience) if patience else board
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.adapters.llm.models import read_models
+from tasks.adapters.llm.models import Models
 from tasks.adapters.rows.reader import read_rows
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
@@ -22,8 +22,8 @@ TRAJECTORY = "trajectory"
 """Path of a file beside the predictions."""
 
 
-def check_submission(store: Store, models: Path, file: Path, snapshot: str) -> tuple[str, bool]:
-    """A line for each method, and for each thing that is wrong; whether nothing is. `models` is models.toml."""
+def check_submission(store: Store, models: Models, file: Path, snapshot: str) -> tuple[str, bool]:
+    """A line for each method, and for each thing that is wrong; whether nothing is."""
     instances = store.read(TaskInstance, snapshot=snapshot)
     if not instances:
         raise NotFound(f"there is no snapshot {snapshot!r}", hint="`swt snapshot list` names them")
@@ -31,7 +31,7 @@ def check_submission(store: Store, models: Path, file: Path, snapshot: str) -> t
     wrong = [f"{file.name}:{one.line}: {one.instance_id or '?'}: {one.what}" for one in taken.problems]
     for row in read_rows(file):
         wrong += [f"{file.name}:{row.line}: {what}" for what in _told(row.values, file.parent)]
-    known = set(read_models(models).cards)
+    known = set(models.cards)
     wrong += list(_unknown_models(taken.candidates, known))
     lines = [*_methods(taken.candidates, len(instances)), *wrong]
     ending = f"{len(wrong)} problems" if wrong else "nothing is wrong with it"
@@ -59,7 +59,7 @@ def _is_beside(folder: Path, place: str) -> bool:
 def _unknown_models(candidates: Iterable[Candidate], known: set[str]) -> Iterator[str]:
     named = Counter(str(one.model) for one in candidates if one.model)
     for model in sorted(set(named) - known):
-        yield f"model {model} is not in data/models.toml: contamination cannot be told without its cutoff"
+        yield f"model {model} has no card (docs/models.md): contamination cannot be told without its cutoff"
 
 
 def _methods(candidates: Iterable[Candidate], instances: int) -> Iterator[str]:

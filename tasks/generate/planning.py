@@ -65,9 +65,10 @@ class Prospect:
     """By method, as its candidates are counted."""
 
 
-def prospects_of(names: Sequence[str], data: Path, store: Store) -> tuple[Prospect, ...]:
-    """The models by name. `data` holds models.toml and prices.toml."""
-    models, prices, now = read_models(data / "models.toml"), read_prices(data / "prices.toml"), datetime.now(UTC)
+def prospects_of(names: Sequence[str], data: Path, own: Path | None, store: Store) -> tuple[Prospect, ...]:
+    """The models by name. `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices."""
+    models, prices = read_models(data / "models.toml", own), read_prices(data / "prices.toml", own)
+    now = datetime.now(UTC)
     cards = [models.card(name) for name in names]
     return tuple(
         Prospect(

@@ -22,6 +22,7 @@ from flows.report import rate_methods
 from flows.run import Threads, begin
 from flows.settings import PROJECT, Settings
 from flows.snapshots import import_rows
+from tasks.adapters.llm.models import read_models
 from tasks.adapters.sandbox.pick import available
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
@@ -112,7 +113,7 @@ def test_predictions_come_back_as_they_went(judged: Settings, tmp_path: Path) ->
     assert back.problems == ()
     assert {one.candidate_id for one in back.candidates} == {row["candidate_id"] for row in known}
     text, clean = check_submission(
-        Store(judged.store), judged.models / "models.toml", tmp_path / "preds.jsonl", SNAPSHOT
+        Store(judged.store), read_models(judged.models / "models.toml"), tmp_path / "preds.jsonl", SNAPSHOT
     )
     assert clean, text
     with pytest.raises(NotFound):
@@ -154,9 +155,11 @@ def test_what_is_wrong_with_a_predictions_file_is_said(judged: Settings, tmp_pat
     good = {"instance_id": FEW[0], "model_name_or_path": "m", "model_patch": "diff", "cost_usd": 0.5}
     bad = {**good, "sample": 1, "cost_usd": -1, "trajectory": "../secret", "note": "x", "model": "nobody-1"}
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, [good, bad, {**good, "instance_id": "a__b-1"}])))
-    text, clean = check_submission(Store(judged.store), judged.models / "models.toml", tmp_path / "p.jsonl", SNAPSHOT)
+    text, clean = check_submission(
+        Store(judged.store), read_models(judged.models / "models.toml"), tmp_path / "p.jsonl", SNAPSHOT
+    )
     assert not clean
-    for said in ("no such instance", "cost_usd is -1", "'../secret'", "nothing reads note", "nobody-1 is not in"):
+    for said in ("no such instance", "cost_usd is -1", "'../secret'", "nothing reads note", "nobody-1 has no card"):
         assert said in text
 
 

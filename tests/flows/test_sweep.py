@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from flows.asking import rebuild_views
 from flows.cli import app
 from flows.demo import sweep_demo
 from flows.parameters import GenerateRequest, SweepRequest
-from flows.settings import PROJECT, Settings
+from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances, plan_here, share_of, sweep_here
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.retries import CallRetries
@@ -358,6 +359,34 @@ def test_requests_that_make_no_sense(desk: Desk) -> None:
     for changes in ({"methods": ()}, {"shard": 2}, {"give": (Give.MODIFIED_FILES,)}, {"months": 2}):
         with pytest.raises(UsageError):
             replace(REQUEST, **changes)
+
+
+def test_a_model_of_ones_own_is_asked_and_priced(settings: Settings, desk: Desk, tmp_path: Path) -> None:
+    """As a command line and a worker read it: from the environment."""
+    (tmp_path / "mine.toml").write_text(
+        f"""
+[provider.lab]
+base_url = "{desk.environ["SWT_SCRIPTED_BASE_URL"]}"
+key_env = "LAB_KEY"
+[model.lab-1]
+provider = "lab"
+price = "lab"
+context = 100000
+source = "a test"
+[[price]]
+key = "lab"
+valid_from = 2020-01-01
+input = 1.0
+output = 2.0
+source = "a test"
+"""
+    )
+    read = settings_from({"SWT_MODELS": str(tmp_path / "mine.toml"), "LAB_KEY": "k"})
+    desk.settings = replace(desk.settings, own_models=read.own_models, environ=read.environ)
+    desk.sweep(replace(REQUEST, methods=("zero_shot",), models=("lab-1",), budget_usd=1.0))
+    calls = desk.store.read(LlmCall, model="lab-1")
+    assert {call.status for call in calls} == {CallStatus.ANSWERED}
+    assert all(call.estimate_usd for call in calls), "the provider tells no usage: booked at the price of the file"
 
 
 def test_the_commands(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,16 +23,17 @@ def open_switchboard(
     store: Store,
     cache: Path,
     data: Path,
+    own: Path | None = None,
     environ: Mapping[str, str],
     config_hash: str = "",
     replay_only: bool = False,
 ) -> Switchboard:
     """One per process; close it at the end, and call `recover` at the start of whatever pays.
 
-    `data` holds models.toml and prices.toml. Keys are taken out of `environ`; a provider whose key is missing can only
-    be replayed.
+    `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices. Keys are taken out of
+    `environ`; a provider whose key is missing can only be replayed.
     """
-    models = read_models(data / "models.toml")
+    models = read_models(data / "models.toml", own)
     stamp = Stamp(
         project_commit=project_commit(),
         project_dirty=project_dirty(),
@@ -42,7 +43,7 @@ def open_switchboard(
     return Switchboard(
         archive=open_archive(store, cache),
         models=models,
-        prices=read_prices(data / "prices.toml"),
+        prices=read_prices(data / "prices.toml", own),
         wires={} if replay_only else wires_of(models, environ),
         stamp=stamp,
         replay_only=replay_only,

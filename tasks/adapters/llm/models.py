@@ -1,4 +1,4 @@
-"""The models that there are: data/models.toml."""
+"""The models that there are: data/models.toml, and a file of one's own."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ MODEL_KEYS = (
     "output",
     "options",
 )
+OWN_TABLES = ("provider", "model", "price")
+"""What a file of one's own may hold."""
 TIMEOUT_S = 600.0
 IN_FLIGHT = 8
 MORE_ROOM = 4
@@ -115,7 +117,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The file, read."""
+    """The files, read."""
 
     cards: Mapping[str, ModelCard]
 
@@ -124,28 +126,41 @@ class Models:
         if name in self.cards:
             return self.cards[name]
         near = difflib.get_close_matches(name, self.cards, n=3, cutoff=0.4) or sorted(self.cards)
-        hint = f"did you mean {', '.join(near)}? Otherwise add it to data/models.toml"
+        hint = f"did you mean {', '.join(near)}? Otherwise add it to a file of your own (SWT_MODELS, docs/models.md)"
         raise NotFound(f"no model is called {name}", hint=hint)
 
 
-def read_models(path: Path) -> Models:
-    """Providers and models of a file; `BadInput` names the table and the value that is wrong."""
+def read_models(path: Path, own: Path | None = None) -> Models:
+    """Providers and models of a file, and those of one's own in place of what is called the same.
+
+    A table of `own` replaces the whole one, never single keys of it; a replaced provider serves all of its models.
+    `BadInput` names the file, the table and the value that is wrong."""
     content = read_toml(path)
     TomlTable(content, path.name).known(("provider", "model"))
-    providers = {name: _provider(name, table) for name, table in _tables(content, "provider", path.name)}
-    cards = {name: _card(name, table, providers) for name, table in _tables(content, "model", path.name)}
-    return Models(cards)
+    providers = _tables(content, "provider", path.name)
+    cards = _tables(content, "model", path.name)
+    if own:
+        more = read_toml(own)
+        TomlTable(more, str(own)).known(OWN_TABLES)
+        providers |= _tables(more, "provider", str(own))
+        cards |= _tables(more, "model", str(own))
+    known = {name: _provider(name, table) for name, table in providers.items()}
+    return Models({name: _card(name, table, known) for name, table in cards.items()})
 
 
-def _tables(content: Mapping[str, Any], kind: str, file: str) -> list[tuple[str, TomlTable]]:
+def _tables(content: Mapping[str, Any], kind: str, file: str) -> dict[str, TomlTable]:
     found = content.get(kind, {})
     if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
         raise BadInput(f"{file}: {kind} holds something that is no table", hint=f"begin each with [{kind}.'NAME']")
-    return [(name, TomlTable(value, f"{file}: {kind}.{name}")) for name, value in found.items()]
+    return {name: TomlTable(value, f"{file}: {kind}.{name}") for name, value in found.items()}
 
 
 def _provider(name: str, table: TomlTable) -> Provider:
     table.known(PROVIDER_KEYS)
+    if not table.text("base_url").startswith(("http://", "https://")):
+        raise BadInput(
+            f"{table.where}: base_url is {table.text('base_url')!r}", hint="it begins with https:// or http://"
+        )
     return Provider(
         name=name,
         base_url=table.text("base_url"),

@@ -1,10 +1,12 @@
-"""What a call costs: the dated table in data/prices.toml. Unknown is null, never 0."""
+"""What a call costs: the dated table in data/prices.toml, and prices of one's own. Unknown is null, never 0."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.tables import TomlTable, read_toml
@@ -63,16 +65,27 @@ class Prices:
         return frozenset(entry.key for entry in self.entries)
 
 
-def read_prices(path: Path) -> Prices:
-    """The table in a file; `BadInput` names the entry and the value that is wrong."""
+def read_prices(path: Path, own: Path | None = None) -> Prices:
+    """The table in a file, and the prices of a file of one's own in place of all that have their key.
+
+    `BadInput` names the file, the entry and the value that is wrong."""
     content = read_toml(path)
     TomlTable(content, path.name).known(("checked", "price")).day("checked")
+    entries = _entries(content, path.name)
+    if own:
+        mine = _entries(read_toml(own), str(own))
+        keys = {entry.key for entry in mine}
+        entries = [entry for entry in entries if entry.key not in keys] + mine
+    return Prices(tuple(sorted(entries, key=lambda entry: (entry.key, entry.valid_from))))
+
+
+def _entries(content: Mapping[str, Any], file: str) -> list[Price]:
     rows = content.get("price", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInput(f"{path.name}: price is not a list of tables", hint="begin each with [[price]]")
-    entries = [_price(TomlTable(row, f"{path.name}: price {number}")) for number, row in enumerate(rows, 1)]
-    _refuse_twins(entries, path.name)
-    return Prices(tuple(sorted(entries, key=lambda entry: (entry.key, entry.valid_from))))
+        raise BadInput(f"{file}: price is not a list of tables", hint="begin each with [[price]]")
+    entries = [_price(TomlTable(row, f"{file}: price {number}")) for number, row in enumerate(rows, 1)]
+    _refuse_twins(entries, file)
+    return entries
 
 
 def _price(table: TomlTable) -> Price:

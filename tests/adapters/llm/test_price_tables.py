@@ -122,3 +122,54 @@ def _read(folder: Path, text: str, old: str, new: str, read: Callable[[Path], ob
     assert old in text
     (folder / "t.toml").write_text(text.replace(old, new, 1) if old else text)
     read(folder / "t.toml")
+
+
+OWN = """
+[provider.p]
+base_url = "https://proxy.example/v1"
+[model.m-1]
+provider = "p"
+price = "m"
+source = "my own"
+[model.mine]
+provider = "p"
+source = "my own"
+[[price]]
+key = "m"
+valid_from = 2025-01-01
+input = 7.0
+output = 8.0
+source = "my own"
+"""
+
+
+def test_a_file_of_ones_own_goes_before_the_bundled_one_table_by_table(tmp_path: Path) -> None:
+    for name, text in (("models", MODELS), ("prices", PRICES), ("own", OWN)):
+        (tmp_path / f"{name}.toml").write_text(text)
+    models = read_models(tmp_path / "models.toml", tmp_path / "own.toml")
+    assert set(models.cards) == {"m-1", "fixed", "mine"}
+    assert (models.card("m-1").model_id, models.card("m-1").context) == ("m-1", None)  # nothing of the bundled card
+    assert models.card("fixed").fixed_temperature
+    assert {card.provider.base_url for card in models.cards.values()} == {"https://proxy.example/v1"}
+    prices = read_prices(tmp_path / "prices.toml", tmp_path / "own.toml")
+    now = prices.at("m", datetime(2026, 1, 1, tzinfo=UTC))
+    assert now is not None
+    assert (now.input, now.source) == (7.0, "my own")
+    assert prices.at("m", datetime(2024, 1, 1, tzinfo=UTC)) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('[model.mine]\nprovider = "p"', "[model.mine]\ncontext = true\nprovider = 'p'", "model.mine: context is True"),
+        ('[model.mine]\nprovider = "p"', '[model.mine]\nprovider = "r"', "model.mine: there is no provider r"),
+        ("https://proxy.example", "proxy.example", "provider.p: base_url is 'proxy.example/v1'"),
+        ("[[price]]", "[[prices]]", "own.toml has prices"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_ones_own(tmp_path: Path, old: str, new: str, said: str) -> None:
+    (tmp_path / "models.toml").write_text(MODELS)
+    (tmp_path / "own.toml").write_text(OWN.replace(old, new))
+    with pytest.raises(BadInput, match=said) as caught:
+        read_models(tmp_path / "models.toml", tmp_path / "own.toml")
+    assert str(tmp_path / "own.toml") in str(caught.value)
