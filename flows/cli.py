@@ -253,8 +253,7 @@ def submit_check(
     here = settings()
     models = read_models(here.models / "models.toml", here.own_models)
     text, clean = check_submission(Store(here.store), models, file, snapshot)
-    typer.echo(text)
-    raise typer.Exit(0 if clean else 1)
+    end(text, 0 if clean else 1)
 
 
 @snapshot_app.command("list")
