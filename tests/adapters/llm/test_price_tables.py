@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -173,3 +174,16 @@ def test_what_is_wrong_with_a_file_of_ones_own(tmp_path: Path, old: str, new: st
     with pytest.raises(BadInput, match=said) as caught:
         read_models(tmp_path / "models.toml", tmp_path / "own.toml")
     assert str(tmp_path / "own.toml") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "block", re.findall(r"```toml\n(.*?)```", (DATA.parent / "docs" / "models.md").read_text("utf-8"), re.S)
+)
+def test_what_the_docs_show_is_a_file_of_ones_own(block: str, tmp_path: Path) -> None:
+    own = tmp_path / "mine.toml"
+    own.write_text(block)
+    models, prices = read_models(DATA / "models.toml", own), read_prices(DATA / "prices.toml", own)
+    bundled = read_models(DATA / "models.toml")
+    mine = {card.price_key for name, card in models.cards.items() if card != bundled.cards.get(name)}
+    assert mine <= {None, *prices.keys()}
+    assert mine
