@@ -242,13 +242,8 @@ def open_board(
     """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
     a ceiling in dollars would need."""
     store = Store(settings.store)
-    board = open_switchboard(
-        store=store,
-        cache=settings.cache,
-        data=settings.models,
-        own=settings.own_models,
-        environ=settings.environ,
-    )
+    data, own = settings.models, settings.own_models
+    board = open_switchboard(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
     for name in models:
         board.check_key(name)
         card = board.models.card(name)
