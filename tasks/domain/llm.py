@@ -100,6 +100,9 @@ class LlmCall:
     """Null where the provider did not say."""
     tokens_cached: int | None
     """Part of `tokens_in` that the provider had in its prompt cache."""
+    tokens_cache_written: int | None
+    """Part of `tokens_in` that was put into the provider's prompt cache for a price of its own; null where it does not
+    say, and for calls from before this was asked."""
     cost_usd: float | None
     """Null where it is unknown: no price, no usage, or an attempt that was cut. 0 only where the price is 0 or the
     provider refused before doing any work."""

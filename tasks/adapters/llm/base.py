@@ -69,6 +69,8 @@ class Message:
     """What an `assistant` message called."""
     tool_call_id: str = ""
     """Which call a `tool` message answers."""
+    native: str = ""
+    """As `Reply.native`, in an `assistant` message: goes back to the provider as it came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +83,18 @@ class Usage:
     """All tokens made, hidden reasoning included."""
     cached: int | None = None
     """How many of `prompt` came from the provider's prompt cache."""
+    written: int | None = None
+    """How many of `prompt` were put into it for a price of their own (Anthropic); null where there is no such thing."""
+    written_for_long: int | None = None
+    """How many of `written` stay there for an hour, which is dearer still."""
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             prompt=_sum(self.prompt, other.prompt),
             completion=_sum(self.completion, other.completion),
             cached=_sum(self.cached, other.cached),
+            written=_sum(self.written, other.written),
+            written_for_long=_sum(self.written_for_long, other.written_for_long),
         )
 
 
@@ -103,6 +111,10 @@ class Reply:
     """From sending to the last byte when the call was made, without waiting for a limiter or another attempt."""
     raw: str = ""
     """The provider's answer as JSON text."""
+    native: str = ""
+    """What the provider wants to see again in the next call and nobody else can read (thinking and its signatures,
+    encrypted reasoning): the answer's blocks or items as JSON text, under the name of their dialect. Empty where text
+    and tool calls are all."""
     finish_reason: Finish = Finish.STOP
     cached: bool = False
     """Whether it was replayed, and so cost nothing now."""
@@ -110,7 +122,7 @@ class Reply:
     @property
     def message(self) -> Message:
         """The reply as the next message of the conversation."""
-        return Message(role=Role.ASSISTANT, text=self.text, tool_calls=self.tool_calls)
+        return Message(role=Role.ASSISTANT, text=self.text, tool_calls=self.tool_calls, native=self.native)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +136,8 @@ class Options:
     max_tokens: int | None = None
     """Of what is read, hidden reasoning not counted."""
     reasoning_tokens: int | None = None
-    """Room for hidden reasoning on top of `max_tokens`: providers count both against one limit."""
+    """Room for hidden reasoning on top of `max_tokens`: providers count both against one limit. In the messages dialect
+    it is also the budget that switches thinking on."""
     reasoning_effort: str | None = None
     """In the provider's words: `minimal`, `low`, `medium`, `high`."""
     verbosity: str | None = None

@@ -35,7 +35,7 @@ class Bound:
 
 def bound_of(request: ModelRequest, card: ModelCard, price: Price | None) -> Bound:
     """What one attempt at a call can come to, with a reply as long as its limit lets it be."""
-    text = json.dumps(request.facts(), ensure_ascii=False)
+    text = request.body or json.dumps(request.facts(), ensure_ascii=False)
     sent = len(text.encode("utf-8", "surrogatepass")) + (TOOL_WORDS if request.tools else 0)
     made = request.max_tokens or card.output or card.context or UNLIMITED
     if price is None or (price.up_to is not None and sent > LIKELY * price.up_to):

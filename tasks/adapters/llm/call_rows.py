@@ -9,6 +9,9 @@ from typing import Any
 
 from tasks.domain.llm import CallStatus, LlmCall
 
+LATER: Mapping[str, Any] = {"estimate_usd": None, "tokens_cache_written": None}
+"""Columns that marks and exchanges of before do not have."""
+
 
 def row_facts(row: LlmCall) -> dict[str, Any]:
     """`row_of` is the inverse."""
@@ -19,4 +22,4 @@ def row_facts(row: LlmCall) -> dict[str, Any]:
 def row_of(facts: Mapping[str, Any]) -> LlmCall:
     """The row in what `row_facts` gave; `TypeError` or `ValueError` where it is none."""
     times = {name: datetime.fromisoformat(facts[name]) for name in ("started_at", "finished_at")}
-    return LlmCall(**{"estimate_usd": None} | dict(facts) | times | {"status": CallStatus(facts["status"])})
+    return LlmCall(**{**LATER, **facts} | times | {"status": CallStatus(facts["status"])})

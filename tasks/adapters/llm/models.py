@@ -11,11 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.request import CHAT, ModelRequest
 from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput, NotFound
 
-PROVIDER_KEYS = ("base_url", "base_url_env", "key_env", "max_in_flight", "requests_per_minute", "timeout_s")
+PROVIDER_KEYS = (
+    "base_url",
+    "base_url_env",
+    "key_env",
+    "dialect",
+    "max_in_flight",
+    "requests_per_minute",
+    "timeout_s",
+)
 MODEL_KEYS = (
     "id",
     "provider",
@@ -27,18 +35,23 @@ MODEL_KEYS = (
     "source",
     "output",
     "options",
+    "dialect",
 )
+MESSAGES = "messages"
+DIALECTS = (CHAT, "responses", MESSAGES)
 OWN_TABLES = ("provider", "model", "price")
 """What a file of one's own may hold."""
 TIMEOUT_S = 600.0
 IN_FLIGHT = 8
+MESSAGES_LIMIT = 32_000
+"""Tokens of a reply where nobody said a limit, in the dialect that wants one."""
 MORE_ROOM = 4
 """How much higher the limit is for a reply that reasoning alone filled: 4,096 tokens become 16,384."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """Somebody who answers in the chat dialect."""
+    """Somebody who answers."""
 
     name: str
     base_url: str
@@ -46,6 +59,8 @@ class Provider:
     """Variable whose value goes before `base_url`."""
     key_env: str = ""
     """Variable that holds the key; empty where none is needed."""
+    dialect: str = CHAT
+    """What its models are asked in where their cards do not say."""
     max_in_flight: int = IN_FLIGHT
     requests_per_minute: int | None = None
     timeout_s: float = TIMEOUT_S
@@ -74,6 +89,8 @@ class ModelCard:
     price_key: str | None = None
     limit_name: str = "max_tokens"
     fixed_temperature: bool = False
+    dialect: str = CHAT
+    """`chat`, `responses` or `messages`: what it is asked in."""
     source: str
 
     def request(self, question: ModelQuestion, sweep: Options, more: Mapping[str, Any] | None = None) -> ModelRequest:
@@ -87,17 +104,21 @@ class ModelCard:
             "reasoning_effort": said.reasoning_effort,
             "verbosity": said.verbosity,
         }
+        if self.dialect == MESSAGES:
+            named["thinking_tokens"] = said.reasoning_tokens
         options = {**(more or {}), **{name: value for name, value in named.items() if value is not None}}
+        thinks = "thinking_tokens" in options
         return ModelRequest(
             model=self.name,
             model_id=self.model_id,
             messages=question.messages,
             tools=question.tools,
-            temperature=None if self.fixed_temperature else said.temperature,
-            seed=said.seed,
+            temperature=None if self.fixed_temperature or thinks else said.temperature,
+            seed=said.seed if self.dialect == CHAT else None,
             sample=question.sample,
             max_tokens=self._limit(said),
             options=json.dumps(options, sort_keys=True),
+            dialect=self.dialect,
         )
 
     def with_more_room(self, request: ModelRequest) -> ModelRequest | None:
@@ -109,7 +130,9 @@ class ModelCard:
 
     def _limit(self, said: Options) -> int | None:
         """Room for reasoning and what is read together, as providers count it."""
-        return None if said.max_tokens is None else self._clamped(said.max_tokens + (said.reasoning_tokens or 0))
+        if said.max_tokens is None:
+            return self._clamped(MESSAGES_LIMIT) if self.dialect == MESSAGES else None
+        return self._clamped(said.max_tokens + (said.reasoning_tokens or 0))
 
     def _clamped(self, tokens: int) -> int:
         return tokens if self.output is None else min(tokens, self.output)
@@ -166,6 +189,7 @@ def _provider(name: str, table: TomlTable) -> Provider:
         base_url=table.text("base_url"),
         base_url_env=table.text("base_url_env", ""),
         key_env=table.text("key_env", ""),
+        dialect=_dialect(table, CHAT),
         max_in_flight=table.count_or_none("max_in_flight") or IN_FLIGHT,
         requests_per_minute=table.count_or_none("requests_per_minute"),
         timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
@@ -188,8 +212,16 @@ def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> Mod
         price_key=table.text("price", "") or None,
         limit_name=table.text("limit_name", "max_tokens"),
         fixed_temperature=table.flag("fixed_temperature"),
+        dialect=_dialect(table, providers[provider].dialect),
         source=table.text("source"),
     )
+
+
+def _dialect(table: TomlTable, default: str) -> str:
+    said = table.text("dialect", default)
+    if said not in DIALECTS:
+        raise BadInput(f"{table.where}: dialect is {said!r}", hint=f"one of {', '.join(DIALECTS)}")
+    return said
 
 
 def _options(table: TomlTable) -> Options:

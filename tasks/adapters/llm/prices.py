@@ -13,7 +13,7 @@ from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput
 
 MILLION = 1_000_000
-COLUMNS = ("key", "valid_from", "input", "output", "cached", "up_to", "source")
+COLUMNS = ("key", "valid_from", "input", "output", "cached", "written", "written_for_long", "up_to", "source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,10 @@ class Price:
     output: float
     cached: float | None = None
     """For tokens in the provider's prompt cache; null: they cost as much as others."""
+    written: float | None = None
+    """For tokens that are put into the cache; null: they cost as much as others."""
+    written_for_long: float | None = None
+    """For those that stay there for an hour; null: as `written`."""
     up_to: int | None = None
     """Longest prompt in tokens that this price holds for."""
     source: str
@@ -40,13 +44,22 @@ class Price:
         if self.up_to is not None and usage.prompt > self.up_to:
             return None
         cached = min(usage.cached or 0, usage.prompt)
-        cached_price = self.input if self.cached is None else self.cached
-        dear = (usage.prompt - cached) * self.input + cached * cached_price + usage.completion * self.output
-        return dear / MILLION
+        written = min(usage.written or 0, usage.prompt - cached)
+        for_long = min(usage.written_for_long or 0, written)
+        plain = usage.prompt - cached - written
+        return (
+            plain * self.input
+            + cached * _first(self.cached, self.input)
+            + (written - for_long) * _first(self.written, self.input)
+            + for_long * _first(self.written_for_long, self.written, self.input)
+            + usage.completion * self.output
+        ) / MILLION
 
     def most(self, prompt: int, completion: int) -> float:
-        """Dollars for so many tokens with nothing in the provider's cache, whatever the prompt's length."""
-        return (prompt * max(self.input, self.cached or 0.0) + completion * self.output) / MILLION
+        """Dollars for so many tokens with nothing in the provider's cache and all put into it, whatever the prompt's
+        length."""
+        dearest = max(self.input, self.cached or 0.0, self.written or 0.0, self.written_for_long or 0.0)
+        return (prompt * dearest + completion * self.output) / MILLION
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,8 @@ def _price(table: TomlTable) -> Price:
         input=table.number("input"),
         output=table.number("output"),
         cached=table.number_or_none("cached"),
+        written=table.number_or_none("written"),
+        written_for_long=table.number_or_none("written_for_long"),
         up_to=table.count_or_none("up_to"),
         source=table.text("source"),
     )
@@ -107,3 +122,8 @@ def _refuse_twins(entries: list[Price], name: str) -> None:
         if (entry.key, entry.valid_from) in seen:
             raise BadInput(f"{name} has two prices of {entry.key} from {entry.valid_from}", hint="remove one")
         seen.add((entry.key, entry.valid_from))
+
+
+def _first(*prices: float | None) -> float:
+    """The first that is known; the last always is."""
+    return next(price for price in prices if price is not None)

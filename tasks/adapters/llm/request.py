@@ -9,6 +9,8 @@ from typing import Any
 from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
 from tasks.domain.names import content_key, jsonable
 
+CHAT = "chat"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
@@ -27,6 +29,13 @@ class ModelRequest:
     max_tokens: int | None = None
     options: str = "{}"
     """Further parameters of the chat dialect (`stop`, `tool_choice`, `reasoning_effort` …) as sorted JSON."""
+    dialect: str = CHAT
+    """What the provider is asked in."""
+    body: str = ""
+    """What the caller said in this very dialect, as sorted JSON without model and limit: it is what is sent then, and
+    messages, tools and options only tell what stands in it."""
+    headers: str = "{}"
+    """What the caller's headers switched on (`anthropic-beta`), as sorted JSON."""
 
     @property
     def call_key(self) -> str:
@@ -37,16 +46,16 @@ class ModelRequest:
         return content_key("prompt", self.facts()["messages"])
 
     def facts(self) -> dict[str, Any]:
-        """As plain JSON; `request_of` is the inverse."""
+        """As plain JSON; `request_of` is the inverse. What is said of native calls alone is left out of the others,
+        whose replies were kept under this key before there were any."""
         facts: dict[str, Any] = jsonable(asdict(self))
-        return facts
+        facts["messages"] = [_without(message, native="") for message in facts["messages"]]
+        return _without(facts, dialect=CHAT, body="", headers="{}")
 
 
 def request_of(facts: Mapping[str, Any]) -> ModelRequest:
     """The request in what `ModelRequest.facts` gave."""
-    own = {
-        name: facts[name] for name in ("model", "model_id", "temperature", "seed", "sample", "max_tokens", "options")
-    }
+    own = {name: value for name, value in facts.items() if name not in ("messages", "tools")}
     tools = tuple(ToolSpec(**tool) for tool in facts["tools"])
     return ModelRequest(messages=tuple(_message_of(one) for one in facts["messages"]), tools=tools, **own)
 
@@ -55,7 +64,7 @@ def reply_facts(reply: Reply) -> dict[str, Any]:
     """A reply as plain JSON; `reply_of` is the inverse, `cached` aside."""
     facts: dict[str, Any] = jsonable(asdict(reply))
     facts.pop("cached")
-    return facts
+    return _without(facts, native="")
 
 
 def reply_of(facts: Mapping[str, Any], *, cached: bool) -> Reply:
@@ -65,6 +74,7 @@ def reply_of(facts: Mapping[str, Any], *, cached: bool) -> Reply:
         tool_calls=tuple(ToolCall(**call) for call in facts["tool_calls"]),
         usage=Usage(**facts["usage"]),
         finish_reason=Finish(facts["finish_reason"]),
+        native=facts.get("native", ""),
         cached=cached,
         **own,
     )
@@ -73,4 +83,8 @@ def reply_of(facts: Mapping[str, Any], *, cached: bool) -> Reply:
 def _message_of(facts: Mapping[str, Any]) -> Message:
     calls = tuple(ToolCall(**call) for call in facts["tool_calls"])
     role, text, answered = Role(facts["role"]), facts["text"], facts["tool_call_id"]
-    return Message(role=role, text=text, tool_calls=calls, tool_call_id=answered)
+    return Message(role=role, text=text, tool_calls=calls, tool_call_id=answered, native=facts.get("native", ""))
+
+
+def _without(facts: Mapping[str, Any], **unsaid: str) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if name not in unsaid or value != unsaid[name]}

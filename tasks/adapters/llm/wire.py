@@ -1,4 +1,4 @@
-"""One attempt at one call: the openai SDK over a base URL, and what its errors mean."""
+"""One attempt at one call: the openai SDK's transport over a base URL, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tasks.adapters.llm.base import Reply
-from tasks.adapters.llm.dialects import chat
+from tasks.adapters.llm.dialects.all import BY_NAME, PATHS
+from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.errors import (
     AccountRefused,
     ContentFiltered,
@@ -27,6 +28,10 @@ from tasks.adapters.llm.secret import Secret
 if TYPE_CHECKING:
     import openai
 
+VERSION = "2023-06-01"
+"""Of the messages dialect (https://docs.anthropic.com/en/api/versioning)."""
+WHOLE = {"X-Stainless-Raw-Response": "true"}
+"""By which the SDK is asked for a reply as it came, and not as one of its types."""
 NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 """Causes of a lost connection after which the provider has seen nothing."""
 
@@ -61,7 +66,9 @@ class Wire(Protocol):
 
 @dataclass(slots=True)
 class OpenAIWire:
-    """A provider that speaks the chat dialect. Thread-safe; the client is made at the first call."""
+    """A provider of any of the three dialects. Thread-safe; the client is made at the first call.
+
+    The openai SDK carries all of them: one transport, one set of errors, no second SDK to load."""
 
     base_url: str
     key: Secret
@@ -80,14 +87,25 @@ class OpenAIWire:
         """The whole reply. Seconds are those until its last byte; `cost_usd` is the caller's to fill in."""
         import openai
 
-        body = chat.request_body(request, limit_name=card.limit_name)
+        body = BY_NAME[request.dialect].request_body(request, limit_name=card.limit_name)
+        headers = {**WHOLE, **self._account(request.dialect), **json.loads(request.headers)}
         began = time.monotonic()
         try:
-            answer = self._client().chat.completions.with_raw_response.create(**body)
+            # The typed methods of the SDK know no `messages`, and drop nothing and add nothing that is needed here.
+            path = PATHS[request.dialect]
+            answer: Any = self._client().post(path, cast_to=object, body=body, options={"headers": headers})
             raw = self.key.scrub(answer.text)
         except openai.APIError as error:
             raise self._typed(error) from None
-        return self._read(raw, time.monotonic() - began)
+        return self._read(raw, request.dialect, time.monotonic() - began)
+
+    def _account(self, dialect: str) -> dict[str, Any]:
+        """Whose account it is; the SDK says it itself for the dialects that are its own."""
+        import openai
+
+        if dialect != "messages":
+            return {}
+        return {"x-api-key": self.key.reveal(), "anthropic-version": VERSION, "Authorization": openai.Omit()}
 
     def _client(self) -> openai.OpenAI:
         import openai
@@ -103,7 +121,7 @@ class OpenAIWire:
                 )
             return self._made
 
-    def _read(self, raw: str, seconds: float) -> Reply:
+    def _read(self, raw: str, dialect: str, seconds: float) -> Reply:
         """The reply in an answer with status 200; some providers put errors there."""
         try:
             body = json.loads(raw)
@@ -112,9 +130,11 @@ class OpenAIWire:
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             raise self._complaint(_status(body["error"].get("code")), body["error"], None)
         try:
-            return chat.reply_of(body, raw=raw, seconds=seconds)
-        except chat.NotChat as problem:
-            raise ProviderFailed(f"the provider's answer is not a chat completion: {problem}", kind="garbage") from None
+            reply: Reply = BY_NAME[dialect].reply_of(body, raw=raw, seconds=seconds)
+        except NotAReply as problem:
+            message = f"the provider's answer is none of the {dialect} dialect: {problem}"
+            raise ProviderFailed(message, kind="garbage") from None
+        return reply
 
     def _typed(self, error: openai.APIError) -> ModelError:
         """The same as one of ours, without the SDK's request (its headers hold the key)."""

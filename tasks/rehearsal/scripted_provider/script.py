@@ -75,6 +75,8 @@ class Step:
     wait_s: float = 0.0
     """Seconds before the answer begins."""
     match: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """Parts of the answer in the caller's own dialect, in place of what the reply makes of them; not in a stream."""
 
 
 Script = Callable[[Spoken], Step]

@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from threading import Lock
 from types import ModuleType
@@ -17,7 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.dialects import chat, messages, responses
+from tasks.adapters.llm.dialects import chat
+from tasks.adapters.llm.dialects.all import BY_PATH
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer
 from tasks.adapters.llm.serving import (
     CONNECTIONS,
@@ -34,11 +35,6 @@ from tasks.adapters.llm.serving import (
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.scripted_provider.script import Fault, Script, Step, priced
 
-DIALECTS: Mapping[str, ModuleType] = {
-    "/v1/chat/completions": chat,
-    "/v1/responses": responses,
-    "/v1/messages": messages,
-}
 EVENTS = "text/event-stream"
 ANSWERED = (Fault.NONE, Fault.WRONG_TYPE, Fault.NO_USAGE)
 """Steps after which the caller has a whole reply."""
@@ -100,11 +96,12 @@ class ScriptedProvider:
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return said(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
-        dialect = DIALECTS.get(request.url.path)
+        dialect = BY_PATH.get(request.url.path.removeprefix("/v1"))
         if dialect is None:
             return said(404, chat.error_body("not_found", f"no such path: {request.url.path}"))
         try:
-            call = dialect.spoken(await read_json(request))
+            body = await read_json(request)
+            call = replace(dialect.spoken(body), body=body)
         except (BadInput, NotUnderstood) as problem:
             return said(400, dialect.error_body("invalid_request_error", str(problem)))
         return await in_thread(lambda: self._play(request, dialect, call), self._limiter)
@@ -152,7 +149,7 @@ def _refused(dialect: ModuleType, step: Step, key: str) -> Response:
 
 
 def _body(dialect: ModuleType, answer: SpokenAnswer, step: Step) -> Mapping[str, Any]:
-    body: dict[str, Any] = dialect.rendered(answer)
+    body: dict[str, Any] = dialect.rendered(answer) | step.body
     return {name: value for name, value in body.items() if name != "usage" or step.fault is not Fault.NO_USAGE}
 
 

@@ -6,8 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
+from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.dialects.spoken import (
+    NotAReply,
+    NotUnderstood,
+    Spoken,
+    SpokenAnswer,
+    count,
+    fields,
+    items,
+    picked,
+    text_of,
+)
 from tasks.adapters.llm.request import ModelRequest
 
 PASSED_ON = (
@@ -24,16 +34,31 @@ PASSED_ON = (
 )
 """Parameters that decide a reply and are handed through as they are."""
 
+NATIVE = (
+    *PASSED_ON,
+    "cache_control",
+    "messages",
+    "min_p",
+    "prompt_cache_key",
+    "reasoning",
+    "seed",
+    "temperature",
+    "thinking",
+    "tools",
+    "top_k",
+)
+"""Parameters of a caller's body that reach a provider of this dialect."""
+
 ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 FINISHES = {str(finish): finish for finish in Finish} | {"function_call": Finish.TOOL_CALLS}
 
 
-class NotChat(ValueError):
-    """A provider's answer is not a chat completion."""
-
-
 def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:
     """A request as the body that is sent."""
+    if request.body:
+        limit = {} if request.max_tokens is None else {limit_name: request.max_tokens}
+        native: dict[str, Any] = json.loads(request.body)
+        return native | {"model": request.model_id} | limit
     body: dict[str, Any] = {
         "model": request.model_id,
         "messages": [_sent(message) for message in request.messages],
@@ -47,8 +72,26 @@ def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> di
     return given | dict(json.loads(request.options))
 
 
+def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a caller's parameters may be passed on: all of them, in this dialect (`spoken` refused other tools)."""
+    return body
+
+
+def option_fields(options: Options) -> dict[str, Any]:
+    """Options in the words of this dialect, without the limit; what they do not say is left out."""
+    named = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "seed": options.seed,
+        "stop": list(options.stop) or None,
+        "reasoning_effort": options.reasoning_effort,
+        "verbosity": options.verbosity,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
-    """The reply in a provider's answer; `NotChat` where it is none."""
+    """The reply in a provider's answer; `NotAReply` where it is none."""
     try:
         choice = body["choices"][0]  # type: ignore[index]
         message = choice["message"]
@@ -58,7 +101,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
         if not isinstance(text, str):
             text = text_of(text, "the content")
     except (KeyError, IndexError, TypeError, AttributeError, NotUnderstood) as error:
-        raise NotChat(f"{type(error).__name__} {error}") from None
+        raise NotAReply(f"{type(error).__name__} {error}") from None
     usage = _usage(body.get("usage"))  # type: ignore[attr-defined]
     return Reply(text=text, tool_calls=calls, usage=usage, seconds=seconds, raw=raw, finish_reason=finish)
 
@@ -82,6 +125,8 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
+    if answer.body is not None:
+        return dict(answer.body)
     reply = answer.reply
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None, "refusal": None}
     if reply.tool_calls:
@@ -93,7 +138,7 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
 def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
     head, reply = _head(answer, "chat.completion.chunk"), answer.reply
-    yield _chunk(head, {"role": "assistant", "content": ""})
+    yield _chunk(head, {"role": "assistant", "content": ""} | _unread(answer))
     if reply.text:
         yield _chunk(head, {"content": reply.text})
     for index, call in enumerate(reply.tool_calls):
@@ -118,6 +163,14 @@ def usage_body(usage: Usage) -> dict[str, Any] | None:
         "total_tokens": usage.prompt + usage.completion,
         "prompt_tokens_details": {"cached_tokens": usage.cached or 0},
     }
+
+
+def _unread(answer: SpokenAnswer) -> dict[str, Any]:
+    """Parts of the provider's own message that only the caller can read (`reasoning_content` and the like)."""
+    if answer.body is None:
+        return {}
+    message = answer.body["choices"][0]["message"]
+    return {name: value for name, value in message.items() if name not in ("role", "content", "tool_calls")}
 
 
 def _sent(message: Message) -> dict[str, Any]:
@@ -181,14 +234,10 @@ def _usage(body: object) -> Usage:
     details = body.get("prompt_tokens_details") or {}
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
     return Usage(
-        prompt=_count(body.get("prompt_tokens")),
-        completion=_count(body.get("completion_tokens")),
-        cached=_count(cached),
+        prompt=count(body.get("prompt_tokens")),
+        completion=count(body.get("completion_tokens")),
+        cached=count(cached),
     )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _finish(reply: Reply) -> str:

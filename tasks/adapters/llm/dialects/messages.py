@@ -6,8 +6,19 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.adapters.llm.base import Finish, Message, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
+from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.dialects.spoken import (
+    NotAReply,
+    NotUnderstood,
+    Spoken,
+    SpokenAnswer,
+    count,
+    fields,
+    items,
+    picked,
+    text_of,
+)
+from tasks.adapters.llm.request import ModelRequest
 
 STOPS = {
     Finish.STOP: "end_turn",
@@ -16,11 +27,102 @@ STOPS = {
     Finish.CONTENT_FILTER: "refusal",
     Finish.UNKNOWN: "end_turn",
 }
+ENDS = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "tool_use": Finish.TOOL_CALLS,
+    "refusal": Finish.CONTENT_FILTER,
+}
+NATIVE = (
+    "cache_control",
+    "context_management",
+    "messages",
+    "output_config",
+    "stop_sequences",
+    "system",
+    "temperature",
+    "thinking",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+)
+"""Parameters of a caller's body that reach a provider of this dialect."""
+
+LEAST_THINKING = 1024
+"""Tokens: a budget below is refused."""
+SILENT_TEXT = "(empty)"
+"""What stands for text without a letter, which is refused."""
+CACHED = {"cache_control": {"type": "ephemeral"}}
 SILENT = ("thinking", "redacted_thinking")
 """Blocks that say nothing which the chat dialect could carry."""
 
 EFFORTS = ((4096, "low"), (16384, "medium"))
 """Tokens of thinking below which an effort is meant."""
+
+
+def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:
+    """A request as the body that is sent.
+
+    Where a conversation will go on (it has tools, or has been answered) its beginning and its end so far are marked for
+    the provider's cache: the next call then reads for a tenth what writing made a quarter dearer.
+    """
+    del limit_name  # it has one name in this dialect
+    body: dict[str, Any]
+    if request.body:
+        body = json.loads(request.body) | {"model": request.model_id, "max_tokens": request.max_tokens}
+    else:
+        body = {
+            "model": request.model_id,
+            "max_tokens": request.max_tokens,
+            **_told(request),
+            **_sent_options(json.loads(request.options)),
+        }
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+    return body | _thinking(body.get("thinking"), body["max_tokens"])
+
+
+def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A caller's parameters without tools that the provider runs itself: nothing here may reach the network."""
+    tools = [tool for tool in body.get("tools") or [] if tool.get("type", "custom") == "custom"]
+    rest = {name: value for name, value in body.items() if name != "tools"}
+    return rest | ({"tools": tools} if tools else {})
+
+
+def option_fields(options: Options) -> dict[str, Any]:
+    """Options in the words of this dialect, without the limit; what they do not say is left out."""
+    named: dict[str, Any] = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "stop_sequences": list(options.stop) or None,
+        "output_config": {"effort": options.reasoning_effort} if options.reasoning_effort else None,
+        "thinking": _budget(options.reasoning_tokens) if options.reasoning_tokens else None,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
+    """The reply in a provider's answer; `NotAReply` where it is none."""
+    try:
+        blocks = list(body["content"])  # type: ignore[index]
+        texts = [str(block["text"]) for block in blocks if block["type"] == "text"]
+        calls = tuple(_called(block) for block in blocks if block["type"] == "tool_use")
+        finish = ENDS.get(body["stop_reason"], Finish.UNKNOWN)  # type: ignore[index]
+    except (KeyError, TypeError) as error:
+        raise NotAReply(f"{type(error).__name__} {error}") from None
+    opaque = any(block["type"] in SILENT for block in blocks)
+    return Reply(
+        text="".join(texts),
+        tool_calls=calls,
+        usage=_counted(body.get("usage")),  # type: ignore[attr-defined]
+        seconds=seconds,
+        raw=raw,
+        native=json.dumps({"messages": blocks}, ensure_ascii=False) if opaque else "",
+        finish_reason=finish,
+    )
 
 
 def spoken(body: Mapping[str, Any]) -> Spoken:
@@ -46,21 +148,26 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
+    if answer.body is not None:
+        return dict(answer.body)
     ended = {"stop_reason": STOPS[answer.reply.finish_reason], "stop_sequence": None}
     return _head(answer) | {"content": _blocks(answer), "usage": _usage(answer.reply.usage)} | ended
 
 
 def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
-    usage = _usage(answer.reply.usage)
-    begun = _head(answer) | {"content": [], "stop_reason": None, "stop_sequence": None}
+    whole = rendered(answer)
+    usage = whole.get("usage") or {}
+    begun = whole | {"content": [], "stop_reason": None, "stop_sequence": None}
     yield _event("message_start", message=begun | {"usage": usage | {"output_tokens": 1}})
-    for index, block in enumerate(_blocks(answer)):
-        empty: dict[str, Any] = {"text": ""} if block["type"] == "text" else {"input": {}}
-        yield _event("content_block_start", index=index, content_block=block | empty)
-        yield _event("content_block_delta", index=index, delta=_delta(block))
+    for index, block in enumerate(whole["content"]):
+        deltas = _deltas(block)
+        later = {name: type(block[name])() for name in LATER.get(block["type"], ()) if name in block}
+        yield _event("content_block_start", index=index, content_block=block | later)
+        for delta in deltas:
+            yield _event("content_block_delta", index=index, delta=delta)
         yield _event("content_block_stop", index=index)
-    ended = {"stop_reason": STOPS[answer.reply.finish_reason], "stop_sequence": None}
+    ended = {name: whole.get(name) for name in ("stop_reason", "stop_sequence")}
     yield _event("message_delta", delta=ended, usage=usage)
     yield _event("message_stop")
 
@@ -134,29 +241,131 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def _told(request: ModelRequest) -> dict[str, Any]:
+    """System prompt, messages and tools. Messages of one side that follow each other become one."""
+    system = [message.text for message in request.messages if message.role is Role.SYSTEM]
+    turns: list[tuple[str, list[dict[str, Any]]]] = []
+    for message in request.messages:
+        if message.role is Role.SYSTEM:
+            continue
+        side = "assistant" if message.role is Role.ASSISTANT else "user"
+        if not turns or turns[-1][0] != side:
+            turns.append((side, []))
+        turns[-1][1].extend(_sent(message))
+    goes_on = bool(request.tools) or any(side == "assistant" for side, _ in turns)
+    mark: dict[str, Any] = CACHED if goes_on else {}
+    if turns and turns[-1][0] == "user":
+        turns[-1][1][-1] |= mark
+    told: dict[str, Any] = {"messages": [{"role": side, "content": blocks} for side, blocks in turns]}
+    if said := "\n\n".join(text for text in system if text.strip()):
+        told["system"] = [_text(said) | mark]
+    if request.tools:
+        told["tools"] = [_sent_tool(tool) for tool in request.tools]
+    return told
+
+
+def _sent(message: Message) -> list[dict[str, Any]]:
+    """A message as blocks. What the model thought goes back as it came, or the provider refuses what follows."""
+    if message.role is Role.TOOL:
+        content = [_text(message.text)]
+        return [{"type": "tool_result", "tool_use_id": message.tool_call_id, "content": content}]
+    if message.native and (blocks := json.loads(message.native).get("messages")):
+        return list(blocks)
+    uses = [_use(call) for call in message.tool_calls]
+    return uses if uses and not message.text.strip() else [_text(message.text), *uses]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text if text.strip() else SILENT_TEXT}
+
+
+def _use(call: ToolCall) -> dict[str, Any]:
+    # Their dialect has no broken JSON: what the model wrote becomes one argument that no tool knows.
+    given = call.parsed()
+    said = {"_broken": call.arguments} if given is None else dict(given)
+    return {"type": "tool_use", "id": call.call_id, "name": call.name, "input": said}
+
+
+def _sent_tool(tool: ToolSpec) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.parameters)}
+
+
+def _sent_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in the words of the chat dialect, in those of this one; what it has no word for is left out."""
+    body = picked(options, ("top_p",))
+    if stop := options.get("stop"):
+        body["stop_sequences"] = [stop] if isinstance(stop, str) else list(stop)
+    if effort := options.get("reasoning_effort"):
+        body["output_config"] = {"effort": effort}
+    if tokens := options.get("thinking_tokens"):
+        body["thinking"] = _budget(tokens)
+    choice = options.get("tool_choice")
+    if isinstance(choice, dict):
+        body["tool_choice"] = {"type": "tool", "name": choice["function"]["name"]}
+    elif choice in ("auto", "required", "none"):
+        body["tool_choice"] = {"type": {"required": "any"}.get(choice, choice)}
+    if options.get("parallel_tool_calls") is False:
+        body["tool_choice"] = body.get("tool_choice", {"type": "auto"}) | {"disable_parallel_tool_use": True}
+    return body
+
+
+def _budget(tokens: int) -> dict[str, Any]:
+    return {"type": "enabled", "budget_tokens": max(tokens, LEAST_THINKING)}
+
+
+def _thinking(asked: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
+    """A budget of thinking that fits below the limit on the reply, which may have been lowered."""
+    if not asked or asked.get("budget_tokens") is None or asked["budget_tokens"] < limit:
+        return {}
+    if limit <= LEAST_THINKING:
+        return {"thinking": {"type": "disabled"}}
+    return {"thinking": {**asked, "budget_tokens": max(LEAST_THINKING, limit // 2)}}
+
+
+def _counted(body: object) -> Usage:
+    """Their `input_tokens` are those that no cache had to do with."""
+    if not isinstance(body, dict):
+        return Usage()
+    plain, cached = count(body.get("input_tokens")), count(body.get("cache_read_input_tokens"))
+    written, parts = count(body.get("cache_creation_input_tokens")), body.get("cache_creation")
+    long = count(parts.get("ephemeral_1h_input_tokens")) if isinstance(parts, dict) else None
+    return Usage(
+        prompt=None if plain is None else plain + (cached or 0) + (written or 0),
+        completion=count(body.get("output_tokens")),
+        cached=cached,
+        written=written,
+        written_for_long=long,
+    )
+
+
 def _blocks(answer: SpokenAnswer) -> list[dict[str, Any]]:
     reply = answer.reply
     blocks: list[dict[str, Any]] = [{"type": "text", "text": reply.text}] if reply.text or not reply.tool_calls else []
-    for call in reply.tool_calls:
-        # Their dialect has no broken JSON: what the model wrote becomes one argument that no tool knows.
-        given = call.parsed()
-        block = {"type": "tool_use", "id": call.call_id, "name": call.name}
-        blocks.append(block | {"input": {"_broken": call.arguments} if given is None else dict(given)})
-    return blocks
+    return blocks + [_use(call) for call in reply.tool_calls]
 
 
-def _delta(block: Mapping[str, Any]) -> dict[str, Any]:
-    if block["type"] == "text":
-        return {"type": "text_delta", "text": block["text"]}
-    return {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+LATER = {"text": ("text",), "tool_use": ("input",), "thinking": ("thinking", "signature")}
+"""What of a block comes after its start in a stream; blocks of other types come whole."""
+
+
+def _deltas(block: Mapping[str, Any]) -> list[dict[str, Any]]:
+    kind = block["type"]
+    if kind == "text":
+        return [{"type": "text_delta", "text": block["text"]}]
+    if kind == "tool_use":
+        return [{"type": "input_json_delta", "partial_json": json.dumps(block["input"])}]
+    if kind == "thinking":
+        thought = {"type": "thinking_delta", "thinking": block.get("thinking", "")}
+        return [thought, {"type": "signature_delta", "signature": block.get("signature", "")}]
+    return []
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
     """Their dialect has no unknown counts: 0 stands for them here, and only here."""
     cached = usage.cached or 0
     return {
-        "input_tokens": max(0, (usage.prompt or 0) - cached),
-        "cache_creation_input_tokens": 0,
+        "input_tokens": max(0, (usage.prompt or 0) - cached - (usage.written or 0)),
+        "cache_creation_input_tokens": usage.written or 0,
         "cache_read_input_tokens": cached,
         "output_tokens": usage.completion or 0,
     }

@@ -6,15 +6,110 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tasks.adapters.llm.base import Finish, Message, Role, ToolCall, ToolSpec, Usage
-from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer, fields, items, picked, text_of
+from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
+from tasks.adapters.llm.dialects.spoken import (
+    NotAReply,
+    NotUnderstood,
+    Spoken,
+    SpokenAnswer,
+    count,
+    fields,
+    items,
+    picked,
+    text_of,
+)
+from tasks.adapters.llm.request import ModelRequest
 
 ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 PASSED_ON = ("parallel_tool_calls", "top_p")
+NATIVE = (
+    "include",
+    "input",
+    "instructions",
+    "parallel_tool_calls",
+    "prompt_cache_key",
+    "reasoning",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+    "truncation",
+)
+"""Parameters of a caller's body that reach a provider of this dialect."""
+
+ENCRYPTED = "reasoning.encrypted_content"
+"""What to ask for so that reasoning can be sent back although nothing is kept at the provider."""
+AT_THE_PROVIDER = ("item_reference", "web_search_call")
+"""Items that mean something which the provider keeps, or did by itself."""
 SILENT = ("reasoning", "item_reference", "web_search_call")
 """Items that say nothing which the chat dialect could carry."""
 
+CALLS = ("function_call", "custom_tool_call")
+SPOKEN_OUT = ("message", *CALLS)
+"""Items whose content follows their start in a stream; others (`reasoning`) come whole."""
+
 FREE_FORM = {"type": "object", "properties": {"input": {"type": "string"}}, "required": ["input"]}
+
+
+def request_body(request: ModelRequest, *, limit_name: str = "max_output_tokens") -> dict[str, Any]:
+    """A request as the body that is sent. Nothing is kept at the provider."""
+    del limit_name  # it has one name in this dialect
+    body: dict[str, Any]
+    if request.body:
+        body = json.loads(request.body)
+    else:
+        body = _told(request) | _sent_options(json.loads(request.options))
+        if request.temperature is not None:
+            body["temperature"] = request.temperature
+    if request.max_tokens is not None:
+        body["max_output_tokens"] = request.max_tokens
+    return body | {"model": request.model_id, "store": False}
+
+
+def kept(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A caller's parameters without tools that the provider runs itself, and without what it would have to keep."""
+    tools = [tool for tool in body.get("tools") or [] if tool.get("type") in ("function", "custom")]
+    rest = {name: value for name, value in body.items() if name not in ("tools", "include")}
+    if isinstance(said := rest.get("input"), list):
+        rest["input"] = [item for item in said if item.get("type") not in AT_THE_PROVIDER]
+    if ENCRYPTED in (body.get("include") or []):
+        rest["include"] = [ENCRYPTED]
+    return rest | ({"tools": tools} if tools else {})
+
+
+def option_fields(options: Options) -> dict[str, Any]:
+    """Options in the words of this dialect, without the limit; what they do not say, or it has no word for (`seed`,
+    `stop`), is left out."""
+    named: dict[str, Any] = {
+        "temperature": options.temperature,
+        "top_p": options.top_p,
+        "reasoning": {"effort": options.reasoning_effort} if options.reasoning_effort else None,
+        "text": {"verbosity": options.verbosity} if options.verbosity else None,
+    }
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
+    """The reply in a provider's answer; `NotAReply` where it is none."""
+    try:
+        items_made = list(body["output"])  # type: ignore[index]
+        parts = [part for item in items_made if item["type"] == "message" for part in item["content"]]
+        texts = [str(part["text"]) for part in parts if part["type"] == "output_text"]
+        calls = tuple(_called(item, item["type"]) for item in items_made if item["type"] in CALLS)
+        finish = _ended(body, calls)  # type: ignore[arg-type]
+    except (KeyError, TypeError) as error:
+        raise NotAReply(f"{type(error).__name__} {error}") from None
+    opaque = any(item["type"] == "reasoning" for item in items_made)
+    return Reply(
+        text="".join(texts),
+        tool_calls=calls,
+        usage=_counted(body.get("usage")),  # type: ignore[attr-defined]
+        seconds=seconds,
+        raw=raw,
+        native=json.dumps({"responses": items_made}, ensure_ascii=False) if opaque else "",
+        finish_reason=finish,
+    )
 
 
 def spoken(body: Mapping[str, Any]) -> Spoken:
@@ -39,6 +134,8 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
 
 def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     """The answer as one body."""
+    if answer.body is not None:
+        return dict(answer.body)
     reply = answer.reply
     cut = reply.finish_reason is Finish.LENGTH
     return _head(answer) | {
@@ -56,16 +153,17 @@ def events(answer: SpokenAnswer) -> Iterator[str]:
     def event(kind: str, **more: Any) -> str:
         return f"event: {kind}\ndata: {json.dumps({'type': kind, 'sequence_number': next(numbers)} | more)}\n\n"
 
-    begun = _head(answer) | {"status": "in_progress", "output": [], "usage": None}
+    whole = rendered(answer)
+    unsaid: dict[str, Any] = {"status": "in_progress", "output": [], "usage": None, "incomplete_details": None}
+    begun = whole | unsaid
     yield event("response.created", response=begun)
     yield event("response.in_progress", response=begun)
-    for index, item in enumerate(_output(answer)):
-        started = item | {"status": "in_progress"} | _emptied(item)
+    for index, item in enumerate(whole["output"]):
+        started = item | {"status": "in_progress"} | _emptied(item) if item["type"] in SPOKEN_OUT else item
         yield event("response.output_item.added", output_index=index, item=started)
         for kind, more in _deltas(item):
-            yield event(kind, item_id=item["id"], output_index=index, **more)
+            yield event(kind, item_id=item.get("id", ""), output_index=index, **more)
         yield event("response.output_item.done", output_index=index, item=item)
-    whole = rendered(answer)
     yield event(f"response.{whole['status']}", response=whole)
 
 
@@ -87,7 +185,7 @@ def _messages(body: Mapping[str, Any]) -> tuple[Message, ...]:
 def _add(messages: list[Message], item: Mapping[str, Any]) -> None:
     """Append an item; calls that follow each other belong to one message of the assistant."""
     kind = item.get("type", "message")
-    if kind in ("function_call", "custom_tool_call"):
+    if kind in CALLS:
         _add_call(messages, _called(item, kind))
     elif kind in ("function_call_output", "custom_tool_call_output"):
         text = text_of(item.get("output"), "a tool's output")
@@ -144,6 +242,72 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def _told(request: ModelRequest) -> dict[str, Any]:
+    system = [message.text for message in request.messages if message.role is Role.SYSTEM]
+    said = [item for message in request.messages if message.role is not Role.SYSTEM for item in _sent(message)]
+    told: dict[str, Any] = {"input": said}
+    if system:
+        told["instructions"] = "\n\n".join(system)
+    if request.tools:
+        told["tools"] = [_sent_tool(tool) for tool in request.tools]
+    return told
+
+
+def _sent(message: Message) -> list[dict[str, Any]]:
+    """A message as items. Reasoning goes back as it came."""
+    if message.role is Role.TOOL:
+        return [{"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}]
+    if message.native and (made := json.loads(message.native).get("responses")):
+        return list(made)
+    calls = [
+        {"type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments}
+        for call in message.tool_calls
+    ]
+    text = {"type": "message", "role": str(message.role), "content": message.text}
+    return calls if calls and not message.text else [text, *calls]
+
+
+def _sent_tool(tool: ToolSpec) -> dict[str, Any]:
+    head = {"type": "function", "name": tool.name, "description": tool.description, "strict": False}
+    return head | {"parameters": dict(tool.parameters)}
+
+
+def _sent_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters in the words of the chat dialect, in those of this one; what it has no word for is left out."""
+    body, text = picked(options, PASSED_ON), picked(options, ("verbosity",))
+    if effort := options.get("reasoning_effort"):
+        body |= {"reasoning": {"effort": effort}, "include": [ENCRYPTED]}
+    form = options.get("response_format") or {}
+    if form.get("type") == "json_schema":
+        text["format"] = {"type": "json_schema"} | form["json_schema"]
+    elif form.get("type") == "json_object":
+        text["format"] = {"type": "json_object"}
+    if text:
+        body["text"] = text
+    choice = options.get("tool_choice")
+    if isinstance(choice, dict):
+        body["tool_choice"] = {"type": "function", "name": choice["function"]["name"]}
+    elif choice is not None:
+        body["tool_choice"] = choice
+    return body
+
+
+def _ended(body: Mapping[str, Any], calls: tuple[ToolCall, ...]) -> Finish:
+    if body.get("status") == "incomplete":
+        reason = str((body.get("incomplete_details") or {}).get("reason"))
+        return {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}.get(reason, Finish.UNKNOWN)
+    return Finish.TOOL_CALLS if calls else Finish.STOP
+
+
+def _counted(body: object) -> Usage:
+    if not isinstance(body, dict):
+        return Usage()
+    details = body.get("input_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    prompt, completion = count(body.get("input_tokens")), count(body.get("output_tokens"))
+    return Usage(prompt=prompt, completion=completion, cached=count(cached))
+
+
 def _output(answer: SpokenAnswer) -> list[dict[str, Any]]:
     reply, made = answer.reply, []
     if reply.text or not reply.tool_calls:
@@ -171,18 +335,24 @@ def _emptied(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _deltas(item: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     if item["type"] == "message":
-        part = item["content"][0]
-        place = {"content_index": 0}
-        yield "response.content_part.added", place | {"part": part | {"text": ""}}
-        yield "response.output_text.delta", place | {"delta": part["text"], "logprobs": []}
-        yield "response.output_text.done", place | {"text": part["text"], "logprobs": []}
-        yield "response.content_part.done", place | {"part": part}
+        for number, part in enumerate(item["content"]):
+            yield from _part_deltas({"content_index": number}, part)
     elif item["type"] == "function_call":
         yield "response.function_call_arguments.delta", {"delta": item["arguments"]}
         yield "response.function_call_arguments.done", {"arguments": item["arguments"], "name": item["name"]}
-    else:
+    elif item["type"] == "custom_tool_call":
         yield "response.custom_tool_call_input.delta", {"delta": item["input"]}
         yield "response.custom_tool_call_input.done", {"input": item["input"]}
+
+
+def _part_deltas(place: dict[str, Any], part: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """A part that is no text (a refusal) comes whole."""
+    is_text = part["type"] == "output_text"
+    yield "response.content_part.added", place | {"part": dict(part) | ({"text": ""} if is_text else {})}
+    if is_text:
+        yield "response.output_text.delta", place | {"delta": part["text"], "logprobs": []}
+        yield "response.output_text.done", place | {"text": part["text"], "logprobs": []}
+    yield "response.content_part.done", place | {"part": dict(part)}
 
 
 def _usage(usage: Usage) -> dict[str, Any] | None:

@@ -16,6 +16,10 @@ class NotUnderstood(BadInput):
     slug = "not-understood"
 
 
+class NotAReply(ValueError):
+    """A provider's answer is none of its dialect."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
     """One call."""
@@ -33,6 +37,10 @@ class Spoken:
     """Tools that take plain text instead of JSON; they are passed on with one argument, `input`."""
     with_usage: bool = False
     """Whether a streamed chat answer ends with its usage."""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """All of it, as it was said."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Those that decide a reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,8 @@ class SpokenAnswer:
     """Unique among answers."""
     created: int
     """Seconds since the epoch."""
+    body: Mapping[str, Any] | None = None
+    """The provider's own answer, where it is in the caller's dialect."""
 
 
 def fields(value: object, what: str) -> Mapping[str, Any]:
@@ -74,6 +84,11 @@ def text_of(content: object, what: str, kinds: Sequence[str] = ("text", "input_t
             raise NotUnderstood(f"{what} holds a part of type {kind}; only text is passed on")
         texts.append(str(part.get("text", "")))
     return "\n".join(texts)
+
+
+def count(value: object) -> int | None:
+    """A number of tokens; null where it is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def picked(body: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

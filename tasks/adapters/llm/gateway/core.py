@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -12,6 +13,7 @@ from types import ModuleType
 
 from tasks.adapters.llm.base import ModelQuestion, Options, Reply
 from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.dialects.native import native
 from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
 from tasks.adapters.llm.gateway.grant import Grant, GrantedRun, new_token, token_hash
@@ -103,9 +105,9 @@ class Gateway:
 
     def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
         """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
-        request = self._request(run, spoken)
+        request = self._request(run, dialect, spoken)
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
-        caller = replace(run.caller, dialect=dialect.__name__.rpartition(".")[2])
+        caller = replace(run.caller, dialect=_name(dialect))
         try:
             reply = self.board.call(request, caller)
         except SwtError as error:
@@ -114,9 +116,10 @@ class Gateway:
             raise
         self._note_reply(run, reply)
         run.recorder.answered(thread, reply, request.call_key, self.board.clock.now())
-        return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()))
+        body = json.loads(reply.raw) if request.body else None
+        return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()), body)
 
-    def _request(self, run: GrantedRun, spoken: Spoken) -> ModelRequest:
+    def _request(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> ModelRequest:
         name = run.model_for(spoken.model)
         if name is None:
             hint = f"ask for {run.grant.model}"
@@ -128,7 +131,10 @@ class Gateway:
             options=said,
             sample=run.grant.work.sample * SAMPLES_APART,
         )
-        first = self.board.models.card(name).request(question, run.grant.options, spoken.options)
+        card = self.board.models.card(name)
+        first = card.request(question, run.grant.options, spoken.options)
+        if card.dialect == _name(dialect):
+            first = native(first, dialect, spoken, over=run.grant.options, under=card.options)
         return replace(first, sample=first.sample + run.nth(first.call_key))
 
     def _note_error(self, run: GrantedRun, error: SwtError) -> None:
@@ -176,3 +182,7 @@ class Gateway:
             started_at=run.started_at,
             finished_at=self.board.clock.now(),
         )
+
+
+def _name(dialect: ModuleType) -> str:
+    return dialect.__name__.rpartition(".")[2]

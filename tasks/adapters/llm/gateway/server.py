@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -19,7 +19,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tasks.adapters.llm.dialects import chat, messages, responses
+from tasks.adapters.llm.dialects import chat, messages
+from tasks.adapters.llm.dialects.all import BY_PATH
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken
 from tasks.adapters.llm.errors import (
     AccountRefused,
@@ -46,12 +47,8 @@ from tasks.adapters.llm.serving import (
 )
 from tasks.domain.errors import BadInput, SwtError
 
-PATHS: Mapping[str, ModuleType] = {
-    "/chat/completions": chat,
-    "/responses": responses,
-    "/messages": messages,
-}
 COUNTING = "/messages/count_tokens"
+DECIDING = ("anthropic-beta",)
 NO_RETRY = {"x-should-retry": "false"}
 SOCKET = "model.sock"
 
@@ -130,12 +127,13 @@ def _models(gateway: Gateway, request: Request) -> Response:
 
 async def _call(gateway: Gateway, request: Request, path: str, limiter: CapacityLimiter) -> Response:
     """The token comes first: without one, nothing of the body is read."""
-    dialect = messages if path == COUNTING else PATHS.get(path)
+    dialect = messages if path == COUNTING else BY_PATH.get(path)
     if dialect is None:
         return said(404, chat.error_body("not_found_error", f"no such path: {path}"))
     try:
         run = gateway.run_of(_token(request))
-        spoken = dialect.spoken(await read_json(request))
+        body = await read_json(request)
+        spoken = replace(dialect.spoken(body), body=body, headers=_deciding(request))
         if path == COUNTING:
             return said(200, {"input_tokens": messages.tokens_of(spoken)})
         return await in_thread(partial(_answered, gateway, run, dialect, spoken), limiter)
@@ -158,6 +156,11 @@ def _refused(dialect: ModuleType, error: SwtError) -> Response:
 def _token(request: Request) -> str:
     bearer = request.headers.get("authorization", "").removeprefix("Bearer ").strip()
     return bearer or request.headers.get("x-api-key", "").strip()
+
+
+def _deciding(request: Request) -> dict[str, str]:
+    """Headers that decide a reply."""
+    return {name: request.headers[name] for name in DECIDING if name in request.headers}
 
 
 def _plain(path: str) -> str:
