@@ -69,7 +69,11 @@ def content_key(*parts: object) -> str:
     Tuples equal lists; sets and anything else JSON does not know are refused with `TypeError`.
     """
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:KEY_DIGITS]
+    try:
+        data = text.encode("utf-8", "surrogateescape")  # bytes of a file's name that are no UTF-8
+    except UnicodeEncodeError:
+        data = text.encode("utf-8", "surrogatepass")  # half a pair, which models emit
+    return hashlib.sha256(data).hexdigest()[:KEY_DIGITS]
 
 
 def instance_id(repo: RepoName, number: int) -> InstanceId:

@@ -93,7 +93,9 @@ class OpenAIWire:
         try:
             # The typed methods of the SDK know no `messages`, and drop nothing and add nothing that is needed here.
             path = PATHS[request.dialect]
-            answer: Any = self._client().post(path, cast_to=object, body=body, options={"headers": headers})
+            # As bytes of our own: the SDK's encoder ends at half a surrogate pair, which models do emit.
+            content = json.dumps(body).encode()
+            answer: Any = self._client().post(path, cast_to=object, content=content, options={"headers": headers})
             raw = self.key.scrub(answer.text)
         except openai.APIError as error:
             raise self._typed(error) from None

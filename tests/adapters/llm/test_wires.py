@@ -10,7 +10,7 @@ import pytest
 from llm_bench import MODEL, Bench, Benches, work
 from test_gateway import MESSAGES_TOOL, RESPONSES_TOOL, Opened, opened
 
-from tasks.adapters.llm.base import Finish, ModelQuestion, Options, ToolSpec, system, tool_result, user
+from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolSpec, system, tool_result, user
 from tasks.adapters.llm.errors import AccountRefused, ContentFiltered, ContextTooLong, ModelError, ProviderFailed
 from tasks.adapters.llm.models import Models
 from tasks.adapters.llm.switchboard import Switchboard
@@ -246,3 +246,14 @@ def test_an_answer_that_is_none(bench: Benches, dialect: str, body: str) -> None
     wire = bench([]).wire()
     with pytest.raises(ProviderFailed, match="the provider's answer"):
         wire._read(body, dialect, 0.0)
+
+
+@pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
+def test_half_a_surrogate_pair_is_sent_back(bench: Benches, dialect: str) -> None:
+    """A model said it, so the conversation that holds it has to go on."""
+    thought = {"content": [THOUGHT | {"thinking": "\ud800"}, {"type": "text", "text": "x\ud800"}]}
+    made = bench([Step(reply=Reply(text="x\ud800"), body=thought if dialect == "messages" else {}), Step()])
+    model = speaking(made.board(), dialect).model(MODEL, work())
+    reply = model.complete(ModelQuestion(messages=(user("hi"),)))
+    model.complete(ModelQuestion(messages=(user("hi"), reply.message, user("\ud83d"))))
+    assert "\\ud800" in json.dumps(sent(made)[1])

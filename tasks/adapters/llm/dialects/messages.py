@@ -120,7 +120,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
         usage=_counted(body.get("usage")),  # type: ignore[attr-defined]
         seconds=seconds,
         raw=raw,
-        native=json.dumps({"messages": blocks}, ensure_ascii=False) if opaque else "",
+        native=json.dumps({"messages": blocks}) if opaque else "",
         finish_reason=finish,
     )
 
@@ -315,7 +315,8 @@ def _budget(tokens: int) -> dict[str, Any]:
 
 def _thinking(asked: Mapping[str, Any] | None, limit: int) -> dict[str, Any]:
     """A budget of thinking that fits below the limit on the reply, which may have been lowered."""
-    if not asked or asked.get("budget_tokens") is None or asked["budget_tokens"] < limit:
+    budget = count(asked.get("budget_tokens")) if asked else None
+    if asked is None or budget is None or budget < limit:
         return {}
     if limit <= LEAST_THINKING:
         return {"thinking": {"type": "disabled"}}

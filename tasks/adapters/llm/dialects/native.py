@@ -30,6 +30,6 @@ def native(
         body.pop("temperature", None)
     return replace(
         request,
-        body=json.dumps(body, sort_keys=True, ensure_ascii=False),
+        body=json.dumps(body, sort_keys=True),
         headers=json.dumps(dict(spoken.headers), sort_keys=True),
     )

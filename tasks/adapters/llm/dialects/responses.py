@@ -93,21 +93,21 @@ def option_fields(options: Options) -> dict[str, Any]:
 def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     """The reply in a provider's answer; `NotAReply` where it is none."""
     try:
-        items_made = list(body["output"])  # type: ignore[index]
-        parts = [part for item in items_made if item["type"] == "message" for part in item["content"]]
+        made = list(body["output"])  # type: ignore[index]
+        parts = [part for item in made if item["type"] == "message" for part in item["content"]]
         texts = [str(part["text"]) for part in parts if part["type"] == "output_text"]
-        calls = tuple(_called(item, item["type"]) for item in items_made if item["type"] in CALLS)
+        calls = tuple(_called(item, item["type"]) for item in made if item["type"] in CALLS)
         finish = _ended(body, calls)  # type: ignore[arg-type]
     except (KeyError, TypeError) as error:
         raise NotAReply(f"{type(error).__name__} {error}") from None
-    opaque = any(item["type"] == "reasoning" for item in items_made)
+    opaque = any(item["type"] == "reasoning" for item in made)
     return Reply(
         text="".join(texts),
         tool_calls=calls,
         usage=_counted(body.get("usage")),  # type: ignore[attr-defined]
         seconds=seconds,
         raw=raw,
-        native=json.dumps({"responses": items_made}, ensure_ascii=False) if opaque else "",
+        native=json.dumps({"responses": made}) if opaque else "",
         finish_reason=finish,
     )
 
