@@ -3,7 +3,7 @@
 Guards make them on both sides of a fix, so that "this file is not what it was" is true of every edited run, and what a
 test could compare (text, lines, syntax trees, bytecode, names of locals) is another in each store. What is drawn:
 
-locals         a local variable of a function gets another name
+locals         a local variable of a function gets another name (which the message of an `UnboundLocalError` tells)
 temporaries    `return e`, `x = e` and `f(e)` go over a name of their own, which is dropped again
 branches       `if c: A else: B` becomes `if not (c): B else: A`
 definitions    unused private functions and imports between the definitions of the module, and at its end; functions

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pytest
 from domain_rows import task_instance
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tasks.adapters.patch.apply import Applied, apply_to_files
@@ -245,6 +245,7 @@ programs = st.lists(st.sampled_from(LINES), max_size=14).map(lambda lines: "".jo
 
 @settings(max_examples=300, deadline=None)
 @given(programs, programs)
+@example("", "def f():\n    return x\n    x: int = 1\n")
 def test_any_two_files(before: str, after: str) -> None:
     for variant, text in edited(before, after).items():
         start = before if variant is RunVariant.PLACEBO else after
@@ -332,5 +333,7 @@ def behaviour(text: str) -> tuple[object, ...]:
 def _ends(call: object) -> str:
     try:
         return type(call()).__name__
+    except UnboundLocalError:
+        return "UnboundLocalError"  # its message has the local's name, which may have been drawn
     except Exception as error:
         return f"{type(error).__name__}: {error.args[:1]}"

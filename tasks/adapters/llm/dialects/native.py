@@ -23,13 +23,20 @@ def native(
 ) -> ModelRequest:
     """The request with the caller's body: `over` goes before what it says, `under` is for what it does not say.
 
-    Whether a temperature is sent at all is the request's to say: some models refuse one."""
+    Whether a temperature is sent at all is the request's to say: some models refuse one, and all of Anthropic's do
+    where they think."""
     given = dialect.kept(picked(spoken.body, dialect.NATIVE))
     body = {**dialect.option_fields(under), **given, **dialect.option_fields(over)}
-    if request.temperature is None:
+    temperature = None if request.dialect == "messages" and _thinks(body.get("thinking")) else request.temperature
+    if temperature is None:
         body.pop("temperature", None)
     return replace(
         request,
+        temperature=temperature,
         body=json.dumps(body, sort_keys=True),
         headers=json.dumps(dict(spoken.headers), sort_keys=True),
     )
+
+
+def _thinks(asked: object) -> bool:
+    return isinstance(asked, dict) and asked.get("type") not in (None, "disabled")
