@@ -47,6 +47,7 @@ OUTPUT = {
         "total_tokens": 140,
     },
 }
+CUT_ODDLY = '{"output": [], "status": "incomplete", "incomplete_details": [1]}'
 BASH = ToolSpec(name="bash", description="a shell", parameters={"type": "object"})
 
 
@@ -241,7 +242,9 @@ def test_faults_mean_the_same_in_every_dialect(
 
 
 @pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
-@pytest.mark.parametrize("body", ["[]", '{"content": 3, "output": 3, "choices": 3}', '{"content": [{}]}', "null", "7"])
+@pytest.mark.parametrize(
+    "body", ["[]", '{"content": 3, "output": 3, "choices": 3}', '{"content": [{}]}', "null", "7", CUT_ODDLY]
+)
 def test_an_answer_that_is_none(bench: Benches, dialect: str, body: str) -> None:
     wire = bench([]).wire()
     with pytest.raises(ProviderFailed, match="the provider's answer"):

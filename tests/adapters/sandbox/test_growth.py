@@ -25,6 +25,9 @@ def test_runs_leave_nothing(bench, tmp_path):
 
 
 def test_what_grows_is_named(tmp_path):
+    """Only the folder is this test's own: a process or a descriptor of its neighbours may come meanwhile."""
     before = counted(tmp_path)
     (tmp_path / "left").touch()
-    assert grown(before, counted(tmp_path)) == {"temporary": 1}
+    assert grown(before, counted(tmp_path))["temporary"] == 1
+    more = replace(before, processes=before.processes + 2, mounts=before.mounts - 1, engine_mb=10**6)
+    assert grown(before, more) == {"processes": 2}

@@ -111,7 +111,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
         texts = [str(block["text"]) for block in blocks if block["type"] == "text"]
         calls = tuple(_called(block) for block in blocks if block["type"] == "tool_use")
         finish = ENDS.get(body["stop_reason"], Finish.UNKNOWN)  # type: ignore[index]
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise NotAReply(f"{type(error).__name__} {error}") from None
     opaque = any(block["type"] in SILENT for block in blocks)
     return Reply(

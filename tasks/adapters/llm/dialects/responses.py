@@ -98,7 +98,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
         texts = [str(part["text"]) for part in parts if part["type"] == "output_text"]
         calls = tuple(_called(item, item["type"]) for item in made if item["type"] in CALLS)
         finish = _ended(body, calls)  # type: ignore[arg-type]
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         raise NotAReply(f"{type(error).__name__} {error}") from None
     opaque = any(item["type"] == "reasoning" for item in made)
     return Reply(
@@ -164,7 +164,7 @@ def events(answer: SpokenAnswer) -> Iterator[str]:
         for kind, more in _deltas(item):
             yield event(kind, item_id=item.get("id", ""), output_index=index, **more)
         yield event("response.output_item.done", output_index=index, item=item)
-    yield event(f"response.{whole['status']}", response=whole)
+    yield event(f"response.{whole.get('status') or 'completed'}", response=whole)
 
 
 def error_body(kind: str, message: str) -> dict[str, Any]:
