@@ -17,6 +17,7 @@ class Places:
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
     ├── answers/                        what was asked of a store, as long as it says the same
+    ├── repairs/                        what attempts at repairs under way have seen
     ├── agents/<name>-<key>/            programs of others that methods start
     └── trees/                          packed trees of commits
     """
@@ -49,3 +50,7 @@ class Places:
     @property
     def agents(self) -> Path:
         return self.cache / "agents"
+
+    @property
+    def repairs(self) -> Path:
+        return self.cache / "repairs"

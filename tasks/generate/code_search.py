@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from tasks.adapters.llm.base import ToolSpec
 from tasks.adapters.workbench.base import Workbench
 from tasks.methods.edits.outline import Outline, OutlineEntry, outline
 from tasks.methods.edits.snippet import CodeKind
-from tasks.methods.tools import ModelTool
+from tasks.methods.prompts import excerpt
+from tasks.methods.tools import ModelTool, tool_spec
 
 MOST = 3
 """Definitions that one search shows in full; the rest is named."""
@@ -55,7 +54,7 @@ class CodeSearch:
         if text is None:
             near = [known for known in self.bench.paths if known.endswith("/" + path.rpartition("/")[2])][:NAMED]
             return f"There is no file {path}." + (f" There is {', '.join(near)}." if near else "")
-        return _lines(path, text.splitlines(), max(1, start_line), FILE_LINES)
+        return excerpt(path, text.splitlines(), max(1, start_line), FILE_LINES)
 
     def _definitions(self, kind: CodeKind, name: str) -> list[tuple[str, Outline, OutlineEntry]]:
         """Definitions of a simple name anywhere, test folders last."""
@@ -76,7 +75,7 @@ class CodeSearch:
 
     def _around(self, path: str, line: int) -> str:
         lines = (self.bench.read(path) or "").splitlines()
-        return _lines(path, lines, max(1, line - SNIPPET_AROUND), 2 * SNIPPET_AROUND + 1)
+        return excerpt(path, lines, max(1, line - SNIPPET_AROUND), 2 * SNIPPET_AROUND + 1)
 
 
 def _shown(
@@ -92,7 +91,7 @@ def _shown(
 
 def _body(path: str, read: Outline, place: OutlineEntry) -> str:
     lines = [line.rstrip("\r\n") for line in read.lines]
-    return _lines(path, lines, place.start, place.end - place.start + 1)
+    return excerpt(path, lines, place.start, place.end - place.start + 1)
 
 
 def _signature(path: str, read: Outline, place: OutlineEntry) -> str:
@@ -106,34 +105,19 @@ def _signature(path: str, read: Outline, place: OutlineEntry) -> str:
     return "\n".join([f"[{path}]", *text[:FILE_LINES]])
 
 
-def _lines(path: str, lines: list[str], start: int, count: int) -> str:
-    """Numbered lines under the name of their file."""
-    shown = lines[start - 1 : start - 1 + count]
-    text = [f"{number} {line}" for number, line in enumerate(shown, start=start)]
-    rest = len(lines) - (start - 1 + len(shown))
-    return "\n".join([f"[{path}]", *text, *([f"[… {rest} more lines]"] if rest > 0 else [])])
-
-
-def _tool(name: str, description: str, required: Iterable[str], **properties: str) -> ToolSpec:
-    kinds = {"start_line": "integer"}
-    schema = {key: {"type": kinds.get(key, "string"), "description": text} for key, text in properties.items()}
-    parameters: Mapping[str, Any] = {"type": "object", "properties": schema, "required": list(required)}
-    return ToolSpec(name=name, description=description, parameters=parameters)
-
-
 SPECS = (
-    _tool("search_class", "Outline of a class by its name.", ["class_name"], class_name="Name without its module."),
-    _tool(
+    tool_spec("search_class", "Outline of a class by its name.", ["class_name"], class_name="Name without its module."),
+    tool_spec(
         "search_method",
         "A function or method in full, by its name.",
         ["method_name"],
         method_name="Name of the function.",
         class_name="Only in this class.",
     ),
-    _tool(
+    tool_spec(
         "search_code", "Lines that hold a piece of code.", ["code"], code="As it is written.", path="File or folder."
     ),
-    _tool(
+    tool_spec(
         "read_file", "Up to 100 lines of a file.", ["path"], path="From the root.", start_line="First line, 1-based."
     ),
 )

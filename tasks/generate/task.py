@@ -12,24 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from tasks.adapters.git.histories import Histories
-from tasks.adapters.git.history import CommitHistory
-from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.git.trees import Trees
-from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.llm.base import Model, Options
 from tasks.adapters.patch.read import to_text
-from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import machine_interpreters
-from tasks.adapters.uv.plan import BuiltEnvironment
-from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
-from tasks.domain.guards import LeakAudit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceKey, ModelName
 from tasks.domain.outcome import SandboxKind
@@ -42,7 +32,8 @@ from tasks.generate.registry import method_named
 from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
-from tasks.methods.method import Assignment, CodePatch, ContextFile, Method, MethodBudget
+from tasks.methods.hands import Hands
+from tasks.methods.method import Assignment, CodePatch, Method, MethodBudget
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
 
@@ -146,17 +137,28 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
     return _ask(store, unit, hands, partial(models, work))
 
 
-def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[_Hands, MethodUnit]:
+def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
-    hands = _Hands(places, settings, instance, environment)
+    hands = _hands(places, settings, instance, environment)
     return hands, MethodUnit(
         instance=instance,
         assignment=_assignment(store, work, hands),
         method=method_named(work.method),
         model=ModelName(work.model),
         budget=settings.budget.changed(work.variant),
+    )
+
+
+def _hands(places: Places, settings: GenerationSettings, instance: TaskInstance, environment: Environment) -> Hands:
+    return Hands(
+        places=places,
+        instance=instance,
+        environment=environment,
+        sandbox=settings.sandbox,
+        trusted=settings.trusted,
+        limits=settings.limits,
     )
 
 
@@ -169,7 +171,7 @@ def estimate_work(
     work: MethodWork,
 ) -> Remaining:
     """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
-    hands = _Hands(places, settings, instance, environment)
+    hands = _hands(places, settings, instance, environment)
     store, known = Store(places.store), method_named(work.method)
     assignment, budget = _assignment(store, work, hands), settings.budget.changed(work.variant)
     units = [
@@ -188,13 +190,13 @@ def _finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
     return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()
 
 
-def _ask(store: Store, unit: MethodUnit, hands: _Hands, model_for: ModelFor) -> Generated:
+def _ask(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor) -> Generated:
     """Runs the method and stores what comes of it."""
     with spare_folder(hands.places.scratch) as folder:
         return _noted(store, unit, hands, model_for, Notes(folder))
 
 
-def _noted(store: Store, unit: MethodUnit, hands: _Hands, model_for: ModelFor, notes: Notes) -> Generated:
+def _noted(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes) -> Generated:
     """The rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
     try:
@@ -213,7 +215,7 @@ def _noted(store: Store, unit: MethodUnit, hands: _Hands, model_for: ModelFor, n
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
 
 
-def _made(unit: MethodUnit, hands: _Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
+def _made(unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
     """What the method hands in, each with its time and how much it had seen."""
     with LocalWorkbench(replace(hands.supplies(), told=notes.ran)) as bench:
         model = RecordedModel(model_for(unit.instance.instance_key), notes)
@@ -221,7 +223,7 @@ def _made(unit: MethodUnit, hands: _Hands, model_for: ModelFor, notes: Notes) ->
         return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]
 
 
-def _assignment(store: Store, work: MethodWork, hands: _Hands) -> Assignment:
+def _assignment(store: Store, work: MethodWork, hands: Hands) -> Assignment:
     """What the method is told; pointers to the fix are taken out of the issue."""
     test_file = [work.test_file] if work.test_file else []
     return Assignment(
@@ -242,56 +244,3 @@ def _fix(store: Store, fix: str, instance: TaskInstance) -> CodePatch | None:
         return CodePatch(text=instance.patch, correct=True)
     with store.open_file(fix) as file:
         return CodePatch(text=to_text(file.read()), correct=False)
-
-
-class _Hands:
-    """What the work on one instance needs of the outside."""
-
-    def __init__(
-        self, places: Places, settings: GenerationSettings, instance: TaskInstance, environment: Environment
-    ) -> None:
-        self.places = places
-        self.settings = settings
-        self.instance = instance
-        self.environment = environment
-        self.mirrors = Mirrors(places.mirrors)
-        self.trees = Trees(self.mirrors, places.trees)
-        self.histories = Histories(self.trees)
-        self.paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
-        self.read = partial(self.mirrors.read_file, instance.repo, instance.base_commit)
-
-    @property
-    def history(self) -> CommitHistory:
-        return CommitHistory(self.mirrors, self.instance.repo, self.instance.base_commit)
-
-    def files(self, paths: tuple[str, ...] | list[str]) -> tuple[ContextFile, ...]:
-        """Those of the paths that are files of the base commit."""
-        found = ((path, self.read(path)) for path in paths)
-        return tuple(ContextFile(path=p, text=data.decode("utf-8", "replace")) for p, data in found if data is not None)
-
-    def built(self) -> BuiltEnvironment:
-        return installed(
-            self.places.cache, self.environment, machine_interpreters(self.places.cache), self.instance.base_commit
-        )
-
-    def supplies(self) -> Supplies:
-        repo, sha = self.instance.repo, self.instance.base_commit
-        return Supplies(
-            paths=self.paths,
-            read_base=self.read,
-            fill=partial(self.trees.checkout, repo, sha),
-            fill_for_shell=partial(self.histories.checkout, repo, sha),
-            environment=self.built,
-            sandbox=swept(self.settings.sandbox, trusted=self.settings.trusted, base=self.places.scratch),
-            scratch=self.places.scratch,
-            limits=self.settings.limits,
-            agents=self.places.agents,
-        )
-
-    def pass_gate(self, store: Store) -> None:
-        """Looks through checkout and environment unless the last look was clean; `LeakFound` where they leak."""
-        key, env_id = self.instance.instance_key, self.environment.env_id
-        looks = store.read(LeakAudit, instance_key=key, env_id=env_id)
-        if looks and not max(looks, key=lambda row: row.audited_at).blocked:
-            return
-        look_for_leaks(self.places, self.instance, self.built()).refuse()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -49,6 +50,14 @@ def shortened(text: str, tokens: int) -> str:
 def numbered(text: str) -> str:
     """Lines with their numbers, as all prompts show files."""
     return "\n".join(f"{number} {line}" for number, line in enumerate(text.splitlines(), start=1))
+
+
+def excerpt(path: str, lines: Sequence[str], start: int, count: int) -> str:
+    """Lines of a file, numbered, under its name; `start` is 1-based."""
+    shown = lines[start - 1 : start - 1 + count]
+    text = [f"{number} {line}" for number, line in enumerate(shown, start=start)]
+    rest = len(lines) - (start - 1 + len(shown))
+    return "\n".join([f"[{path}]", *text, *([f"[… {rest} more lines]"] if rest > 0 else [])])
 
 
 def briefing(assignment: Assignment, context: tuple[ContextFile, ...]) -> dict[str, object]:

@@ -1,0 +1,140 @@
+"""Test-driven repair: what its sub-agents did, and the patches that came of it (the TDFlow paper, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from tasks.domain.names import (
+    CaseId,
+    EnvId,
+    InstanceId,
+    InstanceKey,
+    MethodName,
+    ModelName,
+    SnapshotName,
+)
+from tasks.domain.outcome import RunStatus
+from tasks.domain.table import table
+
+
+class SubAgent(StrEnum):
+    """Who worked on a step."""
+
+    EXPLORE_FILES = "explore-files"
+    """Reads the repository as it was, and proposes a patch against it."""
+    REVISE_PATCH = "revise-patch"
+    """Mends what keeps a patch from being applied."""
+    DEBUG_ONE = "debug-one"
+    """Finds out with a debugger why one test fails on a patch, and reports it."""
+
+
+class RepairEnd(StrEnum):
+    """How an attempt ended."""
+
+    PASSED = "passed"
+    """All failing tests pass and no other one broke."""
+    ITERATIONS = "iterations"
+    """They were used up."""
+    NOTHING_FAILS = "nothing-fails"
+    """No test fails on the base commit, so there is nothing to work towards."""
+    NOT_RUN = "not-run"
+    """The tests do not run to their end on the base commit."""
+
+
+@table("attempt_id", "iteration", "agent", "case_id", folder="method")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairStep:
+    """One sub-agent at work, written when it has ended."""
+
+    attempt_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    method: MethodName
+    model: ModelName
+    iteration: int
+    """1-based."""
+    agent: SubAgent
+    case_id: CaseId
+    """The test that was debugged; empty for the other sub-agents."""
+    submitted: bool
+    """Whether it handed in what was asked of it, within its turns."""
+    submission: str
+    """The patch or the report; empty where there is none."""
+    calls: int
+    """Replies of the model."""
+    branches: tuple[str, ...]
+    """What it did, in order: tools by name, `asked`, what was refused."""
+    reasons: tuple[str, ...]
+    """What was wrong with its replies."""
+    cost_usd: float | None
+    """Of these replies when they were made; null where a price is unknown."""
+    started_at: datetime
+    finished_at: datetime
+
+
+@table("attempt_id", "iteration", folder="method")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairPatch:
+    """The patch of one iteration and what the tests said to it."""
+
+    attempt_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    method: MethodName
+    model: ModelName
+    iteration: int
+    """1-based."""
+    patch: str
+    """Against the base commit, in normal form; what was handed in where it does not apply; empty for none."""
+    rung: str
+    """How far the rules of application had to be relaxed; empty where it was not applied."""
+    revised: bool
+    """Whether Revise Patch had it."""
+    problem: str
+    """Why it was not applied; empty otherwise."""
+    status: RunStatus | None
+    """Of the run of the tests; null where there was none."""
+    targets: int
+    """Tests that fail on the base commit and have to pass."""
+    resolved: int
+    """Those of them that pass with the patch."""
+    guarded: int
+    """Tests that pass on the base commit."""
+    broken: tuple[CaseId, ...]
+    """Those of them that do not with the patch."""
+    failing: tuple[CaseId, ...]
+    """Targets that do not pass."""
+    debugged: int
+    """How many of both were debugged."""
+    created_at: datetime
+
+
+@table("attempt_id", folder="method")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairAttempt:
+    """One finished attempt at one instance. Written after its other rows, so this row means that they are all there."""
+
+    attempt_id: str
+    """Content key of the instance, the tests, the method with its prompts and limits, the model and the environment."""
+    snapshot: SnapshotName
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    method: MethodName
+    model: ModelName
+    tests: str
+    """Whose tests it worked with: `golden`, or `METHOD@MODEL` of a candidate."""
+    end: RepairEnd
+    iterations: int
+    """That were begun."""
+    iteration: int | None
+    """The one whose patch was chosen; null where there is none."""
+    patch: str
+    """The chosen one; empty for none."""
+    calls: int
+    cost_usd: float | None
+    """Of all replies when they were made; null where a price is unknown."""
+    started_at: datetime
+    finished_at: datetime

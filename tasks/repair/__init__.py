@@ -1,0 +1,1 @@
+"""Repair: failing tests in, fixes out."""

@@ -1,0 +1,47 @@
+"""What decides an attempt at a repair."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from tasks.domain.outcome import SandboxKind
+from tasks.domain.run import Limits
+
+METHOD = "tdflow"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TdflowLimits:
+    """The TDFlow paper's Table 6, and what it leaves open."""
+
+    iterations: int = 10
+    debugged: int = 18
+    """Tests that are debugged in one iteration. Where more fail: targets first, then broken ones, each in the order in
+    which they ran."""
+    explore_turns: int = 75
+    revise_turns: int = 50
+    debug_turns: int = 250
+    temperature: float = 1.0
+    prompt_tokens: int = 100_000
+    """Of one prompt. Where it is more, what tools answered first goes first."""
+    reply_tokens: int = 16_384
+    seconds: float = 4 * 3600.0
+    """Of one sub-agent: no call is begun later than this."""
+    at_once: int = 4
+    """Tests that are debugged side by side; it changes no result."""
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What results depend on."""
+        return {name: value for name, value in asdict(self).items() if name != "at_once"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairSettings:
+    """How attempts are made."""
+
+    tdflow: TdflowLimits = field(default_factory=TdflowLimits)
+    sandbox: SandboxKind | None = None
+    trusted: bool = False
+    """Whether the code under test may run where nothing isolates it."""
+    limits: Limits = field(default_factory=Limits)

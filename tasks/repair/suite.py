@@ -1,0 +1,168 @@
+"""The tests that a repair works towards: where they are put, how they ran, what of them still fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tasks.adapters.patch.apply import ReadBase, apply_to_files
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.render import Change
+from tasks.adapters.patch.runnable import files_that_run
+from tasks.adapters.workbench.base import Tested, Workbench
+from tasks.domain.errors import BadInput
+from tasks.domain.outcome import Outcome, Phase, RunStatus
+from tasks.methods.edits.outline import outline
+
+PASSES = (Outcome.PASSED, Outcome.XFAILED)
+SOURCE_LINES = 200
+"""Of a test file, where the test cannot be told in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenTests:
+    """A test patch to work with."""
+
+    name: str
+    """`golden`, or `METHOD@MODEL` of a candidate."""
+    changes: tuple[Change, ...]
+    files: tuple[str, ...]
+    """Those of them that run."""
+    fail_to_pass: frozenset[str] | None
+    """Which of their cases are to pass, as the source of human-written tests says; null where nobody does: then all
+    that fail."""
+
+    @staticmethod
+    def of_patch(name: str, patch: str, read_base: ReadBase, fail_to_pass: Iterable[str] | None) -> GivenTests:
+        """`BadInput` where it does not apply to the base commit, or where none of it runs."""
+        read = read_patch(patch)
+        applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+        if isinstance(applied, Refused):
+            raise BadInput(f"the tests of {name} cannot be placed: {applied.detail}", hint="take others with --tests")
+        files = files_that_run(applied.changes, helpers=True)
+        if not files:
+            raise BadInput(f"the tests of {name} have no file that runs", hint="take others with --tests")
+        wanted = None if fail_to_pass is None else frozenset(fail_to_pass)
+        return GivenTests(name=name, changes=applied.changes, files=files, fail_to_pass=wanted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSeen:
+    """One test in one run."""
+
+    path: str
+    case_id: str
+    qualname: str
+    label: str
+    passed: bool
+    collected: bool
+    """Whether it is a test, and not a file that cannot be collected."""
+    message: str
+
+    @property
+    def known_as(self) -> tuple[str, str]:
+        return self.case_id, self.label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteRun:
+    """All tests in one run."""
+
+    status: RunStatus
+    cases: tuple[CaseSeen, ...]
+    log: str
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self)
+
+    @staticmethod
+    def of_facts(facts: Mapping[str, Any]) -> SuiteRun:
+        cases = tuple(CaseSeen(**one) for one in facts["cases"])
+        return SuiteRun(status=RunStatus(facts["status"]), cases=cases, log=facts["log"])
+
+    @staticmethod
+    def of(tested: Tested) -> SuiteRun:
+        cases = (
+            CaseSeen(
+                path=case.path,
+                case_id=case.case_id,
+                qualname=case.qualname,
+                label=case.label,
+                passed=case.outcome in PASSES,
+                collected=case.phase is not Phase.COLLECT,
+                message=case.message,
+            )
+            for case in tested.cases
+            if case.outcome is not Outcome.SKIPPED
+        )
+        return SuiteRun(status=tested.status, cases=tuple(cases), log=tested.log)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """What a run on the base commit came to: the tests that have to pass, and those that have to stay as they are."""
+
+    targets: tuple[CaseSeen, ...]
+    guarded: tuple[CaseSeen, ...]
+
+    @staticmethod
+    def of(run: SuiteRun, tests: GivenTests) -> Goal:
+        wanted = tests.fail_to_pass
+        failing = [case for case in run.cases if not case.passed]
+        if wanted is not None:
+            failing = [case for case in failing if not case.collected or not wanted.isdisjoint(case.known_as)]
+        return Goal(targets=tuple(failing), guarded=tuple(case for case in run.cases if case.passed))
+
+    def failing(self, run: SuiteRun) -> tuple[CaseSeen, ...]:
+        """Targets that do not pass in a run, with what it says of them."""
+        return _not_passing(self.targets, run)
+
+    def broken(self, run: SuiteRun) -> tuple[CaseSeen, ...]:
+        """Guarded tests that do not."""
+        return _not_passing(self.guarded, run)
+
+
+def _not_passing(cases: Iterable[CaseSeen], run: SuiteRun) -> tuple[CaseSeen, ...]:
+    seen = {case.case_id: case for case in run.cases}
+    found: list[CaseSeen] = []
+    for case in cases:
+        if case.collected:
+            now = seen.get(case.case_id)
+            found += [_gone(case, run)] if now is None else [] if now.passed else [now]
+        else:  # a file that could not be collected: its tests are only known once it can be
+            inside = [one for one in run.cases if one.path == case.path]
+            found += [one for one in inside if not one.passed] if inside else [_gone(case, run)]
+    return tuple(dict.fromkeys(found))
+
+
+def _gone(case: CaseSeen, run: SuiteRun) -> CaseSeen:
+    return CaseSeen(
+        path=case.path,
+        case_id=case.case_id,
+        qualname=case.qualname,
+        label=case.label,
+        passed=False,
+        collected=False,
+        message=f"It did not run (the run: {run.status.value}). The end of what was printed:\n{run.log[-2000:]}",
+    )
+
+
+def put(bench: Workbench, changes: Iterable[Change]) -> None:
+    """Write what a patch changes into a bench."""
+    for change in changes:
+        bench.write(change.path, change.after)
+
+
+def source_of(bench: Workbench, case: CaseSeen) -> str:
+    """The text of a test; the head of its file where it cannot be told apart in it."""
+    text = bench.read(case.path) or ""
+    read = outline(text)
+    for place in read.definitions if read and case.qualname else ():
+        if place.name == case.qualname:
+            lines = read.lines if read else []
+            return "".join(lines[place.start - 1 : place.end])
+    return "".join(text.splitlines(keepends=True)[:SOURCE_LINES])

@@ -1,0 +1,192 @@
+"""Repair: instances and failing tests in, patches out. What is in the store is not made again.
+
+Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step` and `repair_patch` as they come
+about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are replayed, and what
+it saw is in its journal (`<cache>/repairs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tasks.adapters.llm.base import Model
+from tasks.adapters.store.warehouse import Store
+from tasks.adapters.workbench.local import LocalWorkbench
+from tasks.domain.candidate import Candidate
+from tasks.domain.environment import Environment
+from tasks.domain.errors import NotFound
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import CaseId, EnvId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
+from tasks.domain.places import Places
+from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
+from tasks.domain.undone import OfInstance
+from tasks.methods.briefing import brief
+from tasks.methods.hands import Hands
+from tasks.repair.journal import Journal
+from tasks.repair.prompts import PROMPTS
+from tasks.repair.settings import METHOD, RepairSettings
+from tasks.repair.suite import GivenTests, Goal
+from tasks.repair.tdflow import PatchTried, StepTaken, Tdflow, Worked
+
+GOLDEN = "golden"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairWork(OfInstance):
+    """One instance, to be repaired by a model with somebody's tests."""
+
+    env_id: EnvId
+    model: str
+    tests: str = GOLDEN
+    """`golden` for those that people wrote, `METHOD@MODEL` for a candidate in the store."""
+
+    @property
+    def scope(self) -> str:
+        return f"{self.snapshot} {self.model} {self.tests}"
+
+
+Models = Callable[[RepairWork, InstanceKey, str], Model]
+"""The model for one step of the work on one instance, metered and recorded as such."""
+
+
+def repair(places: Places, settings: RepairSettings, models: Models, unit: RepairWork) -> RepairAttempt:
+    """The attempt at one instance: the finished one of the store, or a new one.
+
+    Raises `LeakFound` where it would see something of the future, `NotFound` where instance or tests cannot be read,
+    `BadInput` for tests that cannot be placed. What provider or budget fail at passes through; it can be begun again.
+    """
+    store = Store(places.store)
+    (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
+    (environment,) = store.read(Environment, env_id=unit.env_id)
+    hands = Hands(
+        places=places,
+        instance=instance,
+        environment=environment,
+        sandbox=settings.sandbox,
+        trusted=settings.trusted,
+        limits=settings.limits,
+    )
+    tests = _tests(store, unit, hands)
+    attempt_id = _attempt_id(unit, hands, settings, tests)
+    if known := store.read(RepairAttempt, attempt_id=attempt_id):
+        return known[0]
+    hands.pass_gate(store)
+    rows = _Rows(store, unit, instance, attempt_id)
+    started, journal = datetime.now(UTC), Journal(places.repairs / f"{attempt_id}.jsonl")
+    with LocalWorkbench(hands.supplies()) as bench:
+        flow = Tdflow(
+            task=brief(instance, environment, hands.paths, hands.read, hands.history),
+            tests=tests,
+            bench=bench,
+            models=lambda step: models(unit, instance.instance_key, step),
+            journal=journal,
+            limits=settings.tdflow,
+            step=rows.step,
+            patch=rows.patch,
+        )
+        worked = flow.work()
+    attempt = rows.attempt(tests, worked, started)
+    journal.close()
+    return attempt
+
+
+def _tests(store: Store, unit: RepairWork, hands: Hands) -> GivenTests:
+    """The tests that the work is given."""
+    if unit.tests == GOLDEN:
+        known = hands.instance.FAIL_TO_PASS
+        return GivenTests.of_patch(GOLDEN, hands.instance.test_patch, hands.read, known)
+    method, _, model = unit.tests.partition("@")
+    where = {"instance_id": unit.instance_id, "snapshot": unit.snapshot, "method": method, "sample": 0}
+    rows = store.read(Candidate, **where | ({"model": model} if model else {}))
+    if not any(row.patch for row in rows):
+        raise NotFound(f"there are no tests of {unit.tests} for {unit.instance_id}", hint="swt generate makes them")
+    newest = max((row for row in rows if row.patch), key=lambda row: (row.created_at, row.candidate_id))
+    return GivenTests.of_patch(unit.tests, newest.patch, hands.read, None)
+
+
+def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests: GivenTests) -> str:
+    """Content key of all that decides an attempt."""
+    given = [[change.path, change.after] for change in tests.changes]
+    wanted = None if tests.fail_to_pass is None else sorted(tests.fail_to_pass)
+    return content_key(
+        "repair-attempt", unit.snapshot, hands.instance.content, hands.environment.env_id, METHOD, unit.model,
+        settings.tdflow.facts, PROMPTS.texts(), tests.name, given, wanted,
+    )  # fmt: skip
+
+
+class _Rows:
+    """Writes what happens in one attempt as it happens, and keeps count."""
+
+    def __init__(self, store: Store, unit: RepairWork, instance: TaskInstance, attempt_id: str) -> None:
+        self.store = store
+        self.unit = unit
+        self.attempt_id = attempt_id
+        self.calls = 0
+        self.usd: float | None = 0.0
+        self.owner: dict[str, Any] = {
+            "attempt_id": attempt_id,
+            "instance_key": instance.instance_key,
+            "instance_id": instance.instance_id,
+            "method": MethodName(METHOD),
+            "model": ModelName(unit.model),
+        }
+
+    def step(self, taken: StepTaken) -> None:
+        self.calls += taken.conversation.calls
+        self.usd = None if self.usd is None or taken.cost_usd is None else self.usd + taken.cost_usd
+        row = RepairStep(
+            **self.owner,
+            iteration=taken.iteration,
+            agent=taken.agent,
+            case_id=CaseId(taken.case_id),
+            submitted=taken.submission is not None,
+            submission=taken.submission or "",
+            calls=taken.conversation.calls,
+            branches=tuple(taken.conversation.path),
+            reasons=tuple(taken.conversation.reasons),
+            cost_usd=taken.cost_usd,
+            started_at=taken.started_at,
+            finished_at=taken.finished_at,
+        )
+        self.store.write([row])
+
+    def patch(self, tried: PatchTried, goal: Goal) -> None:
+        row = RepairPatch(
+            **self.owner,
+            iteration=tried.iteration,
+            patch=tried.patch,
+            rung=tried.rung,
+            revised=tried.revised,
+            problem=tried.problem,
+            status=tried.run.status if tried.run else None,
+            targets=len(goal.targets),
+            resolved=max(0, len(goal.targets) - len(tried.failing)) if tried.run else 0,
+            guarded=len(goal.guarded),
+            broken=tuple(CaseId(case.case_id) for case in tried.broken),
+            failing=tuple(CaseId(case.case_id) for case in tried.failing),
+            debugged=tried.debugged,
+            created_at=datetime.now(UTC),
+        )
+        self.store.write([row])
+
+    def attempt(self, tests: GivenTests, worked: Worked, started: datetime) -> RepairAttempt:
+        chosen = worked.chosen
+        row = RepairAttempt(
+            **self.owner,
+            snapshot=SnapshotName(self.unit.snapshot),
+            env_id=self.unit.env_id,
+            tests=tests.name,
+            end=worked.end,
+            iterations=len(worked.tried),
+            iteration=chosen.iteration if chosen else None,
+            patch=chosen.patch if chosen else "",
+            calls=self.calls,
+            cost_usd=self.usd,
+            started_at=started,
+            finished_at=datetime.now(UTC),
+        )
+        self.store.write([row])
+        return row

@@ -1,0 +1,352 @@
+"""TDFlow: a workflow of sub-agents from failing tests to a fix (the TDFlow paper, section 3).
+
+    Explore Files ─► patch ─► applies? ─no─► Revise Patch ─► applies? ─no─┐
+          ▲                      │yes                           │yes      │
+          │                      ▼                              ▼         │
+          └── reports ◄── Debug One, one per test ◄─fail─ all tests ◄─────┘ (nothing to run)
+                                                            └─pass─► done
+
+The model decides what a sub-agent looks at; what comes next is decided here. Every patch is against the base commit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Lock
+from typing import TypeVar
+
+from tasks.adapters.llm.base import Model, ModelQuestion, Reply, user
+from tasks.adapters.patch.apply import Applied, apply_to_files
+from tasks.adapters.patch.model import Reason, Refused, Rung
+from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.render import Change
+from tasks.adapters.patch.split import is_test_path
+from tasks.adapters.workbench.base import Workbench
+from tasks.domain.method_task import MethodTask
+from tasks.domain.names import content_key
+from tasks.domain.outcome import RunStatus
+from tasks.domain.repair import RepairEnd, SubAgent
+from tasks.methods.conversation import Conversation, Thread, Unusable
+from tasks.methods.diffs import diffs_in
+from tasks.methods.method import MethodBudget
+from tasks.methods.tools import ModelTool, Submission, tool_spec, work_until_submitted
+from tasks.repair.debugging import CaseDebugger
+from tasks.repair.exploring import Explorer, folder
+from tasks.repair.journal import Journal
+from tasks.repair.prompts import prompt
+from tasks.repair.settings import TdflowLimits
+from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, put, source_of
+
+REMINDER = "Call a tool. When you are done, hand in what you were asked for with the tool for it."
+TARGET, GUARDED = "reproduction", "regression"
+
+Models = Callable[[str], Model]
+"""The model for one sub-agent, by the name of its step: `explore-files 2`, `debug-one 2.3`."""
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepTaken:
+    """What one sub-agent did."""
+
+    iteration: int
+    agent: SubAgent
+    case_id: str
+    submission: str | None
+    conversation: Conversation
+    cost_usd: float | None
+    started_at: datetime
+    finished_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchTried:
+    """One iteration's patch."""
+
+    iteration: int
+    patch: str = ""
+    changes: tuple[Change, ...] = ()
+    rung: str = ""
+    revised: bool = False
+    problem: str = ""
+    run: SuiteRun | None = None
+    failing: tuple[CaseSeen, ...] = ()
+    broken: tuple[CaseSeen, ...] = ()
+    debugged: int = 0
+
+    @property
+    def passed(self) -> bool:
+        return self.run is not None and not self.failing and not self.broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """How an attempt ended."""
+
+    end: RepairEnd
+    tried: tuple[PatchTried, ...] = ()
+
+    @property
+    def chosen(self) -> PatchTried | None:
+        """The patch that passes most targets among those that break nothing, else the one that breaks the fewest; of
+        equals the first."""
+        ran = [one for one in self.tried if one.run is not None]
+        return min(ran, key=lambda one: (len(one.broken), len(one.failing), one.iteration), default=None)
+
+
+@dataclass(slots=True)
+class Costed:
+    """A model, and what its replies cost when they were made."""
+
+    behind: Model
+    usd: float | None = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.behind.name
+
+    def complete(self, question: ModelQuestion) -> Reply:
+        reply = self.behind.complete(question)
+        self.usd = None if self.usd is None or reply.cost_usd is None else self.usd + reply.cost_usd
+        return reply
+
+
+@dataclass(slots=True, kw_only=True)
+class Tdflow:
+    """One attempt at one instance. What happens is told as it happens; an error of ours ends it, and another one that
+    is begun with the same journal goes on from there."""
+
+    task: MethodTask
+    tests: GivenTests
+    bench: Workbench
+    """Stays as it is: sub-agents and runs work on forks of it."""
+    models: Models
+    journal: Journal
+    limits: TdflowLimits
+    step: Callable[[StepTaken], None]
+    patch: Callable[[PatchTried, Goal], None]
+    _lock: Lock = field(default_factory=Lock)
+
+    def work(self) -> Worked:
+        """Iterate until all tests pass, or no iteration is left."""
+        run = self._run("base", ())
+        goal = Goal.of(run, self.tests)
+        if run.status is not RunStatus.COMPLETED:
+            return Worked(end=RepairEnd.NOT_RUN)
+        if not goal.targets:
+            return Worked(end=RepairEnd.NOTHING_FAILS)
+        tried: list[PatchTried] = []
+        earlier: list[dict[str, object]] = []
+        for number in range(1, self.limits.iterations + 1):
+            one, cases = self._iteration(number, goal, earlier)
+            self.patch(one, goal)
+            tried.append(one)
+            if one.passed:
+                return Worked(end=RepairEnd.PASSED, tried=tuple(tried))
+            if one.patch:
+                earlier.append({"patch": one.patch, "problem": one.problem, "cases": cases})
+        return Worked(end=RepairEnd.ITERATIONS, tried=tuple(tried))
+
+    def _iteration(
+        self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]
+    ) -> tuple[PatchTried, list[tuple[CaseSeen, str, str, str]]]:
+        """One patch, with the tests that it fails as the next Explore Files is shown them."""
+        proposed = self._explore(number, goal, earlier)
+        if proposed is None:
+            return PatchTried(iteration=number, problem="Explore Files handed in no patch"), []
+        applied, revised = self._placed(proposed, strict=True), False
+        if isinstance(applied, Refused):
+            mended = self._revise(number, proposed, applied)
+            revised, proposed = True, mended or proposed
+            applied = self._placed(proposed, strict=False)
+        if isinstance(applied, Refused):
+            problem = f"{applied.reason.value}: {applied.detail}"
+            return PatchTried(iteration=number, patch=proposed, revised=revised, problem=problem), []
+        run = self._run(str(number), applied.changes)
+        failing, broken = goal.failing(run), goal.broken(run)
+        kinds = [(case, TARGET) for case in failing] + [(case, GUARDED) for case in broken]
+        chosen = kinds[: self.limits.debugged]
+        reports = self._debug(number, applied, chosen)
+        with self._fork(applied.changes) as bench:
+            cases = [
+                (case, kind, source_of(bench, case), report)
+                for (case, kind), report in zip(chosen, reports, strict=True)
+            ]
+        return PatchTried(
+            iteration=number,
+            patch=applied.patch,
+            changes=applied.changes,
+            rung=applied.rung.value,
+            revised=revised,
+            run=run,
+            failing=failing,
+            broken=broken,
+            debugged=sum(case.collected for case, _ in chosen),
+        ), cases
+
+    def _explore(self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]) -> str | None:
+        with self._fork(()) as bench:
+            shown = goal.targets[: self.limits.debugged]
+            text = prompt(
+                "explore.j2",
+                task=self.task,
+                earlier=earlier,
+                failing=[(case, TARGET, source_of(bench, case), "") for case in shown],
+                left_out=len(goal.targets) - len(shown),
+                listing=folder(bench),
+            )
+            submission = Submission(_SUBMIT_PATCH, self._read_patch)
+            return self._sub_agent(
+                SubAgent.EXPLORE_FILES, number, text, Explorer(bench).tools, submission, self.limits.explore_turns
+            )
+
+    def _revise(self, number: int, patch: str, refused: Refused) -> str | None:
+        with self._fork(()) as bench:
+            text = prompt("revise.j2", task=self.task, patch=patch, problem=f"{refused.reason.value}: {refused.detail}")
+
+            def read(patch_text: str) -> str:
+                revised = self._read_patch(patch_text)
+                if _inserted(revised) != _inserted(patch):
+                    detail = "It inserts other lines than the patch that you were given. Keep them as they are."
+                    raise Unusable("inserted-lines-changed", detail)
+                if isinstance(found := self._placed(revised, strict=False), Refused):
+                    raise Unusable("does-not-apply", f"It cannot be applied: {found.reason.value}: {found.detail}")
+                return revised
+
+            submission = Submission(_SUBMIT_PATCH, lambda patch: read(patch))
+            return self._sub_agent(
+                SubAgent.REVISE_PATCH, number, text, Explorer(bench).tools, submission, self.limits.revise_turns
+            )
+
+    def _debug(self, number: int, applied: Applied, chosen: Sequence[tuple[CaseSeen, str]]) -> list[str]:
+        """A report for each test; empty where there is none, as for a file that cannot be collected."""
+
+        def report(place: int) -> str:
+            case, kind = chosen[place]
+            return self._debug_one(number, place + 1, applied, case, kind) if case.collected else ""
+
+        with ThreadPoolExecutor(self.limits.at_once) as pool:
+            return list(pool.map(report, range(len(chosen))))
+
+    def _debug_one(self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str) -> str:
+        name = f"{number}.{place}"
+        with self._fork(applied.changes) as bench, self._debugger(bench, case, name) as debugger:
+            text = prompt(
+                "debug.j2",
+                task=self.task,
+                patch=applied.patch,
+                case=case,
+                kind=kind,
+                source=source_of(bench, case),
+                state=debugger.start(),
+            )
+            tools = {"debugger": debugger.tool, **Explorer(bench).tools}
+            submission = Submission(_SUBMIT_REPORT, lambda report: str(report))
+            found = self._sub_agent(
+                SubAgent.DEBUG_ONE, number, text, tools, submission, self.limits.debug_turns, name, case.case_id
+            )
+            return found or ""
+
+    def _debugger(self, bench: Workbench, case: CaseSeen, name: str) -> CaseDebugger:
+        return CaseDebugger(bench, case.path, case.case_id, self.journal, f"debug {name}")
+
+    def _sub_agent(
+        self,
+        agent: SubAgent,
+        number: int,
+        opening: str,
+        tools: dict[str, ModelTool],
+        submission: Submission[str],
+        turns: int,
+        name: str = "",
+        case_id: str = "",
+    ) -> str | None:
+        """What a sub-agent hands in within its turns."""
+        started, limits = datetime.now(UTC), self.limits
+        model = Costed(self.models(f"{agent.value} {name or number}"))
+        budget = MethodBudget(calls=turns, reply_tokens=limits.reply_tokens, seconds=limits.seconds)
+        conversation = Conversation(model, budget)
+        thread = Thread(
+            conversation,
+            [user(opening)],
+            temperature=limits.temperature,
+            sample=number - 1,  # the same prompt in a later iteration asks for another answer
+            step=agent.value,
+            tokens=limits.prompt_tokens,
+        )
+        handed_in = work_until_submitted(thread, tools, submission, reminder=REMINDER)
+        taken = StepTaken(
+            iteration=number,
+            agent=agent,
+            case_id=case_id,
+            submission=handed_in,
+            conversation=conversation,
+            cost_usd=model.usd,
+            started_at=started,
+            finished_at=datetime.now(UTC),
+        )
+        with self._lock:
+            self.step(taken)
+        return handed_in
+
+    def _read_patch(self, patch: str) -> str:
+        """The diff in what was submitted. One that cannot be applied is taken: mending it is another's part."""
+        text = next(iter(diffs_in(patch)), patch)
+        read = read_patch(text)
+        if isinstance(read, Refused):
+            if read.reason in (Reason.EMPTY, Reason.NO_DIFF):
+                raise Unusable(read.reason.value, f"There is no unified diff in it: {read.detail}.")
+            return text
+        own = {change.path for change in self.tests.changes}
+        if touched := sorted({path for file in read.files for path in file.paths if is_test_path(path) or path in own}):
+            detail = f"It touches tests: {', '.join(touched)}. Resolve the issue in the code under test."
+            raise Unusable("touches-tests", detail)
+        return text
+
+    def _placed(self, patch: str, *, strict: bool) -> Applied | Refused:
+        """A patch on the base commit; `strict` without any relaxation of the rules."""
+        read = read_patch(patch)
+        done = read if isinstance(read, Refused) else apply_to_files(read, self.bench.base)
+        if strict and isinstance(done, Applied) and done.rung is not Rung.EXACT:
+            return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"headers or context do not fit ({done.rung.value})")
+        return done
+
+    def _run(self, name: str, changes: tuple[Change, ...]) -> SuiteRun:
+        """All tests, with these changes."""
+
+        def see() -> object:
+            with self._fork(changes) as bench:
+                return SuiteRun.of(bench.run_tests(self.tests.files)).facts
+
+        asked = content_key("changes", [[one.path, one.after] for one in changes])
+        return SuiteRun.of_facts(self.journal.once(f"tests {name}", asked, see))
+
+    @contextmanager
+    def _fork(self, changes: tuple[Change, ...]) -> Iterator[Workbench]:
+        """A bench with these changes and the tests in place: nothing that a patch does to a test file counts."""
+        with self.bench.fork() as bench:
+            put(bench, changes)
+            put(bench, self.tests.changes)
+            yield bench
+
+
+def _inserted(patch: str) -> Counter[str]:
+    """The lines that a patch puts in, however wrong the rest of it is."""
+    lines = patch.splitlines()
+    return Counter(line[1:].rstrip() for line in lines if line.startswith("+") and not line.startswith("+++ "))
+
+
+_SUBMIT_PATCH = tool_spec(
+    "submit_patch",
+    "Hand in the patch: a unified diff (`--- a/PATH`, `+++ b/PATH`) against the repository as it is. Ends the work.",
+    ["patch"],
+    patch="The whole unified diff.",
+)
+_SUBMIT_REPORT = tool_spec(
+    "submit_report", "Hand in the report. Ends the work.", ["report"], report="What was found out."
+)
