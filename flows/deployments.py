@@ -286,10 +286,10 @@ def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 FLOWS = {story.name: flow_of(story) for story in STORIES}
-evaluate, validate, fixes, strength, rebuild, localize, generate, sweep, report, rate, freeze, withdraw = (
+evaluate, validate, fixes, strength, rebuild, localize, repair, generate, sweep, report, rate, freeze, withdraw = (
     FLOWS[name]
     for name in (
-        *("evaluate", "validate", "fixes", "strength", "rebuild", "localize", "generate", "sweep"),
+        *("evaluate", "validate", "fixes", "strength", "rebuild", "localize", "repair", "generate", "sweep"),
         *("report", "rate", "freeze", "withdraw"),
     )
 )

@@ -70,8 +70,13 @@ def fixes_here(request: FixesRequest | StrengthRequest, settings: Settings) -> F
 
 def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSummary:
     """The story."""
+    instances = choose_instances(settings.places, request.snapshot, request.instances)
+    return judge_fixes(request, settings, run, take_fixes(settings.places, request.fixes, instances, request.method))
+
+
+def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken: FixesTaken) -> FixesSummary:
+    """Golden tests, and those that filter, on fixes that were taken."""
     places, snapshot, how = settings.places, request.snapshot, run_settings(settings)
-    taken = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances), request.method)
     check_sandbox(places, how)
     for line in taken.problems:
         log.warning("%s", line)

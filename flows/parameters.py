@@ -156,6 +156,31 @@ class LocalizeRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepairRequest(Request):
+    """Let TDFlow work on each issue until its failing tests pass, and judge what comes of it by the golden tests. Only
+    what is missing is asked for."""
+
+    snapshot: Snapshot
+    model: Annotated[str, Option(help="Name in data/models.toml.")]
+    instances: Instances = ()
+    tests: Annotated[
+        str, Option(help="Whose tests: `golden` for those that people wrote, METHOD@MODEL for candidates in the store.")
+    ] = "golden"
+    iterations: Annotated[int, Option(help="Patches to try at most.", least=1)] = 10
+    budget_usd: Dollars = None
+    budget_calls: Calls = None
+
+    @property
+    def title(self) -> str:
+        return f"repair {self.snapshot} by {self.model}"
+
+    @property
+    def payer(self) -> str:
+        """Who pays for the calls: requests for the same work share a budget."""
+        return f"repair-{content_key('repair', self.snapshot, self.model, self.tests, self.iterations)[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest(Request):
     """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
     is asked for."""

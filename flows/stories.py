@@ -24,6 +24,7 @@ from flows.parameters import (
     PublishRequest,
     RateRequest,
     RebuildRequest,
+    RepairRequest,
     ReportRequest,
     StrengthRequest,
     SweepRequest,
@@ -99,6 +100,12 @@ STORIES: tuple[Story[Any], ...] = (
         request=LocalizeRequest,
         tells="flows.localization:localize",
         example="swt localize --snapshot lite --retriever lucene",
+    ),
+    Story(
+        name="repair",
+        request=RepairRequest,
+        tells="flows.repairs:repair",
+        example="swt repair --snapshot lite --model gpt-4.1-2025-04-14 --instances pallets__flask-4045",
     ),
     Story(
         name="generate",

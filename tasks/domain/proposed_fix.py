@@ -63,9 +63,9 @@ class Repair:
     tests_usd: float | None
     """The part of it that was paid for generating tests."""
     provenance: str
-    """`self_reported` (a repairs file), `oracle` (made of the golden patch)."""
+    """`self_reported` (a repairs file), `verified` (made here), `oracle` (made of the golden patch)."""
     source: str
-    """`file:line` of the repairs file; `partial:number` otherwise."""
+    """`file:line` of the repairs file, `partial:number`, or the `attempt_id` of a repair that was made here."""
     created_at: datetime
     """When it was handed in: of two for one place the later counts."""
 

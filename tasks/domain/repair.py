@@ -37,10 +37,6 @@ class RepairEnd(StrEnum):
     """All failing tests pass and no other one broke."""
     ITERATIONS = "iterations"
     """They were used up."""
-    NOTHING_FAILS = "nothing-fails"
-    """No test fails on the base commit, so there is nothing to work towards."""
-    NOT_RUN = "not-run"
-    """The tests do not run to their end on the base commit."""
 
 
 @table("attempt_id", "iteration", "agent", "case_id", folder="method")

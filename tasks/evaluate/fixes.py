@@ -54,9 +54,15 @@ class FixesTaken:
 
 
 def take_fixes(
-    places: Places, sources: tuple[str, ...], instances: Iterable[TaskInstance], methods: Iterable[str] = ()
+    places: Places,
+    sources: tuple[str, ...],
+    instances: Iterable[TaskInstance],
+    methods: Iterable[str] = (),
+    *,
+    made: Iterable[RepairRow] = (),
 ) -> FixesTaken:
-    """Read repairs files, or make `partial` fixes, and store them. A method may propose several fixes for one instance.
+    """Read repairs files, or make `partial` fixes, and store them, with those that were `made` here. A method may
+    propose several fixes for one instance.
 
     `methods` are names for the methods of files (`identity.method_names`). `NotFound`, `BadInput` or `UsageError` where
     a file is missing or none, or would take the place of another.
@@ -64,6 +70,8 @@ def take_fixes(
     now, mirrors, store = datetime.now(UTC), Mirrors(places.mirrors), Store(places.store)
     by_id = {instance.instance_id: instance for instance in instances}
     rows, problems = _read(store, sources, methods, by_id, now)
+    for own_row in made:
+        rows[own_row.row.instance_id].append(own_row)
     left: list[Left] = []
     handed_in: list[HandedIn] = []
     findings: list[HackFinding] = []

@@ -1,8 +1,8 @@
 """Repair: instances and failing tests in, patches out. What is in the store is not made again.
 
 Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step` and `repair_patch` as they come
-about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are replayed, and what
-it saw is in its journal (`<cache>/repairs`).
+about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are replayed, and
+what it saw is in its journal (`<cache>/repairs`).
 """
 
 from __future__ import annotations

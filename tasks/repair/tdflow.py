@@ -27,6 +27,7 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.workbench.base import Workbench
+from tasks.domain.errors import NotFound, SandboxError
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import content_key
 from tasks.domain.outcome import RunStatus
@@ -42,6 +43,7 @@ from tasks.repair.prompts import prompt
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, put, source_of
 
+_NO_END = "see whether `swt validate` finds the instance's environment in order"
 REMINDER = "Call a tool. When you are done, hand in what you were asked for with the tool for it."
 TARGET, GUARDED = "reproduction", "regression"
 
@@ -133,13 +135,16 @@ class Tdflow:
     _lock: Lock = field(default_factory=Lock)
 
     def work(self) -> Worked:
-        """Iterate until all tests pass, or no iteration is left."""
-        run = self._run("base", ())
-        goal = Goal.of(run, self.tests)
-        if run.status is not RunStatus.COMPLETED:
-            return Worked(end=RepairEnd.NOT_RUN)
+        """Iterate until all tests pass, or no iteration is left.
+
+        `SandboxError` where the tests do not run to their end on the base commit, `NotFound` where none of them fails.
+        """
+        goal = Goal.of(self._run("base", ()), self.tests)
         if not goal.targets:
-            return Worked(end=RepairEnd.NOTHING_FAILS)
+            raise NotFound(
+                f"no test of {self.tests.name} fails on the base commit, so there is nothing to work towards",
+                hint="take other tests with --tests",
+            )
         tried: list[PatchTried] = []
         earlier: list[dict[str, object]] = []
         for number in range(1, self.limits.iterations + 1):
@@ -321,7 +326,11 @@ class Tdflow:
 
         def see() -> object:
             with self._fork(changes) as bench:
-                return SuiteRun.of(bench.run_tests(self.tests.files)).facts
+                run = SuiteRun.of(bench.run_tests(self.tests.files))
+            if not changes and run.status is not RunStatus.COMPLETED:
+                said = run.log.strip()[-500:] or "nothing was printed"
+                raise SandboxError(f"the tests did not run to their end ({run.status.value}): {said}", hint=_NO_END)
+            return run.facts
 
         asked = content_key("changes", [[one.path, one.after] for one in changes])
         return SuiteRun.of_facts(self.journal.once(f"tests {name}", asked, see))

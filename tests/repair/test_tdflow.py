@@ -10,6 +10,7 @@ import pytest
 
 from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.errors import ProviderFailed
+from tasks.domain.errors import SwtError
 from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
@@ -131,7 +132,7 @@ def test_every_sub_agent_tells_what_it_did(told: tuple[Tale, Worked]) -> None:
 
 
 def test_what_was_seen_is_not_seen_again(tmp_path: Path) -> None:
-    """Each time the model fails at one question more. What comes out is as if it never had, and it is asked the same."""
+    """Each time the model fails at one question more. What comes out is as if it never had."""
     straight = Tale(tmp_path / "straight", knows_it_later)
     end = straight.work()
     number = len(straight.model.asked)
@@ -177,14 +178,22 @@ def test_a_model_that_hands_in_nothing_uses_up_the_iterations(tmp_path: Path) ->
     assert [step.conversation.path[-1] for step in tale.steps] == ["out-of-budget"] * 2
 
 
-def test_tests_that_pass_already_are_no_goal(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("words('') == 0", "words('') == 1", "no test of golden fails"),
+        ("assert words('') == 0", "import os; os._exit(3)", "did not run to their end"),
+    ],
+)
+def test_tests_that_are_no_goal(tmp_path: Path, old: str, new: str, problem: str) -> None:
     tale = Tale(tmp_path, lambda _: ProviderFailed("nobody is asked", kind="server"))
     with TOY.bench(tmp_path / "scratch") as bench:
-        patch_text = TESTS.replace("words('') == 0", "words('') == 1")
-        tests = GivenTests.of_patch("golden", patch_text, bench.base, None)
+        tests = GivenTests.of_patch("golden", TESTS.replace(old, new), bench.base, None)
         journal = Journal(tmp_path / "journal")
         flow = Tdflow(
             task=TOY.assignment.task, tests=tests, bench=bench, models=tale.for_step, journal=journal,
             limits=tale.limits, step=tale.steps.append, patch=tale.keep,
         )  # fmt: skip
-        assert flow.work() == Worked(end=RepairEnd.NOTHING_FAILS)
+        with pytest.raises(SwtError, match=problem):
+            flow.work()
+    assert not tale.model.asked

@@ -1,0 +1,111 @@
+"""Repair: failing tests in, fixes out, and judged like those of others.
+
+instances ─► environments ─► TDFlow with a model and tests ─► repairs ─► golden tests on each (flows/fixes.py)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
+from flows.evaluation import prepare, run_settings
+from flows.fixes import FixesSummary, judge_fixes
+from flows.parameters import FixesRequest, RepairRequest
+from flows.run import NOTHING, StoryRun, bind
+from flows.settings import Settings
+from flows.sweep import open_board
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.factory import spent_by
+from tasks.adapters.llm.switchboard import Switchboard
+from tasks.domain.candidate import Candidate
+from tasks.domain.llm import Work
+from tasks.domain.names import CandidateId, InstanceId, InstanceKey
+from tasks.domain.repair import RepairAttempt
+from tasks.evaluate.fixes import take_fixes
+from tasks.evaluate.repairs import RepairRow, Told
+from tasks.evaluate.task import check_sandbox, choose_instances
+from tasks.repair.settings import METHOD, RepairSettings, TdflowLimits
+from tasks.repair.task import RepairWork
+from tasks.repair.task import repair as repair_one
+
+
+def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSummary:
+    """The story."""
+    places, snapshot = settings.places, request.snapshot
+    instances = choose_instances(places, snapshot, request.instances)
+    check_sandbox(places, run_settings(settings))
+    attempts = _attempts(request, settings, run, [row.instance_id for row in instances])
+    taken = take_fixes(places, (), instances, made=map(_handed_in, attempts))
+    names = tuple(sorted(row.instance_id for row in attempts))
+    ends = Counter(row.end.value for row in attempts)
+    facts = (
+        f"{len(attempts)} attempts: {', '.join(f'{number} {end}' for end, number in sorted(ends.items())) or 'none'}"
+    )
+    if not attempts:
+        return FixesSummary(text=facts, remarks=(), undone=run.undone(), exit_code=NOTHING)
+    judged = judge_fixes(FixesRequest(fixes=(METHOD,), snapshot=snapshot, instances=names), settings, run, taken)
+    return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
+
+
+def _attempts(request: RepairRequest, settings: Settings, run: StoryRun, names: list[InstanceId]) -> tuple[RepairAttempt, ...]:
+    """One for each instance whose environment is there and whose work was finished."""
+    budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
+    board = open_board(settings, (request.model,), budget)
+    board.recover()  # first: what a killed one may have paid counts against this one's ceiling
+    try:
+        built = prepare(run, settings, request.snapshot, names)
+        units = [
+            RepairWork(
+                snapshot=request.snapshot, instance_id=name, env_id=env_id, model=request.model, tests=request.tests
+            )
+            for name, env_id in built.items()
+        ]
+        meter = Meter(request.payer, budget, already=spent_by(run.store, request.payer))
+        how = RepairSettings(
+            tdflow=TdflowLimits(iterations=request.iterations),
+            sandbox=settings.sandbox,
+            trusted=settings.trusted,
+            limits=settings.limits,
+        )
+        function = bind(repair_one, settings.places, how, partial(_model, request, board, meter))
+        return run.round("repairs", function, units).results
+    finally:
+        board.close()
+
+
+def _model(
+    request: RepairRequest, board: Switchboard, meter: Meter, unit: RepairWork, key: InstanceKey, step: str
+) -> Model:
+    """Who answers one sub-agent."""
+    work = Work(
+        method=METHOD,
+        snapshot=unit.snapshot,
+        instance_id=unit.instance_id,
+        instance_key=key,
+        step=f"{unit.tests} {step}",
+        sweep=request.payer,
+    )
+    return board.model(unit.model, work, meters=(meter,))
+
+
+def _handed_in(attempt: RepairAttempt) -> RepairRow:
+    """An attempt as what it hands in; one without a patch hands in an empty one, which is not resolved."""
+    identity = (attempt.instance_key, attempt.method, attempt.model, 0, attempt.patch)
+    row = Candidate(
+        candidate_id=CandidateId(Candidate.id_of(*identity)),
+        snapshot=attempt.snapshot,
+        instance_id=attempt.instance_id,
+        instance_key=attempt.instance_key,
+        method=attempt.method,
+        model=attempt.model,
+        sample=0,
+        patch=attempt.patch,
+        provenance="verified",
+        source=attempt.attempt_id,
+        problem="",
+        created_at=attempt.finished_at,
+    )
+    told = Told(tests=attempt.tests, iteration=attempt.iteration, cost_usd=attempt.cost_usd)
+    return RepairRow(row=row, told=told)

@@ -1,0 +1,112 @@
+"""`swt repair` over the demo: TDFlow with a scripted provider, judged by the golden tests, stopped and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from flows.cli import app
+from flows.parameters import RepairRequest
+from flows.repairs import repair
+from flows.run import StoryRun, Threads, begin
+from flows.settings import Settings
+from tasks.adapters.llm.base import Message
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.instance import TaskInstance
+from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.proposed_fix import Repair
+from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
+from tasks.rehearsal.scripted_model import calling
+from tasks.rehearsal.scripted_provider.script import Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+
+INSTANCE = "rolling-swt-bench__larder-3"
+REQUEST = RepairRequest(snapshot="demo", model="scripted", instances=(INSTANCE,))
+WRONG = """--- a/larder/recipe.py
++++ b/larder/recipe.py
+@@ -29,4 +29,4 @@ class Recipe:
+             raise ValueError("a recipe serves at least one")
+         factor = Fraction(servings, self.servings)
+         {context} = tuple(item.scaled(factor) for item in self.ingredients)
+-        return replace(self, ingredients=scaled)
++        return replace(self, ingredients=scaled, servings=self.servings)
+"""
+
+
+class KnowsItLater:
+    """Malformed and wrong at first; the golden patch once a debugger's report is there."""
+
+    def __init__(self, settings: Settings) -> None:
+        (row,) = Store(settings.store).read(TaskInstance, snapshot="demo", instance_id=INSTANCE)
+        self.golden = row.patch
+
+    def __call__(self, call: Spoken) -> Step:
+        opening = call.messages[0].text
+        turn = sum(bool(message.tool_calls) for message in call.messages)
+        return Step(reply=calling(**self.call(opening, turn, call.messages[-1]), call_id=f"c{turn}"))
+
+    def call(self, opening: str, turn: int, last: Message) -> dict[str, str]:
+        if "debugger is stopped" in opening:
+            commands = ("ll", "b larder.recipe.Recipe.scaled", "c", "args")
+            if turn < len(commands):
+                return {"name": "debugger", "command": commands[turn]}
+            return {"name": "submit_report", "report": f"The servings stay: {last.text}"}
+        if "cannot be applied" in opening:
+            return {"name": "submit_patch", "patch": WRONG.format(context="scaled")}
+        if "<report>" in opening:
+            return {"name": "submit_patch", "patch": self.golden}
+        if turn == 0:
+            return {"name": "view_file", "path": "larder/recipe.py"}
+        return {"name": "submit_patch", "patch": WRONG.format(context="many")}
+
+
+def told(request: RepairRequest, settings: Settings) -> tuple[int, str, tuple[str, ...]]:
+    def story(run: StoryRun) -> tuple[int, str, tuple[str, ...]]:
+        done = repair(request, settings, run)
+        return done.exit_code, done.text, done.problems
+
+    return begin("repair", request.title, Store(settings.store), Threads(1), story)
+
+
+@pytest.mark.slow  # thirteen requests, two of which run the tests of the demo before and after
+def test_it_is_stopped_at_every_call_and_pays_each_once(settings: Settings) -> None:
+    provider = ScriptedProvider(KnowsItLater(settings))
+    with provider.serve() as url:
+        here = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        for calls in range(20):
+            code, _, problems = told(replace(REQUEST, budget_calls=calls), here)
+            if code == 0:
+                break
+            assert "calls" in problems[0]
+            assert not Store(settings.store).read(RepairAttempt)
+        asked = len(provider.books)
+        code, text, problems = told(replace(REQUEST, budget_calls=calls), here)
+        assert (code, problems, len(provider.books)) == (0, (), asked), "nothing is left to ask for"
+    store = Store(settings.store)
+    assert asked == calls == len({row.call_key for row in store.read(LlmCall, status=CallStatus.ANSWERED)})
+    assert "1 attempts: 1 passed" in text
+    steps = sorted(store.read(RepairStep), key=lambda row: row.finished_at)
+    assert list(dict.fromkeys((row.iteration, row.agent.value) for row in steps)) == [
+        (1, "explore-files"), (1, "revise-patch"), (1, "debug-one"), (2, "explore-files"),
+    ]  # fmt: skip
+    assert all("The servings stay: servings = " in row.submission for row in steps if row.agent == "debug-one")
+    first, second = sorted(store.read(RepairPatch), key=lambda row: row.iteration)
+    assert (first.revised, first.rung, first.resolved, first.debugged) == (True, "exact", 0, first.targets)
+    assert (second.revised, second.resolved, second.broken, second.failing) == (False, second.targets, (), ())
+    (attempt,), (handed_in,) = store.read(RepairAttempt), store.read(Repair)
+    assert (attempt.calls, attempt.iteration, attempt.tests) == (asked, 2, "golden")
+    assert (handed_in.iteration, handed_in.patch, handed_in.source) == (2, attempt.patch, attempt.attempt_id)
+    rates = query(settings.database, "SELECT iteration, n, resolved FROM repair_by_iteration ORDER BY iteration")
+    assert [tuple(row.values()) for row in rates.to_pylist()] == [(1, 10, 0), (2, 10, 1)]
+
+
+def test_the_command_names_what_is_missing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("STORE", settings.store), ("CACHE", settings.cache), ("DATABASE", settings.database)):
+        monkeypatch.setenv(f"SWT_{name}", str(value))
+    said = CliRunner().invoke(app, ["repair", "--snapshot", "demo", "--model", "no-such-model"])
+    assert said.exit_code == 2, said.output
+    assert "no-such-model" in said.stderr
