@@ -49,7 +49,9 @@ def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSu
     return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
 
 
-def _attempts(request: RepairRequest, settings: Settings, run: StoryRun, names: list[InstanceId]) -> tuple[RepairAttempt, ...]:
+def _attempts(
+    request: RepairRequest, settings: Settings, run: StoryRun, names: list[InstanceId]
+) -> tuple[RepairAttempt, ...]:
     """One for each instance whose environment is there and whose work was finished."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, (request.model,), budget)

@@ -35,7 +35,7 @@ from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.conversation import Conversation, Thread, Unusable
 from tasks.methods.diffs import diffs_in
 from tasks.methods.method import MethodBudget
-from tasks.methods.tools import ModelTool, Submission, tool_spec, work_until_submitted
+from tasks.methods.tools import ModelTool, HandingIn, tool_spec, work_until_submitted
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
 from tasks.repair.journal import Journal
@@ -205,7 +205,7 @@ class Tdflow:
                 left_out=len(goal.targets) - len(shown),
                 listing=folder(bench),
             )
-            submission = Submission(_SUBMIT_PATCH, self._read_patch)
+            submission = HandingIn(_SUBMIT_PATCH, self._read_patch)
             return self._sub_agent(
                 SubAgent.EXPLORE_FILES, number, text, Explorer(bench).tools, submission, self.limits.explore_turns
             )
@@ -223,7 +223,7 @@ class Tdflow:
                     raise Unusable("does-not-apply", f"It cannot be applied: {found.reason.value}: {found.detail}")
                 return revised
 
-            submission = Submission(_SUBMIT_PATCH, lambda patch: read(patch))
+            submission = HandingIn(_SUBMIT_PATCH, lambda patch: read(patch))
             return self._sub_agent(
                 SubAgent.REVISE_PATCH, number, text, Explorer(bench).tools, submission, self.limits.revise_turns
             )
@@ -251,7 +251,7 @@ class Tdflow:
                 state=debugger.start(),
             )
             tools = {"debugger": debugger.tool, **Explorer(bench).tools}
-            submission = Submission(_SUBMIT_REPORT, lambda report: str(report))
+            submission = HandingIn(_SUBMIT_REPORT, lambda report: str(report))
             found = self._sub_agent(
                 SubAgent.DEBUG_ONE, number, text, tools, submission, self.limits.debug_turns, name, case.case_id
             )
@@ -266,7 +266,7 @@ class Tdflow:
         number: int,
         opening: str,
         tools: dict[str, ModelTool],
-        submission: Submission[str],
+        submission: HandingIn[str],
         turns: int,
         name: str = "",
         case_id: str = "",

@@ -16,6 +16,7 @@ from tasks.adapters.llm.base import Message
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.proposed_fix import Repair
@@ -93,7 +94,8 @@ def test_it_is_stopped_at_every_call_and_pays_each_once(settings: Settings) -> N
     assert list(dict.fromkeys((row.iteration, row.agent.value) for row in steps)) == [
         (1, "explore-files"), (1, "revise-patch"), (1, "debug-one"), (2, "explore-files"),
     ]  # fmt: skip
-    assert all("The servings stay: servings = " in row.submission for row in steps if row.agent == "debug-one")
+    (report,) = (row.submission for row in steps if row.agent == "debug-one")
+    assert "servings = 8\n[stopped at larder/recipe.py:28 in scaled]" in report
     first, second = sorted(store.read(RepairPatch), key=lambda row: row.iteration)
     assert (first.revised, first.rung, first.resolved, first.debugged) == (True, "exact", 0, first.targets)
     assert (second.revised, second.resolved, second.broken, second.failing) == (False, second.targets, (), ())
@@ -108,5 +110,5 @@ def test_the_command_names_what_is_missing(settings: Settings, monkeypatch: pyte
     for name, value in (("STORE", settings.store), ("CACHE", settings.cache), ("DATABASE", settings.database)):
         monkeypatch.setenv(f"SWT_{name}", str(value))
     said = CliRunner().invoke(app, ["repair", "--snapshot", "demo", "--model", "no-such-model"])
-    assert said.exit_code == 2, said.output
-    assert "no-such-model" in said.stderr
+    assert isinstance(said.exception, NotFound)
+    assert "no-such-model" in str(said.exception)
