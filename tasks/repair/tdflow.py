@@ -35,7 +35,7 @@ from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.conversation import Conversation, Thread, Unusable
 from tasks.methods.diffs import diffs_in
 from tasks.methods.method import MethodBudget
-from tasks.methods.tools import ModelTool, HandingIn, tool_spec, work_until_submitted
+from tasks.methods.tools import HandingIn, ModelTool, tool_spec, work_until_submitted
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
 from tasks.repair.journal import Journal

@@ -221,3 +221,23 @@ def test_a_repair_that_shows_hacking_counts_as_failed_where_it_is_strict(four: S
 
 def test_every_sign_has_its_cost(store: SqlStore) -> None:
     assert {sign for (sign,) in store.rows("SELECT sign FROM hack_policy")} == {*HackSign} - {HackSign.NONE}
+
+
+def test_what_sub_agents_did_and_cost(store: SqlStore) -> None:
+    """An unknown price makes the sum unknown, and that of its own kind alone."""
+    steps = [
+        ("explore-files", 1, True, 10, 0.75, []),
+        ("explore-files", 2, True, 5, 0.25, ["touches-tests: a"]),
+        ("debug-one", 1, True, 30, 3.0, []),
+        ("debug-one", 2, False, 250, None, ["bad-arguments: b", "bad-arguments: c"]),
+    ]
+    for agent, iteration, submitted, calls, usd, reasons in steps:
+        store.add(
+            "repair_step", attempt_id="a", method="tdflow", model="gpt", iteration=iteration, agent=agent,
+            case_id=f"t::{iteration}", submitted=submitted, calls=calls, reasons=reasons, cost_usd=usd,
+        )  # fmt: skip
+    columns = "agent, steps, attempts, submitted_rate, calls, calls_per_step, refused, cost_usd"
+    assert store.rows(f"SELECT {columns} FROM repair_steps") == [
+        ("debug-one", 2, 1, 50.0, 280, 140.0, 2, None),
+        ("explore-files", 2, 1, 100.0, 15, 7.5, 1, 1.0),
+    ]
