@@ -1,0 +1,164 @@
+"""TDFlow end to end on real instances, with a scripted model that knows the fix on its second iteration only.
+
+    python -m benchmarks.tdflow_drill --work FOLDER --rows ROWS.jsonl --instances ID … [--kills 20] [--seed 1]
+
+First it hands in a patch that does not apply and would not help, so that Revise Patch and Debug One have their parts on
+real tests; once there is a report, the golden patch. With `--kills` the same is done again in another store by
+processes that are killed at random moments, so many in all; what must come of it is the same end, the same questions,
+and each of them paid once. A question that was under way at a kill is asked again: nobody can know whether it was
+answered.
+Needs mirrors of the repositories in `SWT_CACHE`. Prints a line of a Markdown table for each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.read import read_patch
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
+from tasks.rehearsal.scripted_model import calling
+from tasks.rehearsal.scripted_provider.script import Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+
+SNAPSHOT = "drill"
+SWT = str(Path(sys.executable).with_name("swt"))
+COMMANDS = ("w", "ll", "n", "n", "locals()", "p 6 * 7", "restart", "c")
+HEAD = "| instance | end | iterations | steps | debugged | calls | asked twice | unknown | kills | judged | seconds |"
+JUDGED = "SELECT status, resolved FROM repair_instance WHERE instance_id = '{}'"
+
+
+@dataclass(frozen=True)
+class KnowsItLater:
+    """The model."""
+
+    golden: str
+
+    def __call__(self, call: Spoken) -> Step:
+        opening = call.messages[0].text
+        turn = sum(bool(message.tool_calls) for message in call.messages)
+        time.sleep(0.05)  # so that a kill may come while a question is under way
+        return Step(reply=calling(call_id=f"c{turn}", **self.said(opening, turn, call.messages[-1].text)))
+
+    def said(self, opening: str, turn: int, last: str) -> dict[str, str]:
+        if "debugger is stopped" in opening:
+            if turn < len(COMMANDS):
+                return {"name": "debugger", "command": COMMANDS[turn]}
+            return {"name": "submit_report", "report": f"In the end the debugger says: {last}"}
+        if "cannot be applied" in opening:
+            return {"name": "submit_patch", "patch": self.useless(malformed=False)}
+        if "<report>" in opening:
+            return {"name": "submit_patch", "patch": self.golden}
+        if turn == 0:
+            return {"name": "find_keyword", "keyword": "def "}
+        return {"name": "submit_patch", "patch": self.useless(malformed=True)}
+
+    def useless(self, *, malformed: bool) -> str:
+        """A comment below the first line of context in the golden patch."""
+        read = read_patch(self.golden)
+        assert not isinstance(read, Refused)
+        lines = self.golden.splitlines()
+        hunk = next(number for number, line in enumerate(lines) if line.startswith("@@"))
+        start = int(lines[hunk].split("-")[1].split(",")[0].split()[0])
+        context = lines[hunk + 1]
+        path = read.files[0].path
+        shown = " def nothing_of_the_kind():" if malformed else f" {context[1:]}"
+        head = f"--- a/{path}\n+++ b/{path}\n@@ -{start},1 +{start},2 @@\n"
+        return f"{head}{shown}\n+# nothing of this helps\n"
+
+
+def main(argv: list[str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--rows", type=Path, required=True, help="rows of SWE-bench")
+    parser.add_argument("--instances", nargs="+", required=True)
+    parser.add_argument("--kills", type=int, default=0, help="of each instance")
+    parser.add_argument("--seed", type=int, default=1)
+    told = parser.parse_args(argv)
+    rows = {row["instance_id"]: row for row in map(json.loads, told.rows.read_text().splitlines())}
+    print(HEAD + "\n|" + " --- |" * HEAD.count(" | ") + " --- |", flush=True)
+    draw = random.Random(told.seed)  # noqa: S311 - moments, no secrets
+    for name in told.instances:
+        print(_line(told.work / name / "straight", rows[name], 0, draw), flush=True)
+        if told.kills:
+            print(_line(told.work / name / "killed", rows[name], told.kills, draw), flush=True)
+
+
+def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> str:
+    """One instance, from an empty store."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    (work / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    name, provider, begun = row["instance_id"], ScriptedProvider(KnowsItLater(row["patch"])), time.monotonic()
+    with provider.serve() as url:
+        env = os.environ | {
+            "SWT_STORE": str(work / "store"),
+            "SWT_DATABASE": str(work / "swt.duckdb"),
+            "SWT_SCRIPTED_BASE_URL": url,
+        }
+        _swt(["import", str(work / "rows.jsonl"), "--snapshot", SNAPSHOT], env, work).wait()
+        made = _repair(name, kills, draw, env, work)
+    store = Store(str(work / "store"))
+    attempts, calls = store.read(RepairAttempt), store.read(LlmCall)
+    patches, steps = store.read(RepairPatch), store.read(RepairStep)
+    judged = subprocess.run(
+        [SWT, "query", JUDGED.format(name), "--format", "csv"],
+        env=env, capture_output=True, text=True, check=False,
+    ).stdout.split("\n")[1:2]  # fmt: skip
+    bodies = Counter(hashlib.sha256(json.dumps(one.spoken.body).encode()).hexdigest() for one in provider.books)
+    unknown = sum(call.status in (CallStatus.UNKNOWN, CallStatus.CUT) for call in calls)
+    facts = (
+        name,
+        attempts[0].end.value if attempts else "none",
+        max((patch.iteration for patch in patches), default=0),
+        len(steps),
+        sum(patch.debugged for patch in patches),
+        len(bodies),
+        sum(bodies.values()) - len(bodies),
+        unknown,
+        made,
+        "".join(judged).replace(",", " "),
+        f"{time.monotonic() - begun:.0f}",
+    )
+    return "| " + " | ".join(map(str, facts)) + " |"
+
+
+def _repair(name: str, kills: int, draw: random.Random, env: dict[str, str], work: Path) -> int:
+    """Kill it so often, at moments that are drawn, and let it come to its end. How often it was killed."""
+    made, wait = 0, 2.0
+    while True:
+        process = _swt(["repair", "--snapshot", SNAPSHOT, "--model", "scripted", "--instances", name], env, work)
+        try:
+            process.wait(draw.uniform(0.5, wait) if made < kills else None)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            made, wait = made + 1, min(wait + 1.0, 30.0)
+        else:
+            return made
+
+
+def _swt(words: Iterable[str], env: dict[str, str], work: Path) -> subprocess.Popen[bytes]:
+    with (work / "log").open("ab") as log:
+        argv = [SWT, *words]
+        return subprocess.Popen(argv, env=env, stdout=log, stderr=log, start_new_session=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
