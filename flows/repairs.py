@@ -25,8 +25,9 @@ from tasks.domain.names import CandidateId, InstanceId, InstanceKey
 from tasks.domain.repair import RepairAttempt
 from tasks.evaluate.fixes import take_fixes
 from tasks.evaluate.repairs import RepairRow, Told
+from tasks.evaluate.stored import PREFIX
 from tasks.evaluate.task import check_sandbox, choose_instances
-from tasks.repair.settings import METHOD, RepairSettings, TdflowLimits
+from tasks.repair.settings import GOLDEN, METHOD, RepairSettings, TdflowLimits
 from tasks.repair.task import RepairWork
 from tasks.repair.task import repair as repair_one
 
@@ -45,7 +46,9 @@ def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSu
     )
     if not attempts:
         return FixesSummary(text=facts, remarks=(), undone=run.undone(), exit_code=NOTHING)
-    judged = judge_fixes(FixesRequest(fixes=(METHOD,), snapshot=snapshot, instances=names), settings, run, taken)
+    tests = () if request.tests == GOLDEN else (f"{PREFIX}{request.tests}",)  # how good they are decides a lot
+    judging = FixesRequest(fixes=(METHOD,), snapshot=snapshot, instances=names, tests=tests)
+    judged = judge_fixes(judging, settings, run, taken)
     return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
 
 
@@ -109,5 +112,6 @@ def _handed_in(attempt: RepairAttempt) -> RepairRow:
         problem="",
         created_at=attempt.finished_at,
     )
-    told = Told(tests=attempt.tests, iteration=attempt.iteration, cost_usd=attempt.cost_usd)
+    total = None if attempt.cost_usd is None or attempt.tests_usd is None else attempt.cost_usd + attempt.tests_usd
+    told = Told(tests=attempt.tests, iteration=attempt.iteration, cost_usd=total, tests_usd=attempt.tests_usd)
     return RepairRow(row=row, told=told)

@@ -132,5 +132,7 @@ class RepairAttempt:
     calls: int
     cost_usd: float | None
     """Of all replies when they were made; null where a price is unknown."""
+    tests_usd: float | None
+    """What generating the tests cost, which is no part of it; null where that is unknown."""
     started_at: datetime
     finished_at: datetime

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
+from tasks.domain.names import MethodName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 
@@ -36,6 +37,10 @@ class TdflowLimits:
         return {name: value for name, value in asdict(self).items() if name != "at_once"}
 
 
+GOLDEN = "golden"
+"""The tests that people wrote."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
     """How attempts are made."""
@@ -45,3 +50,10 @@ class RepairSettings:
     trusted: bool = False
     """Whether the code under test may run where nothing isolates it."""
     limits: Limits = field(default_factory=Limits)
+
+    def method(self, tests: str) -> MethodName:
+        """What the method is counted as: with other tests or fewer iterations it takes nobody's place."""
+        default, own = TdflowLimits().facts, self.tdflow.facts
+        changed = [f"{name}={own[name]}" for name in sorted(own) if own[name] != default[name]]
+        changed += [] if tests == GOLDEN else [f"tests={tests}"]
+        return MethodName(f"{METHOD}[{','.join(changed)}]" if changed else METHOD)

@@ -19,6 +19,7 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.environment import Environment
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
+from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import CaseId, EnvId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.places import Places
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
@@ -27,11 +28,9 @@ from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
 from tasks.repair.journal import Journal
 from tasks.repair.prompts import PROMPTS
-from tasks.repair.settings import METHOD, RepairSettings
+from tasks.repair.settings import GOLDEN, METHOD, RepairSettings
 from tasks.repair.suite import GivenTests, Goal
 from tasks.repair.tdflow import PatchTried, StepTaken, Tdflow, Worked
-
-GOLDEN = "golden"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +68,12 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
         trusted=settings.trusted,
         limits=settings.limits,
     )
-    tests = _tests(store, unit, hands)
+    tests, tests_usd = _tests(store, unit, hands)
     attempt_id = _attempt_id(unit, hands, settings, tests)
     if known := store.read(RepairAttempt, attempt_id=attempt_id):
         return known[0]
     hands.pass_gate(store)
-    rows = _Rows(store, unit, instance, attempt_id)
+    rows = _Rows(store, unit, instance, attempt_id, settings.method(unit.tests))
     started, journal = datetime.now(UTC), Journal(places.repairs / f"{attempt_id}.jsonl")
     with LocalWorkbench(hands.supplies()) as bench:
         flow = Tdflow(
@@ -88,23 +87,31 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
             patch=rows.patch,
         )
         worked = flow.work()
-    attempt = rows.attempt(tests, worked, started)
+    attempt = rows.attempt(tests, tests_usd, worked, started)
     journal.close()
     return attempt
 
 
-def _tests(store: Store, unit: RepairWork, hands: Hands) -> GivenTests:
-    """The tests that the work is given."""
+def _tests(store: Store, unit: RepairWork, hands: Hands) -> tuple[GivenTests, float | None]:
+    """The tests that the work is given, and what generating them cost."""
     if unit.tests == GOLDEN:
-        known = hands.instance.FAIL_TO_PASS
-        return GivenTests.of_patch(GOLDEN, hands.instance.test_patch, hands.read, known)
+        instance = hands.instance
+        return GivenTests.of_patch(GOLDEN, instance.test_patch, hands.read, instance.FAIL_TO_PASS), 0.0
     method, _, model = unit.tests.partition("@")
-    where = {"instance_id": unit.instance_id, "snapshot": unit.snapshot, "method": method, "sample": 0}
-    rows = store.read(Candidate, **where | ({"model": model} if model else {}))
-    if not any(row.patch for row in rows):
+    where = {"instance_id": unit.instance_id, "snapshot": unit.snapshot, "method": method}
+    where |= {"model": model} if model else {}
+    rows = [row for row in store.read(Candidate, **where, sample=0) if row.patch]
+    if not rows:
         raise NotFound(f"there are no tests of {unit.tests} for {unit.instance_id}", hint="swt generate makes them")
-    newest = max((row for row in rows if row.patch), key=lambda row: (row.created_at, row.candidate_id))
-    return GivenTests.of_patch(unit.tests, newest.patch, hands.read, None)
+    newest = max(rows, key=lambda row: (row.created_at, row.candidate_id))
+    return GivenTests.of_patch(unit.tests, newest.patch, hands.read, None), _paid(store, where)
+
+
+def _paid(store: Store, where: dict[str, str]) -> float | None:
+    """What the calls of a method on an instance cost; null where that is unknown, or the tests come from elsewhere."""
+    calls = store.read(LlmCall, **where, status=CallStatus.ANSWERED)
+    costs = [call.cost_usd for call in calls]
+    return None if None in costs or not costs else sum(cost or 0.0 for cost in costs)
 
 
 def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests: GivenTests) -> str:
@@ -120,7 +127,9 @@ def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests:
 class _Rows:
     """Writes what happens in one attempt as it happens, and keeps count."""
 
-    def __init__(self, store: Store, unit: RepairWork, instance: TaskInstance, attempt_id: str) -> None:
+    def __init__(
+        self, store: Store, unit: RepairWork, instance: TaskInstance, attempt_id: str, method: MethodName
+    ) -> None:
         self.store = store
         self.unit = unit
         self.attempt_id = attempt_id
@@ -130,7 +139,7 @@ class _Rows:
             "attempt_id": attempt_id,
             "instance_key": instance.instance_key,
             "instance_id": instance.instance_id,
-            "method": MethodName(METHOD),
+            "method": method,
             "model": ModelName(unit.model),
         }
 
@@ -172,7 +181,7 @@ class _Rows:
         )
         self.store.write([row])
 
-    def attempt(self, tests: GivenTests, worked: Worked, started: datetime) -> RepairAttempt:
+    def attempt(self, tests: GivenTests, tests_usd: float | None, worked: Worked, started: datetime) -> RepairAttempt:
         chosen = worked.chosen
         row = RepairAttempt(
             **self.owner,
@@ -185,6 +194,7 @@ class _Rows:
             patch=chosen.patch if chosen else "",
             calls=self.calls,
             cost_usd=self.usd,
+            tests_usd=tests_usd,
             started_at=started,
             finished_at=datetime.now(UTC),
         )

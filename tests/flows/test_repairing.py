@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from typer.testing import CliRunner
@@ -10,15 +11,17 @@ from typer.testing import CliRunner
 from flows.cli import app
 from flows.parameters import RepairRequest
 from flows.repairs import repair
-from flows.run import StoryRun, Threads, begin
+from flows.run import Threads, begin
 from flows.settings import Settings
 from tasks.adapters.llm.base import Message
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.names import MethodName, ModelName
 from tasks.domain.proposed_fix import Repair
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
 from tasks.rehearsal.scripted_model import calling
@@ -66,11 +69,9 @@ class KnowsItLater:
 
 
 def told(request: RepairRequest, settings: Settings) -> tuple[int, str, tuple[str, ...]]:
-    def story(run: StoryRun) -> tuple[int, str, tuple[str, ...]]:
-        done = repair(request, settings, run)
-        return done.exit_code, done.text, done.problems
-
-    return begin("repair", request.title, Store(settings.store), Threads(1), story)
+    store, board = Store(settings.store), Threads(1)
+    done = begin("repair", request.title, store, board, lambda run: repair(request, settings, run))
+    return done.exit_code, done.text, done.problems
 
 
 @pytest.mark.slow  # thirteen requests, two of which run the tests of the demo before and after
@@ -104,6 +105,41 @@ def test_it_is_stopped_at_every_call_and_pays_each_once(settings: Settings) -> N
     assert (handed_in.iteration, handed_in.patch, handed_in.source) == (2, attempt.patch, attempt.attempt_id)
     rates = query(settings.database, "SELECT iteration, n, resolved FROM repair_by_iteration ORDER BY iteration")
     assert [tuple(row.values()) for row in rates.to_pylist()] == [(1, 10, 0), (2, 10, 1)]
+
+
+def test_generated_tests_are_given_and_judged_as_well(settings: Settings) -> None:
+    store = Store(settings.store)
+    (row,) = store.read(TaskInstance, snapshot="demo", instance_id=INSTANCE)
+    store.write([candidate(row, row.test_patch)])
+    with ScriptedProvider(KnowsItLater(settings)).serve() as url:
+        here = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        code, text, problems = told(replace(REQUEST, tests="careful@gpt"), here)
+        assert (code, problems) == (0, ()), text
+        missing, _, problems = told(replace(REQUEST, tests="nobody@gpt"), here)
+    assert (missing, "there are no tests of nobody@gpt" in problems[0]) == (3, True)
+    (handed_in,) = store.read(Repair)
+    assert (handed_in.method, handed_in.tests, handed_in.iteration) == ("tdflow[tests=careful@gpt]", "careful@gpt", 2)
+    asked = "SELECT method, repair, btr, n, resolved FROM repair_by_bad_tests"
+    (bad,) = query(settings.database, asked).to_pylist()
+    assert (bad["method"], bad["repair"], bad["n"], bad["resolved"]) == ("careful", handed_in.method, 1, 1)
+
+
+def candidate(row: TaskInstance, patch: str) -> Candidate:
+    """A candidate of a method that somebody ran."""
+    return Candidate(
+        candidate_id=Candidate.id_of(row.instance_key, "careful", "gpt", 0, patch),
+        snapshot=row.snapshot,
+        instance_id=row.instance_id,
+        instance_key=row.instance_key,
+        method=MethodName("careful"),
+        model=ModelName("gpt"),
+        sample=0,
+        patch=patch,
+        provenance="self_reported",
+        source="careful.jsonl:1",
+        problem="",
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
 
 
 def test_the_command_names_what_is_missing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
