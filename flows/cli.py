@@ -10,26 +10,23 @@ import logging
 import os
 import sys
 import threading
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from flows.development import dev_app
 from flows.settings import Settings, settings_from
-from flows.stories import STORIES, add_stories, end
+from flows.stories import STORIES, Port, add_stories, end, plain
 from tasks.adapters.text import PrintableFormatter, say
 from tasks.domain.errors import SwtError, UsageError
 
-# Without boxes: drawing them takes half of the time of `swt --help`, for rich and its reader of Markdown.
-plain = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None, context_settings={"max_content_width": 120})
 app = plain(add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
 repo_app = plain(help="Local git mirrors.")
 store_app = plain(help="The warehouse.")
 snapshot_app = plain(help="Published sets of instances.")
 agents_app = plain(help="Agents of other people.")
 submit_app = plain(help="Predictions files of your own.")
-dev_app = plain(help="Servers for development and tests, no part of a benchmark.")
 app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
@@ -43,7 +40,6 @@ INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, as shells have it; typer makes it of a KeyboardInterrupt."""
 
 Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
 
 
 def main() -> None:
@@ -304,6 +300,23 @@ def snapshot_verify(name: Name) -> None:
     raise typer.Exit(1 if wrong else 0)
 
 
+@app.command()
+def models(
+    names: Annotated[list[str] | None, typer.Argument(help="Only these; all, where none is given.")] = None,
+    ask: Annotated[bool, typer.Option("--ask", help="Put a short question to each of them, and pay for it.")] = False,
+) -> None:
+    """Which models can be asked, at which price in dollars for a million tokens, and what is missing for it.
+
+    Example: swt models, or swt models gpt-4o-2024-08-06 --ask
+    """
+    from flows.models import show_models
+
+    if ask and not names:
+        raise UsageError("--ask wants the names of models: each answer is paid for", hint="swt models NAME --ask")
+    told = show_models(settings(), names or (), os.environ, ask=ask)
+    end(told.text, told.exit_code)
+
+
 @agents_app.command("list")
 def agents_list() -> None:
     """Which agents there are, in which release, and where they are installed.
@@ -331,68 +344,6 @@ def agents_install(
     for problem in done.problems:
         say(problem, err=True)
     end(done.text, done.exit_code)
-
-
-@dev_app.command("github")
-def dev_github(
-    repo: Annotated[list[str], typer.Option("--repo", help="OWNER/NAME; may be repeated.")],
-    git: Annotated[
-        list[Path] | None, typer.Option("--git", help="Its git repository, one for each --repo; default: the mirror.")
-    ] = None,
-    issues: Annotated[
-        list[str] | None, typer.Option("--issues", help="JSONL of its issues, one for each --repo; - where none.")
-    ] = None,
-    licenses: Annotated[
-        list[str] | None, typer.Option("--license", help="Its SPDX id, one for each --repo; - where unknown.")
-    ] = None,
-    until: Annotated[str, typer.Option(help="Show history up to this date; default: all of it.")] = "",
-    faults: Annotated[str, typer.Option(help="For example 502=0.1,partial=0.05,moving=0.1,seed=3")] = "",
-    port: Port = 8431,
-) -> None:
-    """Serve git histories as GitHub would serve their pull requests and issues, with faults on demand.
-
-    Any token will do. `curl -d '{"until": "2026-02-01"}' …/dev` releases more history, `curl …/dev` counts requests.
-
-    Example: swt dev github --repo pallets/flask --git ~/src/flask --until 2026-01-01 --faults 502=0.1
-    """
-    from tasks.rehearsal.local_github.opening import GitHubRequest, serve_github
-
-    request = GitHubRequest(
-        repos=tuple(repo),
-        git=tuple(git or ()),
-        issues=tuple(issues or ()),
-        licenses=tuple(licenses or ()),
-        until=until,
-        faults=faults,
-        port=port,
-    )
-    where = settings()
-    serve_github(where.places.mirrors, where.scratch, request, say=lambda text: say(text, err=True))
-
-
-@dev_app.command("model")
-def dev_model(
-    script: Annotated[Path, typer.Option("--script", help="JSON list of steps (tasks/rehearsal/scripted_provider).")],
-    port: Port = 8399,
-    key: Annotated[str, typer.Option(help="Refuse callers that have another key; default: take all.")] = "",
-) -> None:
-    """Serve recorded replies as a provider of models would, in three dialects, with faults on demand.
-
-    The model `scripted` finds it by itself on the default port, else by SWT_SCRIPTED_BASE_URL.
-
-    Example: swt dev model --script replies.json --port 8399
-    """
-    from threading import Event
-
-    from tasks.rehearsal.scripted_provider.script import read_script
-    from tasks.rehearsal.scripted_provider.server import ScriptedProvider
-
-    with ScriptedProvider(read_script(script), key=key).serve(port) as url:
-        say(f"SWT_SCRIPTED_BASE_URL={url}")
-        try:
-            Event().wait()
-        except KeyboardInterrupt:
-            say("stopped", err=True)
 
 
 def settings() -> Settings:

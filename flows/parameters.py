@@ -134,7 +134,7 @@ class LocalizeRequest(Request):
     snapshot: Snapshot
     method: Annotated[Locator, Option(help="BM25 by itself, or the agent with a model.")] = Locator.BM25
     retriever: Annotated[RetrieverKind, Option(help="The index behind it.")] = RetrieverKind.CODE
-    model: Annotated[str, Option(help="Name in data/models.toml, for the agent.")] = ""
+    model: Annotated[str, Option(help="Name from `swt models`, for the agent.")] = ""
     instances: Instances = ()
     with_tests: Annotated[bool, Option(help="Rank test files as well.")] = False
     budget_usd: Dollars = None
@@ -161,7 +161,7 @@ class RepairRequest(Request):
     what is missing is asked for."""
 
     snapshot: Snapshot
-    model: Annotated[str, Option(help="Name in data/models.toml.")]
+    model: Annotated[str, Option(help="Name from `swt models`.")]
     instances: Instances = ()
     tests: Annotated[
         str, Option(help="Whose tests: `golden` for those that people wrote, METHOD@MODEL for candidates in the store.")
@@ -186,7 +186,7 @@ class GenerateRequest(Request):
     is asked for."""
 
     methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method")]
-    models: Annotated[tuple[str, ...], Option(help="Name in data/models.toml.", flag="--model")]
+    models: Annotated[tuple[str, ...], Option(help="Name from `swt models`.", flag="--model")]
     snapshot: Snapshot
     instances: Instances = ()
     months: Annotated[int | None, Option(help="Only pull requests of so many months before `until`.", least=1)] = None

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any, Generic, NoReturn
 
@@ -34,6 +35,10 @@ from flows.parameters import (
 from flows.settings import settings_from
 from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
+
+# Without boxes: drawing them takes half of the time of `swt --help`, for rich and its reader of Markdown.
+plain = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None, context_settings={"max_content_width": 120})
+Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
 
 DAY = "%Y-%m-%d"
 MOMENTS = [DAY, "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z"]
