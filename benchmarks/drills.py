@@ -25,6 +25,7 @@ from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import World, open_repository
+from tasks.rehearsal.scripted_model import calling
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 
@@ -128,6 +129,7 @@ MORE = (
     Drill("sweep", WORK, ("environments", "retrieval", "generation", "runs", "guards")),
     Drill("generate", {"dry_run": True, **WORK}, ("retrieval",), how="dry run"),
     Drill("localize", {**AGENT, **OF_TWO}, ("localization",), how="agent"),
+    Drill("repair", {"model": "scripted", **OF_TWO}, ("environments", "repairs", "runs", "fixes")),
     Drill("freeze", {"pool": POOL, "snapshot": "frozen"}, (*CHECKED, "facts", "publish")),
     Drill("report", {"snapshot": SNAPSHOT}, ("pages",), before=CONTROLS),
     Drill("rate", {"snapshot": (SNAPSHOT,), "times": 20}, ("fit",), before=(CAREFUL,)),
@@ -141,10 +143,19 @@ MORE = (
 
 
 def replies(call: Spoken) -> Step:
-    """Of a model that extracts, retrieves and ranks where it is asked for files, and writes a test elsewhere."""
+    """Of a model that extracts, retrieves and ranks where it is asked for files, hands in the golden patch where it is
+    asked for one, and writes a test elsewhere."""
+    if any(tool.name == "submit_patch" for tool in call.tools):
+        return Step(reply=calling("submit_patch", patch=_golden_patch(call.messages[0].text)))
     last = call.messages[-1].text
     said = next((said for asked, said in LOCATING.items() if asked in last), HELPFUL)
     return text_step(said if isinstance(said, str) else json.dumps(said))
+
+
+def _golden_patch(text: str) -> str:
+    """Of the demo's instance whose issue is in a text."""
+    rows = map(json.loads, (DEMO / "instances.jsonl").read_text("utf-8").splitlines())
+    return next(str(row["patch"]) for row in rows if row["problem_statement"].splitlines()[0] in text)
 
 
 @contextmanager
