@@ -17,7 +17,7 @@ from flows.settings import Settings
 from flows.sweep import BATCH, open_board
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.factory import spent_by
+from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
@@ -98,15 +98,14 @@ def _searched(
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, (request.model,), budget)
     board.recover()  # first: what a killed one may have paid counts against this one's ceiling
-    meter = Meter(request.payer, budget, already=spent_by(run.store, request.payer))
-    models = partial(_model, request, board, meter)
     how = AgentSettings(variant=request.retriever, with_tests=request.with_tests)
     units = [
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
     ]
     try:
-        function = bind(search_with_agent, settings.places, models)
-        return run.round("localization", function, units, at_once=settings.callers).results
+        with metered(run.store, settings.cache, request.payer, budget) as meter:
+            function = bind(search_with_agent, settings.places, partial(_model, request, board, meter))
+            return run.round("localization", function, units, at_once=settings.callers).results
     finally:
         board.close()
 

@@ -17,7 +17,7 @@ from flows.settings import Settings
 from flows.sweep import open_board
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.factory import spent_by
+from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.domain.candidate import Candidate
 from tasks.domain.llm import Work
@@ -67,15 +67,15 @@ def _attempts(
             )
             for name, env_id in built.items()
         ]
-        meter = Meter(request.payer, budget, already=spent_by(run.store, request.payer))
         how = RepairSettings(
             tdflow=TdflowLimits(iterations=request.iterations),
             sandbox=settings.sandbox,
             trusted=settings.trusted,
             limits=settings.limits,
         )
-        function = bind(repair_one, settings.places, how, partial(_model, request, board, meter))
-        return run.round("repairs", function, units).results
+        with metered(run.store, settings.cache, request.payer, budget) as meter:
+            function = bind(repair_one, settings.places, how, partial(_model, request, board, meter))
+            return run.round("repairs", function, units).results
     finally:
         board.close()
 

@@ -22,7 +22,7 @@ from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.factory import open_switchboard, spent_by
+from tasks.adapters.llm.factory import metered, open_switchboard
 from tasks.adapters.llm.model_facts import record_models
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
@@ -117,12 +117,14 @@ def sweep(
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
     context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
     board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
-    meter = Meter(f"sweep {request.payer}", budget, already=spent_by(run.store, request.payer))
-    desk = _Desk(request, board, meter, {row.instance_key: row.instance_id for row in instances})
     units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
+    names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
-        ask = bind(generate, settings.places, generation_settings(settings), desk.model)
-        done = run.round("generation", ask, units, at_once=settings.callers)
+        with metered(run.store, settings.cache, request.payer, budget, name=payer) as meter:
+            ask = bind(
+                generate, settings.places, generation_settings(settings), _Desk(request, board, meter, names).model
+            )
+            done = run.round("generation", ask, units, at_once=settings.callers)
     finally:
         board.close()
     evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None

@@ -17,6 +17,7 @@ class Places:
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files
     ├── answers/                        what was asked of a store, as long as it says the same
+    ├── budgets/                        what processes that pay together have set aside
     ├── repairs/                        what attempts at repairs under way have seen
     ├── agents/<name>-<key>/            programs of others that methods start
     └── trees/                          packed trees of commits

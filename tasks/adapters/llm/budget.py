@@ -7,10 +7,11 @@ is booked at that. Without this, `--budget-usd 0.001` let ten of ten calls throu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from threading import Condition
+from typing import Protocol
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.base import Reply
@@ -20,6 +21,10 @@ from tasks.domain.errors import UsageError
 
 ROUNDING = 1e-9
 """Dollars. Sums of floating-point numbers differ by less, and a ceiling by nothing that anybody is charged."""
+
+
+AGAIN_S = 0.2
+"""How often a call that waits for room looks at what other processes have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +66,63 @@ class Spent:
             estimated_usd=self.estimated_usd + other.estimated_usd,
             tokens=self.tokens + other.tokens,
         )
+
+    def __sub__(self, other: Spent) -> Spent:
+        return Spent(
+            calls=self.calls - other.calls,
+            usd=self.usd - other.usd,
+            unpriced=self.unpriced - other.unpriced,
+            estimated_usd=self.estimated_usd - other.estimated_usd,
+            tokens=self.tokens - other.tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetAside:
+    """What is set aside for calls in flight."""
+
+    calls: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+
+    def __add__(self, other: SetAside) -> SetAside:
+        return SetAside(calls=self.calls + other.calls, usd=self.usd + other.usd, tokens=self.tokens + other.tokens)
+
+    def as_spent(self) -> Spent:
+        """Where nobody will ever hear of these calls again."""
+        return Spent(calls=self.calls, unpriced=self.calls, estimated_usd=self.usd, tokens=self.tokens)
+
+    @staticmethod
+    def of(places: Iterable[Reservation]) -> SetAside:
+        return sum((SetAside(calls=1, usd=one.bound.usd or 0.0, tokens=one.bound.tokens) for one in places), SetAside())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """What other processes of the same payer have."""
+
+    spent: Spent = Spent()
+    """Since this one began."""
+    held: SetAside = SetAside()
+
+
+Turn = AbstractContextManager[tuple[Others, Callable[[Spent, SetAside], None]]]
+
+
+class Shared(Protocol):
+    """Where the processes of a payer tell each other what they have; see ledger.py."""
+
+    def turn(self) -> Turn:
+        """What the others have, and the way to say what this one has; nobody else has a turn meanwhile."""
+        ...
+
+
+class Alone:
+    """There is no other process."""
+
+    @contextmanager
+    def turn(self) -> Iterator[tuple[Others, Callable[[Spent, SetAside], None]]]:
+        yield Others(), lambda _spent, _held: None
 
 
 @dataclass(slots=True)
@@ -106,6 +168,8 @@ class Meter:
     for a sweep, which pays nothing for them."""
     already: Spent = field(default_factory=Spent)
     """Spent by earlier processes of the same sweep."""
+    shared: Shared = field(default_factory=Alone)
+    """With its other processes that are alive."""
     clock: Clock = field(default_factory=SystemClock)
     _spent: Spent = field(init=False)
     _in_flight: list[Reservation] = field(default_factory=list, init=False, repr=False)
@@ -123,8 +187,8 @@ class Meter:
 
     def check(self) -> None:
         """`BudgetExhausted` where a ceiling is reached, so that no call at all is left."""
-        with self._changed:
-            self._fits(Bound(tokens=0, usd=0.0), ())
+        with self._changed, self.shared.turn() as (others, _):
+            self._fits(Bound(tokens=0, usd=0.0), SetAside(), others)
 
     @contextmanager
     def admitted(self, bound: Bound) -> Iterator[Reservation]:
@@ -134,26 +198,38 @@ class Meter:
             raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price for this", hint=hint)
         place = Reservation(bound)
         with self._changed:
-            while not self._fits(bound, self._in_flight):
-                self._changed.wait()
-            self._in_flight.append(place)
+            while not self._takes(place):
+                self._changed.wait(AGAIN_S)  # other processes notify nobody
         try:
             yield place
         finally:
             with self._changed:
                 self._in_flight = [one for one in self._in_flight if one is not place]
                 self._spent += place.booked
+                with self.shared.turn() as (_, say):
+                    self._tell(say)
                 self._changed.notify_all()
 
-    def _fits(self, bound: Bound, held: Sequence[Reservation]) -> bool:
+    def _takes(self, place: Reservation) -> bool:
+        """Take the place if there is room for it now."""
+        with self.shared.turn() as (others, say):
+            fits = self._fits(place.bound, SetAside.of(self._in_flight), others)
+            if fits:
+                self._in_flight.append(place)
+                self._tell(say)
+        return fits
+
+    def _tell(self, say: Callable[[Spent, SetAside], None]) -> None:
+        say(self._spent - self.already, SetAside.of(self._in_flight))
+
+    def _fits(self, bound: Bound, own: SetAside, others: Others) -> bool:
         """Whether there is room now; `BudgetExhausted` where there will be none, whatever those in flight come to."""
-        budget, spent = self.budget, self._spent
-        set_aside = sum(one.bound.usd or 0.0 for one in held)
+        budget, spent, held = self.budget, self._spent + others.spent, own + others.held
         return all(
             [
-                self._below("calls", budget.calls, spent.calls, len(held), 1),
-                self._below("usd", budget.usd, spent.booked_usd, set_aside, bound.usd or 0.0),
-                self._below("tokens", budget.tokens, spent.tokens, sum(one.bound.tokens for one in held), bound.tokens),
+                self._below("calls", budget.calls, spent.calls, held.calls, 1),
+                self._below("usd", budget.usd, spent.booked_usd, held.usd, bound.usd or 0.0),
+                self._below("tokens", budget.tokens, spent.tokens, held.tokens, bound.tokens),
                 self._below("seconds", budget.seconds, self.clock.monotonic() - self._began, 0.0, 0.0),
             ]
         )

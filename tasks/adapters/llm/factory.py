@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.adapters.llm.archive import open_archive
-from tasks.adapters.llm.budget import Spent
+from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.ledger import joined
 from tasks.adapters.llm.models import Models, Provider, read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
@@ -16,6 +18,7 @@ from tasks.adapters.llm.wire import OpenAIWire, Wire
 from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.names import content_key
 
 
 def open_switchboard(
@@ -54,6 +57,15 @@ def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Wire]:
     """How each provider that can be asked is asked."""
     providers = {card.provider.name: card.provider for card in models.cards.values()}
     return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
+
+
+@contextmanager
+def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str = "") -> Iterator[Meter]:
+    """The meter of a payer: it goes on with what the store says was spent, and shares its ceilings with all processes
+    of this machine that pay for the same."""
+    folder = cache / "budgets" / content_key("budget", store.url, payer)
+    with joined(folder, lambda: spent_by(store, payer)) as (ledger, already):
+        yield Meter(name or payer, budget, already=already, shared=ledger)
 
 
 def spent_by(store: Store, sweep: str) -> Spent:
