@@ -69,7 +69,6 @@ def test_two_at_once_spend_what_one_may(tmp_path: Path) -> None:
     for one in both:
         one.communicate("\n")
     assert sum(numbers) == 49, "the last cent is less than a call may take"
-    assert min(numbers) > 0
 
 
 def test_what_a_killed_one_had_set_aside_is_spent(tmp_path: Path) -> None:
