@@ -76,11 +76,12 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
     from tasks.adapters.store.database import run_named
     from tasks.adapters.store.warehouse import Store
 
+    store = Store(settings.store)
     if not settings.database.exists():
         rebuild_views(settings)
     row = run_named(settings.database, run)
     if row["log"]:
-        with Store(settings.store).open_file(row["log"]) as log:
+        with store.open_file(row["log"]) as log:
             out.write(log.read())
     detail = f": {row['detail']}" if row["detail"] else ""
     return f"{row['run_key']} {row['instance_id']} {row['suite_kind']} {row['code_state']} {row['status']}{detail}"
@@ -124,7 +125,7 @@ def rebuild_views(settings: Settings) -> str:
 
     store = Store(settings.store)
     record_models(store, read_models(settings.models / "models.toml", settings.own_models))
-    questions = build_views(store.url, settings.database, settings.sql, _tell)
+    questions = build_views(settings.store, settings.database, settings.sql, _tell)
     return f"{settings.database}: {len(questions)} questions"
 
 

@@ -50,7 +50,7 @@ def _found(
     disk: Disk, tables: Sequence[type[Any]], questions: Sequence[Question], asked: Sequence[Question]
 ) -> list[pa.Table]:
     """What each audit finds, over all batches; over an empty store where there is no instance."""
-    with connected() as connection:
+    with connected(store=disk.url) as connection:
         connection.execute(WITH_WITHDRAWN)
         found = []
         for batch in [*batches(load(connection, disk, tables, None))] or [()]:

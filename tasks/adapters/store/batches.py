@@ -14,12 +14,12 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from tasks.adapters.store.disk import Disk, LocalDisk
+from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.latest import column_list, latest, literal, quoted
 from tasks.adapters.store.layout import FACTS, PART, folder
 from tasks.adapters.store.parquet import stored_schema
 from tasks.adapters.store.questions import Question, as_tables, define
-from tasks.adapters.store.reading import remote_table, source_of
+from tasks.adapters.store.reading import source_of
 from tasks.adapters.store.schema import columns
 from tasks.domain.candidate import Candidate
 from tasks.domain.run import Run
@@ -137,7 +137,7 @@ def _load_facts(
     shown = ", ".join(f"fact.{quoted(column.name)}" for column in columns(row_type))
     connection.execute(
         f"CREATE OR REPLACE TABLE {name} AS SELECT {shown} "
-        f"FROM {_facts_in(connection, disk, paths)} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
+        f"FROM {_facts_in(disk, paths)} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
     )
 
 
@@ -146,13 +146,9 @@ def _may_hold(file: str, keys: set[str]) -> bool:
     return not file.startswith("part-") or file.removeprefix("part-").partition("-")[0] in keys
 
 
-def _facts_in(connection: duckdb.DuckDBPyConnection, disk: Disk, paths: Sequence[str]) -> str:
+def _facts_in(disk: Disk, paths: Sequence[str]) -> str:
     if not paths:
         return "no_facts"
-    if not isinstance(disk, LocalDisk):
-        tables = [remote_table(disk, path) for path in paths]
-        connection.register("remote_facts", pa.concat_tables(tables, promote_options="permissive"))
-        return "(FROM no_facts UNION ALL BY NAME FROM remote_facts)"
     listed = ", ".join(literal(f"{disk.url}/{path}") for path in paths)
     return (
         f"(FROM no_facts UNION ALL BY NAME FROM read_parquet([{listed}], union_by_name=true, hive_partitioning=false))"

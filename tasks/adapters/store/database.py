@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from tasks.adapters.store import comments
-from tasks.adapters.store.duck import SETTINGS, connected
+from tasks.adapters.store.duck import SETTINGS, connected, reach
 from tasks.adapters.store.judged import (
     INDEX,
     INDEX_TEXTS,
@@ -157,6 +158,7 @@ def carry_away(store_root: str, sql: Path, out: Path) -> int:
         _write(path, url, questions, "")
         with duckdb.connect(path, config=SETTINGS) as connection:
             connection.execute("SET TimeZone = 'UTC'")
+            reach(connection, url)
             for name in names:
                 connection.execute(f"CREATE TABLE carried AS FROM {name}")
                 connection.execute(f"DROP VIEW {name}")
@@ -186,15 +188,16 @@ def _definitions(url: str, sql: Path) -> str:
 def _recorded(database: Path) -> str:
     """The digest that is kept in the file; empty where there is none."""
     try:
-        return str(_query(database, f"SELECT digest FROM {MADE_FROM}")["digest"][0])
+        with connected(database) as connection:
+            ((digest,),) = connection.sql(f"SELECT digest FROM {MADE_FROM}").fetchall()
+            return str(digest)
     except duckdb.Error:
         return ""
 
 
 def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: str) -> None:
     path.unlink(missing_ok=True)
-    with connected() as connection:
-        _reach(connection, url)
+    with connected(store=url) as connection:
         _empty_tables(connection)
         connection.execute(f"ATTACH {literal(str(path))} AS warehouse (STORAGE_VERSION '{FORMAT}')")
         connection.execute("USE warehouse")
@@ -206,8 +209,11 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
         for statement in table_views(url):
             connection.execute(statement)
         connection.execute(comments.statements(comments.view_comments(connection, questions)))
-        connection.execute(f"CREATE VIEW {MADE_FROM} AS SELECT {literal(definitions)} AS digest")
-        connection.execute(f"COMMENT ON VIEW {MADE_FROM} IS 'Tells whether the file has to be made anew'")
+        made_from = f"SELECT {literal(definitions)} AS digest, {literal(url)} AS store"
+        connection.execute(f"CREATE VIEW {MADE_FROM} AS {made_from}")
+        connection.execute(
+            f"COMMENT ON VIEW {MADE_FROM} IS 'Tells of which store it is, and when it has to be made anew'"
+        )
         connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
@@ -267,18 +273,11 @@ def _text(described: Any) -> str:
     return bytes((described.metadata or {}).get(DESCRIPTION, b"")).decode()
 
 
-def _reach(connection: duckdb.DuckDBPyConnection, url: str) -> None:
-    """Load what DuckDB needs for an object store. It has to be installed: nothing is downloaded."""
-    if "://" not in url:
-        return
-    try:
-        connection.execute("LOAD httpfs")
-    except duckdb.Error as error:
-        raise BadInput(f"DuckDB cannot read {url}: {error}", hint="run `INSTALL httpfs` in DuckDB once") from error
-
-
 def _query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
     with connected(database) as connection:
+        with suppress(duckdb.CatalogException, duckdb.BinderException):  # carried away, or made by another version
+            ((store,),) = connection.sql(f"SELECT store FROM {MADE_FROM}").fetchall()
+            reach(connection, store)
         if withdrawn:
             connection.execute(WITH_WITHDRAWN)
         answer = connection.sql(sql)

@@ -168,7 +168,7 @@ class LocalDisk:
             raise StoreError(f"the store {self.root} cannot be made: {error.strerror}", hint=hint) from error
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ObjectDisk:
     """An object store, or any other file system of pyarrow. It has no locks: compact it when nothing writes."""
 
@@ -223,10 +223,16 @@ class ObjectDisk:
         return f"{self.base}/{path}"
 
 
+_OPENED: dict[str, ObjectDisk] = {}
+"""By URL."""
+
+
 def open_disk(root: str) -> Disk:
     """A path, a `file://` URL, or any URL that pyarrow knows (`s3://bucket/prefix`, `gs://…`)."""
     if "://" not in root:
         return LocalDisk(Path(root).absolute())
+    if known := opened(root):
+        return known  # by its bare URL, which has lost endpoint, region and keys
     try:
         system, base = arrow_fs.FileSystem.from_uri(root)
     except (ValueError, OSError) as error:
@@ -235,7 +241,21 @@ def open_disk(root: str) -> Disk:
         raise BadInput(f"{shown(root)} is not a store: {said}", hint=hint) from None
     if isinstance(system, arrow_fs.LocalFileSystem):
         return LocalDisk(Path(base))
-    return ObjectDisk(system, base.rstrip("/"), shown(root).partition("?")[0].rstrip("/"))
+    return _remembered(ObjectDisk(system, base.rstrip("/"), shown(root).partition("?")[0].rstrip("/")))
+
+
+def opened(url: str) -> ObjectDisk | None:
+    """The object store that this process opened under a URL without keys and options; null where it opened none."""
+    return _OPENED.get(url)
+
+
+def _remembered(disk: ObjectDisk) -> ObjectDisk:
+    """What is kept of a store in memory, and the views over it, know it by its bare URL: it may mean one only."""
+    known = _OPENED.setdefault(disk.url, disk)
+    if not known.system.equals(disk.system):
+        hint = "use one process for each: their endpoint, region or keys differ"
+        raise BadInput(f"{disk.url} is open already as another store", hint=hint)
+    return known
 
 
 def shown(root: str) -> str:

@@ -1,4 +1,9 @@
-"""DuckDB connections of the project: in UTC, and with no download of extensions."""
+"""DuckDB connections of the project: in UTC, and with no download of extensions.
+
+An object store is read by the same pyarrow file system that writes it, handed to DuckDB through fsspec. DuckDB's own
+`httpfs` would have to be downloaded (there is no wheel of it for DuckDB 2.0) and told endpoint, region and keys again.
+Ranges are read, so columns and row groups that a question does not need stay where they are.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +13,12 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import duckdb
+
+from tasks.adapters.store.disk import ObjectDisk, opened
+from tasks.domain.errors import StoreError
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -23,31 +32,58 @@ _ONE_AT_A_TIME = Lock()
 
 
 @contextmanager
-def connected(database: Path | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection in memory, or one to a database file that it cannot change."""
+def connected(database: Path | None = None, *, store: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection in memory, or one to a database file that it cannot change. With a store's URL it reads that."""
     with duckdb.connect(database or ":memory:", read_only=database is not None, config=SETTINGS) as connection:
         _settle(connection)
         connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
+        reach(connection, store)
         yield connection
 
 
 @contextmanager
-def for_one_question() -> Iterator[duckdb.DuckDBPyConnection]:
+def for_one_question(store: str) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection for one question over files; it may register tables, and is to create nothing that stays.
 
     All of a process share one database in memory: making one takes twenty times as long as connecting to it. So it
     remembers nothing of a file: whether a file is still the same it tells by a time that two writes may share.
+    An object store has a database of its own each time: two of them may have the same scheme.
     """
     with _ONE_AT_A_TIME:
-        connection = _shared().cursor()
+        connection = duckdb.connect(":memory:", config=SETTINGS) if "://" in store else _shared().cursor()
     with connection:
         _settle(connection)
+        reach(connection, store)
         yield connection
 
 
 @cache
 def _shared() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(":memory:", config=SETTINGS)
+
+
+def reach(connection: duckdb.DuckDBPyConnection, store: str) -> None:
+    """Let a connection read the object store with this URL, as this process opened it."""
+    if "://" not in store:
+        return
+    disk = opened(store)
+    if disk is None:
+        raise StoreError(f"{store} was not opened", hint="name it with its endpoint and keys: SWT_STORE")
+    connection.register_filesystem(_as_fsspec(disk))
+
+
+def _as_fsspec(disk: ObjectDisk) -> Any:
+    from fsspec.implementations.arrow import ArrowFSWrapper  # takes 80 ms, and only object stores need it
+
+    class Reached(ArrowFSWrapper):  # type: ignore[misc]
+        protocol = disk.url.partition("://")[0]
+        cachable = False  # fsspec would give the one of an earlier store
+
+        @classmethod
+        def _strip_protocol(cls, path: str) -> str:
+            return path.partition("://")[2] or path  # its own reading takes the bucket of most schemes for a host
+
+    return Reached(disk.system)
 
 
 def _settle(connection: duckdb.DuckDBPyConnection) -> None:

@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.store.batches import KEY, batches, enter, has_key, load
-from tasks.adapters.store.disk import Disk, LocalDisk, open_disk
+from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.headers import without_comments
 from tasks.adapters.store.latest import latest, literal, quoted
@@ -36,7 +36,7 @@ from tasks.adapters.store.parquet import WRITING, parquet_bytes
 from tasks.adapters.store.provenance import project_commit
 from tasks.adapters.store.quarantine import Problem, quarantine
 from tasks.adapters.store.questions import Question, as_tables, define, named_queries, needed_by
-from tasks.adapters.store.reading import remote_table, source_of, steadily
+from tasks.adapters.store.reading import source_of, steadily
 from tasks.adapters.store.schema import arrow_schema, columns
 from tasks.domain.candidate import Candidate
 from tasks.domain.table import table_name
@@ -122,6 +122,11 @@ def glob_of_kept(url: str, kept: Kept, name: str) -> str:
     return f"read_parquet({literal(f'{url}/{kept.root}/{name}/*.parquet')}, hive_partitioning=false)"
 
 
+def kept_source(disk: Disk, kept: Kept) -> Callable[[str], str]:
+    """Name of a kept view → FROM clause over its files."""
+    return lambda name: glob_of_kept(disk.url, kept, name)
+
+
 def bring_up_to_date(store_root: str, sql: Path, progress: Progress | None = None) -> int:
     """Judge what is new or changed, also by a change of `sql`; the number of instances that were judged.
 
@@ -138,7 +143,7 @@ def judge(disk: Disk, kept: Kept, progress: Progress | None = None) -> int:
         listed = listing(disk, kept)
         seed(disk, kept)
         done = 0
-        with connected() as connection:
+        with connected(store=disk.url) as connection:
             stale = steadily(lambda: _stale(connection, disk, kept), on_torn=lambda: quarantine(disk))
             if stale:
                 done = _judge(connection, disk, kept, stale, progress)
@@ -178,27 +183,13 @@ def seed(disk: Disk, kept: Kept) -> None:
     disk.write(f"{kept.root}/{INDEX}/{SEED}", parquet_bytes(_INDEX_SCHEMA.empty_table()))
 
 
-def source_of_kept(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> Callable[[str], str]:
-    """Name of a kept view → FROM clause over its files, also where DuckDB cannot reach them."""
-
-    def source(name: str) -> str:
-        if isinstance(disk, LocalDisk):
-            return glob_of_kept(disk.url, kept, name)
-        entries = [entry for entry in disk.files(f"{kept.root}/{name}") if entry.path.endswith(".parquet")]
-        tables = [remote_table(disk, entry.path).drop_columns("filename") for entry in entries]
-        connection.register(f"{name}_kept", pa.concat_tables(tables))
-        return f"{name}_kept"
-
-    return source
-
-
 def differences(store_root: str, sql: Path, *, share: float, at_least: int, draw: int) -> Iterator[Problem]:
     """Judge a random share of the instances again, at least so many: a problem for each view that says otherwise."""
     disk, kept = open_disk(store_root), kept_of(named_queries(sql))
     if disk.size(f"{kept.root}/{INDEX}/{SEED}") is None:
         return  # nothing was judged by these definitions
-    with connected() as connection:
-        source = source_of_kept(connection, disk, kept)
+    with connected(store=disk.url) as connection:
+        source = kept_source(disk, kept)
         connection.execute(f"CREATE TABLE {INDEX} AS {select_index(source)}")
         keys = sorted(row[0] for row in connection.sql(f"SELECT {KEY} FROM {INDEX}").fetchall())
         stale = {key for key, _ in _stale(connection, disk, kept)}
@@ -229,7 +220,7 @@ def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> lis
     """Instances whose kept rows are missing or of other inputs, with a digest of these."""
     keyed = [row_type for row_type in kept.inputs if has_key(row_type)]
     parts = [_fingerprint(row_type, source_of(connection, disk, row_type)) for row_type in keyed]
-    source = source_of_kept(connection, disk, kept)
+    source = kept_source(disk, kept)
     return connection.sql(
         f"WITH said AS (SELECT {KEY}, md5(string_agg(name || ' ' || total, ' ' ORDER BY name)) AS now "
         f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {KEY}) "
@@ -294,8 +285,8 @@ def _tidy(disk: Disk, kept: Kept) -> None:
     parts = [entry for entry in disk.files(f"{kept.root}/{INDEX}") if entry.name != SEED]
     if len(parts) > MANY:
         _merge(disk, kept)
-    with connected() as connection:
-        source = source_of_kept(connection, disk, kept)
+    with connected(store=disk.url) as connection:
+        source = kept_source(disk, kept)
         found = connection.sql(f"SELECT DISTINCT {PART} FROM ({select_index(source)})").fetchall()
         counting = {row[0] for row in found}
     for entry in disk.files(kept.root):
@@ -311,8 +302,8 @@ def _tidy(disk: Disk, kept: Kept) -> None:
 def _merge(disk: Disk, kept: Kept) -> None:
     """One part in the place of many, sorted by instance."""
     part = _new_part()
-    with connected() as connection:
-        source = source_of_kept(connection, disk, kept)
+    with connected(store=disk.url) as connection:
+        source = kept_source(disk, kept)
         connection.execute(f"CREATE TABLE {INDEX} AS {select_index(source)}")
         for name in kept.names:
             query = f"SELECT *, {literal(part)} AS {PART} FROM ({select_kept(name, source)}) ORDER BY {KEY}"

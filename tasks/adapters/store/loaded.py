@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
-from tasks.adapters.store.judged import INDEX, Kept, judge, kept_of, select_index, select_kept, source_of_kept
+from tasks.adapters.store.judged import INDEX, Kept, judge, kept_of, kept_source, select_index, select_kept
 from tasks.adapters.store.latest import latest
 from tasks.adapters.store.quarantine import quarantine
 from tasks.adapters.store.questions import (
@@ -71,12 +71,12 @@ def _needed(sql: Path, names: Sequence[str]) -> _Needed:
 
 
 def _answers(disk: Disk, needed: _Needed, statements: Sequence[str]) -> tuple[pa.Table, ...]:
-    with connected() as connection:
+    with connected(store=disk.url) as connection:
         connection.execute(WITH_WITHDRAWN)
         connection.execute(f"CREATE TABLE {RUNS} AS FROM {source_of(connection, disk, Run)}")
         for row_type in needed.tables:
             _load(connection, disk, row_type)
-        source = source_of_kept(connection, disk, needed.kept)
+        source = kept_source(disk, needed.kept)
         if any(question.kept for question in needed.questions):
             connection.execute(f"CREATE TABLE {INDEX} AS {select_index(source)}")
         for question in needed.questions:

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from tasks.adapters.store.disk import Disk, LocalDisk
+from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.duck import for_one_question
 from tasks.adapters.store.held import Held
 from tasks.adapters.store.latest import Source, column_list, latest, literal, quoted
@@ -107,10 +106,6 @@ def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]
     name = f"{table_name(kind)}_files"
     files = data_files(disk, kind)
     empty = stored_schema(kind).append(pa.field("filename", pa.string())).empty_table()
-    if not isinstance(disk, LocalDisk):
-        tables = [remote_table(disk, entry.path) for entry in files]
-        connection.register(name, pa.concat_tables([empty, *tables], promote_options="permissive"))
-        return name
     connection.register(name, empty)
     if not files:
         return name
@@ -120,7 +115,7 @@ def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]
 
 
 def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
-    with for_one_question() as connection:
+    with for_one_question(disk.url) as connection:
         sources = {kind: source_of(connection, disk, kind) for kind in kinds}
         return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
 
@@ -128,12 +123,6 @@ def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str],
 def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
     """The tables to list, the `run` before its facts."""
     return (Run, row_type) if row_type in FACTS else (row_type,)
-
-
-def remote_table(disk: Disk, path: str) -> pa.Table:
-    with disk.source(path) as source:
-        table = pq.read_table(source)
-    return table.append_column("filename", pa.array([path] * table.num_rows, pa.string()))
 
 
 def _check_columns(row_type: type[Any], where: Mapping[str, Any]) -> None:

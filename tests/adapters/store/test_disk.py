@@ -8,6 +8,7 @@ import pytest
 from pyarrow import fs as arrow_fs
 from store_rows import facts, run
 
+from tasks.adapters.store import disk as disks
 from tasks.adapters.store.disk import LocalDisk, ObjectDisk, open_disk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput
@@ -16,10 +17,11 @@ from tasks.domain.run import CaseOutcome, Run
 
 
 @pytest.fixture
-def remote(tmp_path: Path) -> Store:
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     store = Store(str(tmp_path))
     system = arrow_fs.SubTreeFileSystem(str(tmp_path), arrow_fs.LocalFileSystem())
     store.disk = ObjectDisk(system, "bucket/prefix", "other://bucket/prefix")
+    monkeypatch.setattr(disks, "_OPENED", {store.disk.url: store.disk})
     return store
 
 
@@ -61,6 +63,15 @@ def test_a_key_in_the_url_is_in_no_message(root: str) -> None:
     said = f"{refused.value} {refused.value.__cause__}"
     assert "bucket" in said
     assert not [secret for secret in ("AKEY", "sec%2Fret", "sec/ret") if secret in said]
+
+
+def test_one_url_is_one_store_in_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is kept in memory of a store, its ledger among it, is found by the URL without endpoint and keys."""
+    monkeypatch.setattr(disks, "_OPENED", {})
+    one = "s3://bucket/swt?region=us-east-1&endpoint_override=localhost:1"
+    assert open_disk(one) is open_disk(one) is open_disk("s3://bucket/swt")
+    with pytest.raises(BadInput, match="another store"):
+        open_disk(one + "2")
 
 
 def test_a_key_in_the_url_is_in_no_view() -> None:
