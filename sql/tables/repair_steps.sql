@@ -1,8 +1,12 @@
 -- What did the sub-agents of a repair method do, and what did each kind of them cost?
 --
 -- Per method, model and sub-agent, over all attempts, finished or not.
--- submitted     steps that handed in what was asked of them, submitted_rate: share of them, in %
+-- steps         sub-agents that worked
+-- attempts      attempts at an instance that they were part of
+-- submitted     steps that handed in what was asked of them
+-- submitted_rate  share of them, in %
 -- calls         replies of the model
+-- calls_per_step  on average
 -- refused       things that were wrong with replies: tools that there are not, patches that touch tests
 -- cost_usd      of these replies when they were made; null where a price is unknown
 -- cost_share    of all that the method paid with this model, in %
