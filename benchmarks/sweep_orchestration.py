@@ -139,7 +139,7 @@ def _measure(settings: Settings, work: Path, methods: Sequence[str], think: floa
         for number in range(SHARDS):
             stack.enter_context(prefect.worker(f"worker{number}", "--limit", "1"))
         begun = datetime.now(UTC)
-        runs = [stack.enter_context(_shard(prefect, methods, number)) for number in range(1, SHARDS + 1)]
+        runs = [stack.enter_context(_shard(prefect, settings, methods, number)) for number in range(1, SHARDS + 1)]
         ended: dict[int, datetime] = {}
         while len(ended) < SHARDS:
             for number, run in enumerate(runs, 1):
@@ -152,8 +152,7 @@ def _measure(settings: Settings, work: Path, methods: Sequence[str], think: floa
 
 
 def _shard_facts(settings: Settings, methods: Sequence[str], number: int, begun: datetime, ended: datetime) -> Shard:
-    request = SweepRequest(snapshot=SNAPSHOT, methods=tuple(methods), models=("scripted",), shard=number, shards=SHARDS)
-    names = [instance.instance_id for instance in chosen_instances(request, settings)]
+    names = _share(settings, methods, number)
     listed = ", ".join(f"'{name}'" for name in names)
     rows = query(settings.database, f"SELECT * FROM ({INTERVALS}) WHERE instance_id IN ({listed})").to_pylist()
     spans = sorted((max(begun, row["started_at"]), min(ended, row["finished_at"])) for row in rows)
@@ -184,13 +183,20 @@ def _environ(settings: Settings, work: Path, url: str) -> dict[str, str]:
     }
 
 
-def _shard(prefect: Prefect, methods: Sequence[str], number: int) -> AbstractContextManager[subprocess.Popen[bytes]]:
+def _share(settings: Settings, methods: Sequence[str], number: int) -> list[str]:
+    """The instances of one of the two."""
+    request = SweepRequest(snapshot=SNAPSHOT, methods=tuple(methods), models=("scripted",))
+    return [instance.instance_id for instance in chosen_instances(request, settings)[number - 1 :: SHARDS]]
+
+
+def _shard(
+    prefect: Prefect, settings: Settings, methods: Sequence[str], number: int
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
     parameters = {
         "models": ["scripted"],
         "methods": list(methods),
         "snapshot": SNAPSHOT,
-        "shard": number,
-        "shards": SHARDS,
+        "instances": _share(settings, methods, number),
     }
     asked = ("deployment", "run", "sweep/new-model", "--watch", "--params", json.dumps(parameters))
     return prefect.process(f"shard{number}", *asked)

@@ -20,7 +20,7 @@ import queue
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, cast
 from uuid import UUID
@@ -42,9 +42,11 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows.options import Parameter, parameters, read_request
+from flows.options import Option, Parameter, parameters, read_request
+from flows.parameters import SharedRequest
 from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_from
+from flows.shards import planned, share
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
@@ -57,6 +59,17 @@ EVERY_S = 2.0
 SUMMARY = 2000
 MESSAGE = 500
 """Characters of a state's message: the pages of the server show it in one place."""
+SHARDS = Parameter(
+    name="shards",
+    kind=int,
+    many=False,
+    may_be_null=False,
+    default=1,
+    option=Option(
+        help="Flow runs of this deployment that share the instances; 0: as many as take some minutes each.",
+        least=0,
+    ),
+)
 TIMEOUT_S = 5 * 24 * 3600
 """Of a whole flow run: a month's rebuild or a large sweep takes days at most, and a run that hangs must not hold a
 worker for ever."""
@@ -70,20 +83,26 @@ def tasks_of(settings: Settings) -> Board:
 def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) -> Flow[..., Any]:
     """The story as a flow, with its request as parameters."""
 
+    shared = issubclass(story.request, SharedRequest)
+
     def told(**values: Any) -> State[None]:
         listen()
+        shards = values.pop(SHARDS.name, 1)
         try:
             settings = settings_from(os.environ)
             request = read_request(story.request, values)
+            if shards != 1 and request.runs:
+                _share(request, settings, shards)
             run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
             summary = teller(story)(request, settings, run)
         except SwtError as error:
             return refused(error)
         return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
-    told.__signature__ = inspect.Signature([_keyword(one) for one in parameters(story.request)])  # type: ignore[attr-defined]
+    taken = [*parameters(story.request), *([SHARDS] if shared else [])]
+    told.__signature__ = inspect.Signature([_keyword(one) for one in taken])  # type: ignore[attr-defined]
     told.__name__ = told.__qualname__ = story.name
-    told.__doc__ = _doc(story)
+    told.__doc__ = _doc(story, taken)
     return flow(
         name=story.name,
         flow_run_name=_title_of(story),
@@ -91,6 +110,13 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         timeout_seconds=TIMEOUT_S,
         persist_result=False,
     )(told)
+
+
+def _share(request: SharedRequest, settings: Settings, shards: int) -> None:
+    """Let other flow runs fill the store first."""
+    parts = planned(request, settings, shards)
+    if len(parts) > 1:
+        share(request, parts, _Progress("shards", len(parts)).tell)
 
 
 def _title_of(story: Story[Any]) -> Callable[[], str]:
@@ -121,9 +147,9 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-def _doc(story: Story[Any]) -> str:
+def _doc(story: Story[Any], taken: Iterable[Parameter]) -> str:
     """What the story does, and its parameters as Prefect reads them."""
-    lines = [f"    {one.name}: {one.option.help}" for one in parameters(story.request)]
+    lines = [f"    {one.name}: {one.option.help}" for one in taken]
     return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
 
 

@@ -6,10 +6,11 @@ in `Settings`. Nothing heavy is imported here: `swt --help` needs all of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from flows.options import ARGUMENT, Option, Request
 from flows.settings import RESOURCES
@@ -23,7 +24,10 @@ from tasks.domain.window import since_when
 
 REPOSITORIES = RESOURCES / "data" / "repositories.toml"
 GIT = "https://github.com/{repo}.git"
-FIRST = 1
+ROUNDS = 6
+"""Test runs of a candidate, the guards of one that seems solved among them."""
+VALIDATING = 22
+"""Test runs of a full validation."""
 
 
 Snapshot = Annotated[str, Option(help="Name of the snapshot.")]
@@ -33,15 +37,30 @@ Calls = Annotated[int | None, Option(help="Stop when so many model calls are pai
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest(Request):
+class SharedRequest(Request):
+    """Work on the instances of a snapshot, one by one: several flow runs may share it."""
+
+    snapshot: Snapshot
+    instances: Instances = ()
+
+    @property
+    def runs(self) -> int:
+        """Test runs of an instance, about; 0 where there is nothing to share."""
+        raise NotImplementedError
+
+    def of(self, instances: Sequence[str]) -> Self:
+        """The same on a part of its instances."""
+        return replace(self, instances=tuple(instances))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationRequest(SharedRequest):
     """Judge candidates by running them before and after the golden patch."""
 
     candidates: Annotated[
         tuple[str, ...],
         Option(help="Predictions files, `golden`, `nop`, `stored:METHOD`, `stored:METHOD@MODEL`.", flag=ARGUMENT),
     ]
-    snapshot: Snapshot
-    instances: Instances = ()
     method: Annotated[
         tuple[str, ...],
         Option(help="What a predictions file's method is called: NAME, or FILE=NAME for one of several."),
@@ -52,17 +71,23 @@ class EvaluationRequest(Request):
     guards: Annotated[bool, Option(help="Make the guard runs of would-be successes.")] = True
 
     @property
+    def runs(self) -> int:
+        return ROUNDS * len(self.candidates)
+
+    @property
     def title(self) -> str:
         return f"evaluate {self.snapshot}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ValidationRequest(Request):
+class ValidationRequest(SharedRequest):
     """Run golden tests again under other conditions: which instances are to be trusted, and why not the others?"""
 
-    snapshot: Snapshot
-    instances: Instances = ()
     health: Annotated[bool, Option(help="Make one more run of everything, as a look at what was valid before.")] = False
+
+    @property
+    def runs(self) -> int:
+        return VALIDATING
 
     @property
     def title(self) -> str:
@@ -70,7 +95,7 @@ class ValidationRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixesRequest(Request):
+class FixesRequest(SharedRequest):
     """Judge fixes by the golden tests, and filter them by tests of others: how many of the kept ones are right, and how
     many of the right ones are kept?"""
 
@@ -82,8 +107,6 @@ class FixesRequest(Request):
             flag=ARGUMENT,
         ),
     ]
-    snapshot: Snapshot
-    instances: Instances = ()
     tests: Annotated[
         tuple[str, ...],
         Option(help="Filter by these candidates, given as for `swt evaluate`."),
@@ -103,12 +126,19 @@ class FixesRequest(Request):
             raise UsageError("nothing is kept where nothing filters", hint="--tests PREDICTIONS --kept FILE")
 
     @property
+    def runs(self) -> int:
+        return ROUNDS * (len(self.fixes) + len(self.tests))
+
+    def of(self, instances: Sequence[str]) -> Self:
+        return replace(self, instances=tuple(instances), kept=None)
+
+    @property
     def title(self) -> str:
         return f"fixes {self.snapshot}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthRequest(Request):
+class StrengthRequest(SharedRequest):
     """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?"""
 
     fixes: Annotated[
@@ -119,8 +149,10 @@ class StrengthRequest(Request):
             flag=ARGUMENT,
         ),
     ]
-    snapshot: Snapshot
-    instances: Instances = ()
+
+    @property
+    def runs(self) -> int:
+        return ROUNDS
 
     @property
     def title(self) -> str:
@@ -128,14 +160,12 @@ class StrengthRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalizeRequest(Request):
+class LocalizeRequest(SharedRequest):
     """Rank the files that each issue may be about, and print how often the right ones are found."""
 
-    snapshot: Snapshot
     method: Annotated[Locator, Option(help="BM25 by itself, or the agent with a model.")] = Locator.BM25
     retriever: Annotated[RetrieverKind, Option(help="The index behind it.")] = RetrieverKind.CODE
     model: Annotated[str, Option(help="Name from `swt models`, for the agent.")] = ""
-    instances: Instances = ()
     with_tests: Annotated[bool, Option(help="Rank test files as well.")] = False
     budget_usd: Dollars = None
     budget_calls: Calls = None
@@ -143,6 +173,10 @@ class LocalizeRequest(Request):
     def __post_init__(self) -> None:
         if bool(self.model) != (self.method is Locator.AGENT):
             raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
+
+    @property
+    def runs(self) -> int:
+        return 1
 
     @property
     def title(self) -> str:
@@ -156,19 +190,21 @@ class LocalizeRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairRequest(Request):
+class RepairRequest(SharedRequest):
     """Let TDFlow work on each issue until its failing tests pass, and judge what comes of it by the golden tests. Only
     what is missing is asked for."""
 
-    snapshot: Snapshot
     model: Annotated[str, Option(help="Name from `swt models`.")]
-    instances: Instances = ()
     tests: Annotated[
         str, Option(help="Whose tests: `golden` for those that people wrote, METHOD@MODEL for candidates in the store.")
     ] = "golden"
     iterations: Annotated[int, Option(help="Patches to try at most.", least=1)] = 10
     budget_usd: Dollars = None
     budget_calls: Calls = None
+
+    @property
+    def runs(self) -> int:
+        return ROUNDS * self.iterations
 
     @property
     def title(self) -> str:
@@ -181,19 +217,15 @@ class RepairRequest(Request):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GenerateRequest(Request):
+class GenerateRequest(SharedRequest):
     """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
     is asked for."""
 
     methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method")]
     models: Annotated[tuple[str, ...], Option(help="Name from `swt models`.", flag="--model")]
-    snapshot: Snapshot
-    instances: Instances = ()
     months: Annotated[int | None, Option(help="Only pull requests of so many months before `until`.", least=1)] = None
     until: Annotated[date | None, Option(help="Last day of the window of so many months.")] = None
     limit: Annotated[int | None, Option(help="Only so many instances, always the same ones.", least=1)] = None
-    shard: Annotated[int, Option(help="Which share of the instances, counted from 1.", least=1)] = 1
-    shards: Annotated[int, Option(help="How many workers share instances and budget.", least=1)] = 1
     dry_run: Annotated[bool, Option(help="Say planned calls, tokens and dollars; ask nobody.")] = False
     budget_usd: Dollars = None
     budget_calls: Calls = None
@@ -212,8 +244,6 @@ class GenerateRequest(Request):
     def __post_init__(self) -> None:
         if not self.methods or not self.models:
             raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
-        if not FIRST <= self.shard <= self.shards:
-            raise UsageError(f"there is no shard {self.shard} of {self.shards}", hint="they are counted from 1")
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
         variant_of(self.param)
@@ -244,18 +274,24 @@ class GenerateRequest(Request):
         return Mode.REPRODUCTION_SCRIPT if self.script else Mode.UNIT_TEST
 
     @property
+    def runs(self) -> int:
+        return 0 if self.dry_run else ROUNDS * len(self.methods) * len(self.models)
+
+    def of(self, instances: Sequence[str]) -> Self:
+        """Those that it has drawn from a window, up to a limit, are drawn."""
+        return replace(self, instances=tuple(instances), limit=None, months=None, until=None)
+
+    @property
     def title(self) -> str:
-        share = "" if self.shards == 1 else f", {self.shard} of {self.shards}"
         story = "plan" if self.dry_run else "sweep" if self.evaluates else "generate"
-        return f"{story} {', '.join(self.models)} on {self.snapshot}{share}"
+        return f"{story} {', '.join(self.models)} on {self.snapshot}"
 
     @property
     def payer(self) -> str:
-        """The sweep's name, that of its shard where it has several."""
+        """The sweep's name; one without is known by what it asks for, whichever the instances."""
         methods = sorted(map(self.variant.label, self.methods))
         key = content_key("sweep", self.snapshot, sorted(self.models), methods)[:8]
-        name = self.name or f"{self.snapshot}-{key}"
-        return name if self.shards == 1 else f"{name}.{self.shard}of{self.shards}"
+        return self.name or f"{self.snapshot}-{key}"
 
     def label(self, method: str) -> str:
         """The method that its candidates are counted under: one that is told more is another one."""

@@ -110,7 +110,7 @@ def sweep(
     """The story. `patience` says how often one model call is tried."""
     methods = _methods(request)
     instances = chosen_instances(request, settings)
-    budget = share_of(request)
+    budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, _models(request), budget, patience=patience)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
@@ -279,7 +279,7 @@ def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[Task
         only &= fixes_in(request.incorrect).keys()
     if Give.TEST_FILE in request.give:
         only &= {row.instance_id for row in found if most_changed(row.test_patch)}
-    mine = drawn(found, only=only, limit=request.limit, shard=request.shard, shards=request.shards)
+    mine = drawn(found, only=only, limit=request.limit)
     if not mine:
         raise BadInput(f"no instance of {request.snapshot} is asked for", hint="see `FROM task_instance`")
     return mine
@@ -379,20 +379,6 @@ def _evaluated(
     return evaluate_inside(run, judged, settings)
 
 
-def share_of(request: GenerateRequest) -> Budget:
-    """The ceiling of the request's shard."""
-    calls, usd = request.budget_calls, request.budget_usd
-    return Budget(
-        calls=None if calls is None else _share(calls, request.shard, request.shards),
-        usd=None if usd is None else usd / request.shards,
-    )
-
-
 def generation_settings(settings: Settings) -> GenerationSettings:
     """How methods work."""
     return GenerationSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)
-
-
-def _share(whole: int, shard: int, shards: int) -> int:
-    """`whole` in `shards` parts that differ by 1 at most."""
-    return whole // shards + (shard <= whole % shards)

@@ -32,9 +32,7 @@ def drawn(
     *,
     only: Collection[str] | None = None,
     limit: int | None = None,
-    shard: int = 1,
-    shards: int = 1,
 ) -> tuple[TaskInstance, ...]:
     """Those of `only` (null: all), drawn by a hash of their names, so that a larger limit adds to a smaller one."""
     found = [row for row in instances if only is None or row.instance_id in only]
-    return tuple(sorted(found, key=lambda row: content_key("draw", row.instance_id))[:limit][shard - 1 :: shards])
+    return tuple(sorted(found, key=lambda row: content_key("draw", row.instance_id))[:limit])

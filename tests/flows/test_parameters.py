@@ -16,7 +16,7 @@ from prefect.utilities.callables import parameter_schema
 from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
 from flows.options import Parameter, choices, parameters, read_request
-from flows.parameters import GenerateRequest, RebuildRequest
+from flows.parameters import GenerateRequest, RebuildRequest, SharedRequest
 from flows.run import Round
 from flows.settings import PROJECT
 from flows.stories import HERE, STORIES, Story
@@ -63,6 +63,7 @@ def plain(story_schema: dict[str, Any], described: dict[str, Any]) -> dict[str, 
 def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
     options = {one.name: one for one in command(story).params if one.name not in OF_THE_WORKER}
     properties = schema(story)["properties"]
+    assert (properties.pop("shards", None) is not None) == issubclass(story.request, SharedRequest)
     asked = {one.name: one for one in parameters(story.request)}
     assert set(options) == set(properties) == set(asked)
     required = {name for name, one in asked.items() if one.required}
@@ -98,14 +99,14 @@ def test_every_story_has_a_deployment_and_every_deployment_a_story() -> None:
     assert {one["entrypoint"] for one in deployed} == {f"flows.deployments.{story.name}" for story in STORIES}
     for one in deployed:
         story = next(story for story in STORIES if one["entrypoint"].endswith(f".{story.name}"))
-        assert set(one.get("parameters", {})) <= {parameter.name for parameter in parameters(story.request)}
+        assert set(one.get("parameters", {})) <= schema(story)["properties"].keys()
 
 
 def test_a_request_is_read_from_what_callers_give() -> None:
     given = {"methods": ["a", "a"], "models": ["m"], "snapshot": "s", "until": datetime(2026, 1, 2), "months": 3}
     request = read_request(GenerateRequest, {**given, "give": [Give.TEST_FILE], "limit": None})
     assert (request.methods, request.models, request.until, request.limit) == (("a",), ("m",), date(2026, 1, 2), None)
-    assert (request.give, request.instances, request.shards) == ((Give.TEST_FILE,), (), 1)
+    assert (request.give, request.instances) == ((Give.TEST_FILE,), ())
     assert request.title == "generate m on s"
 
 

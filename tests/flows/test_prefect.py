@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -36,6 +38,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
+SHARED = (8, 10, 12, 14)
 TESTS = Path(__file__).parent
 MONTH = {"snapshot": "2025-08", "repositories_file": str(DEMO / "repositories.toml"), "limit": 1, "git": ""}
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
@@ -138,6 +141,40 @@ def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settin
     counted = "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method"
     found = query(shared_settings.database, counted).to_pylist()
     assert {row["method"]: row["solved"] for row in found} == {"golden": 2, "nop": 0}
+
+
+def test_shards_do_the_work_and_the_parent_tells_the_story(prefect: Prefect, shared_settings: Settings) -> None:
+    names = [f"rolling-swt-bench__larder-{number}" for number in SHARED]
+    asked = {"snapshot": "demo", "candidates": ["golden", "nop"], "instances": names, "shards": 2}
+    parent = prefect.run("evaluate/predictions", asked)
+    shards = inner(prefect, parent)
+    assert [one["state_type"] for one in (parent, *shards)] == ["COMPLETED"] * 3
+    assert sorted(name for one in shards for name in one["parameters"]["instances"]) == sorted(names)
+    assert {tag for one in shards for tag in one["tags"]} >= {"shard 1 of 2", "shard 2 of 2"}
+    assert "8 candidates, 0 not well-formed; 0 runs, " in parent["state"]["message"]
+    assert all(" candidates, 0 not well-formed; 0 runs" not in one["state"]["message"] for one in shards)
+
+
+def test_a_shard_that_is_killed_is_started_again(prefect: Prefect, shared_settings: Settings) -> None:
+    """Its worker lives, and tells the server of the crash."""
+    asked = {"snapshot": "demo", "instances": list(INSTANCES), "shards": 2}
+    with ThreadPoolExecutor(1) as pool:
+        parent = pool.submit(prefect.run, "validate/golden-tests", asked)
+        struck = a_running_shard(prefect)
+        os.kill(int(struck["infrastructure_pid"].rpartition(":")[2]), signal.SIGKILL)
+        ended = parent.result()
+    states = sorted(one["state_type"] for one in inner(prefect, ended))
+    assert (ended["state_type"], states) == ("COMPLETED", ["COMPLETED", "COMPLETED", "CRASHED"])
+    assert "2 of 2 valid" in ended["state"]["message"]
+    assert undone(shared_settings, prefect, ended) == []
+
+
+@tenacity.retry(stop=tenacity.stop_after_delay(300), wait=tenacity.wait_fixed(0.2), reraise=True)
+def a_running_shard(prefect: Prefect) -> dict[str, Any]:
+    """A shard that is under way, and has a process."""
+    under_way = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
+    found: list[dict[str, Any]] = prefect.ask("/flow_runs/filter", under_way)
+    return next(one for one in found if one["parent_task_run_id"] and one["infrastructure_pid"])
 
 
 def test_nobody_without_the_password_is_answered(prefect: Prefect, shared_settings: Settings) -> None:

@@ -23,7 +23,7 @@ from flows.cli import app
 from flows.demo import sweep_demo
 from flows.parameters import GenerateRequest, SweepRequest
 from flows.settings import PROJECT, Settings, settings_from
-from flows.sweep import SweepSummary, chosen_instances, plan_here, share_of, sweep_here
+from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.store.database import build_views, query
@@ -334,19 +334,14 @@ def test_candidates_whose_method_looked_around_are_suspected(settings: Settings)
     assert suspects.to_pylist() == [{"method": "agent", "reasons": ["trajectory:all-history"]}]
 
 
-def test_shards_windows_and_limits_choose(settings: Settings) -> None:
+def test_windows_and_limits_choose(settings: Settings) -> None:
     whole = replace(REQUEST, instances=())
-    shards = [chosen_instances(replace(whole, shard=n, shards=3), settings) for n in (1, 2, 3)]
-    names = [row.instance_id for shard in shards for row in shard]
-    assert (len(names), len(set(names)), [len(shard) for shard in shards]) == (10, 10, [4, 3, 3])
     few, more = (chosen_instances(replace(whole, limit=limit), settings) for limit in (2, 4))
     assert more[:2] == few
     spring = chosen_instances(replace(whole, months=2, until=date(2025, 5, 13)), settings)
     assert sorted(row.created_at.month for row in spring if row.created_at) == [4, 4, 5]
     with pytest.raises(BadInput, match="no instance"):
         chosen_instances(replace(whole, months=1, until=date(2020, 1, 1)), settings)
-    budgets = [share_of(replace(whole, budget_calls=8, budget_usd=3.0, shard=n, shards=3)) for n in (1, 2, 3)]
-    assert [(share.calls, share.usd) for share in budgets] == [(3, 1.0), (3, 1.0), (2, 1.0)]
 
 
 def test_requests_that_make_no_sense(desk: Desk) -> None:
@@ -356,7 +351,7 @@ def test_requests_that_make_no_sense(desk: Desk) -> None:
         desk.sweep(replace(REQUEST, models=("gpt-99",)))
     with pytest.raises(UsageError, match="has no price"):
         desk.sweep(replace(REQUEST, budget_usd=1.0))
-    for changes in ({"methods": ()}, {"shard": 2}, {"give": (Give.MODIFIED_FILES,)}, {"months": 2}):
+    for changes in ({"methods": ()}, {"give": (Give.MODIFIED_FILES,)}, {"months": 2}):
         with pytest.raises(UsageError):
             replace(REQUEST, **changes)
 

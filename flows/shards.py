@@ -1,0 +1,239 @@
+"""A flow run of a deployment that is shared: its instances cut by environment, each shard a flow run of the same
+deployment, on whatever work pool that has.
+
+    request ─► instances, by environment ─► shards of some minutes ─► flow runs of the deployment
+                                                                         └─ all ended ─► the parent tells the story
+
+Shards do nothing but fill the store. The parent tells the whole story afterwards, finds what they did, and does what is
+missing itself: a shard that was lost, or that no worker picked up, costs time and never a result, and what the flow run
+ends as follows from the rows, as without shards.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from prefect import runtime
+from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.deployments import run_deployment
+from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFilter, EventResourceFilter
+from prefect.settings import get_current_settings
+from prefect.states import Cancelled, Cancelling, Crashed
+
+from flows.parameters import GenerateRequest, SharedRequest
+from flows.run import log
+from flows.settings import Settings
+from flows.sweep import chosen_instances
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import UsageError
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import InstanceId
+from tasks.domain.run import Run
+from tasks.evaluate.task import choose_instances
+
+SHARD_S = 300.0
+"""Seconds of runs in a shard, where their number is left to us: two to ten minutes each, by what the store measured."""
+UNKNOWN_S = 30.0
+"""Of a run, where the store has none of any instance."""
+TRIES = 3
+"""Flow runs of one shard at most: the first, and others after a crash."""
+EVERY_S = 5.0
+"""Between two looks at the shards."""
+BEATS = 3
+"""A flow run that is under way says so every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); one that has missed so
+many is lost with its machine."""
+PATIENCE_S = 300.0
+"""So long nothing of ours has run: no worker has room for shards, and the parent does the rest itself."""
+PAGE = 100
+"""Flow runs in one question to the server, which gives 200 at most."""
+BEAT = "prefect.flow-run.heartbeat"
+WAITING = (StateType.SCHEDULED, StateType.PENDING)
+
+
+def cut(
+    groups: Mapping[InstanceId, str], seconds: Mapping[InstanceId, float], shards: int
+) -> tuple[tuple[InstanceId, ...], ...]:
+    """Instances in at most `shards` parts of about equal seconds, in the order of their groups, so that at most
+    `shards` - 1 of the groups lie in two parts. None is empty."""
+    ordered = sorted(groups, key=lambda name: (groups[name], name))
+    whole = sum(seconds[name] for name in ordered)
+    parts: defaultdict[int, list[InstanceId]] = defaultdict(list)
+    before = 0.0
+    for place, name in enumerate(ordered):
+        # Where nothing takes time, they are counted.
+        middle = (before + seconds[name] / 2) / whole if whole else (place + 0.5) / len(ordered)
+        parts[min(int(middle * shards), shards - 1)].append(name)
+        before += seconds[name]
+    return tuple(tuple(parts[number]) for number in sorted(parts))
+
+
+def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[Run], times: int) -> dict[InstanceId, float]:
+    """Expected seconds of `times` runs of each instance: by its own median; else its repository's, else that of all."""
+    by_key, by_repo, every = defaultdict(list), defaultdict(list), []
+    for run in runs:
+        took = run.wall_s + run.setup_s
+        by_key[run.instance_key].append(took)
+        by_repo[run.repo].append(took)
+        every.append(took)
+    usual = statistics.median(every) if every else UNKNOWN_S
+
+    def one(row: TaskInstance) -> float:
+        known = by_key.get(row.instance_key) or by_repo.get(row.repo)
+        return statistics.median(known) if known else usual
+
+    return {row.instance_id: times * one(row) for row in instances}
+
+
+def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[tuple[InstanceId, ...], ...]:
+    """The instances of each shard; 0 `shards` are as many as take `SHARD_S` each."""
+    if isinstance(request, GenerateRequest):
+        instances = chosen_instances(request, settings)
+    else:
+        instances = choose_instances(settings.places, request.snapshot, request.instances)
+    keys = tuple(row.instance_key for row in instances)
+    seconds = seconds_of(instances, Store(settings.store).read(Run, instance_key=keys), request.runs)
+    number = shards or max(1, math.ceil(sum(seconds.values()) / SHARD_S))
+    return cut({row.instance_id: f"{row.repo} {row.version}" for row in instances}, seconds, number)
+
+
+def share(request: SharedRequest, parts: Sequence[Sequence[InstanceId]], tell: Callable[[int], None]) -> None:
+    """Let flow runs of this flow run's deployment do the parts; none is under way when it returns, or raises.
+
+    `tell` is told how many have ended, whenever that changes. `UsageError` where there is no deployment.
+    """
+    parent, deployment = runtime.flow_run.id, runtime.deployment.id
+    if not parent or not deployment:
+        raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
+    with get_client(sync_client=True) as client:
+        asked = [_asked(request.of(part)) for part in parts]
+        watch = _Watch(client, UUID(str(deployment)), str(parent), asked)
+        try:
+            watch.start()
+            while watch.look():
+                tell(watch.ended)
+                time.sleep(EVERY_S)
+            tell(watch.ended)
+        except BaseException:
+            watch.cancel("the flow run that started it has ended")
+            raise
+
+
+def _asked(request: SharedRequest) -> dict[str, Any]:
+    """Parameters of a flow run, as JSON."""
+    parameters: dict[str, Any] = json.loads(json.dumps(asdict(request), default=str))
+    return parameters
+
+
+@dataclass(slots=True)
+class _Watch:
+    """The shards of one flow run, and the flow runs that do them."""
+
+    client: SyncPrefectClient
+    deployment: UUID
+    parent: str
+    asked: Sequence[Mapping[str, Any]]
+    tries: list[int] = field(init=False)
+    under_way: dict[UUID, int] = field(default_factory=dict)
+    """Number of the shard, by its latest flow run."""
+    ran: float = field(default_factory=time.monotonic)
+    """When one of ours was last seen running."""
+
+    def __post_init__(self) -> None:
+        self.tries = [0] * len(self.asked)
+
+    @property
+    def ended(self) -> int:
+        return len(self.asked) - len(self.under_way)
+
+    def start(self) -> None:
+        for number in range(len(self.asked)):
+            self._start(number)
+
+    def look(self) -> bool:
+        """Whether any is under way still; one that crashed is started again."""
+        known = {run.id: run for run in self._runs()}
+        beats = self._last_beats([one for one, run in known.items() if run.state_type is StateType.RUNNING])
+        for one, number in list(self.under_way.items()):
+            state = known[one].state if one in known else Crashed(message="the server has forgotten it")
+            if state and state.type is StateType.RUNNING:
+                self.ran = time.monotonic()
+                state = self._lost(one, beats.get(one)) or state
+            if state and state.is_final():
+                del self.under_way[one]
+                log.info("shard %d of %d: %s", number + 1, len(self.asked), state.name)
+                if state.is_crashed() and self.tries[number] < TRIES:
+                    self._start(number)
+        if self.under_way and time.monotonic() - self.ran > PATIENCE_S:
+            self.cancel("no worker has room for it; the flow run that started it does its work")
+        return bool(self.under_way)
+
+    def cancel(self, why: str) -> None:
+        """End all that are under way, on whatever machine."""
+        for run in self._runs():
+            if run.state and not run.state.is_final():
+                ending = Cancelled if run.state.type in WAITING else Cancelling
+                self.client.set_flow_run_state(run.id, ending(message=why), force=True)
+        self.under_way.clear()
+
+    def _start(self, number: int) -> None:
+        self.tries[number] += 1
+        run = cast(
+            FlowRun,
+            run_deployment(
+                self.deployment,
+                parameters={**self.asked[number], "shards": 1},
+                timeout=0,
+                tags=[f"shard {number + 1} of {len(self.asked)}"],
+                # A parent that is told again finds those of its shards that were started.
+                idempotency_key=f"{self.parent}-{number}-{self.tries[number]}",
+            ),
+        )
+        self.under_way[run.id] = number
+        self.ran = time.monotonic()
+
+    def _runs(self) -> Iterable[FlowRun]:
+        ids = list(self.under_way)
+        for at in range(0, len(ids), PAGE):
+            chosen = FlowRunFilter(id=FlowRunFilterId(any_=ids[at : at + PAGE]))
+            yield from self.client.read_flow_runs(flow_run_filter=chosen)
+
+    def _last_beats(self, runs: Sequence[UUID]) -> dict[UUID, datetime]:
+        """When each of those that did last said that it is under way, of the last so many beats."""
+        since = datetime.now(UTC) - (BEATS + 1) * _beat()
+        last: dict[UUID, datetime] = {}
+        for at in range(0, len(runs), PAGE):
+            names = {f"prefect.flow-run.{one}": one for one in runs[at : at + PAGE]}
+            page = self.client.read_events(
+                EventFilter(
+                    occurred=EventOccurredFilter.model_validate({"since": since}),
+                    event=EventNameFilter(name=[BEAT]),
+                    resource=EventResourceFilter(id=list(names)),
+                ),
+                limit=50,
+            )
+            for event in page.events:
+                last.setdefault(names[event.resource["prefect.resource.id"]], event.occurred)
+        return last
+
+    def _lost(self, run: UUID, beat: datetime | None) -> State[Any] | None:
+        """The state of a run that has been silent for too long, null for another."""
+        if beat is None or datetime.now(UTC) - beat < BEATS * _beat():
+            return None
+        lost: State[Any] = Crashed(message=f"not heard of since {beat:%H:%M:%S} UTC: its machine is taken for lost")
+        self.client.set_flow_run_state(run, lost, force=True)
+        return lost
+
+
+def _beat() -> timedelta:
+    return timedelta(seconds=get_current_settings().flows.heartbeat_frequency or 180)
