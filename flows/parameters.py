@@ -46,7 +46,7 @@ class SharedRequest(Request):
     @property
     def runs(self) -> int:
         """Test runs of an instance, about; 0 where there is nothing to share."""
-        raise NotImplementedError
+        return ROUNDS
 
     def of(self, instances: Sequence[str]) -> Self:
         """The same on a part of its instances."""
@@ -149,10 +149,6 @@ class StrengthRequest(SharedRequest):
             flag=ARGUMENT,
         ),
     ]
-
-    @property
-    def runs(self) -> int:
-        return ROUNDS
 
     @property
     def title(self) -> str:
