@@ -83,8 +83,6 @@ def tasks_of(settings: Settings) -> Board:
 def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) -> Flow[..., Any]:
     """The story as a flow, with its request as parameters."""
 
-    shared = issubclass(story.request, SharedRequest)
-
     def told(**values: Any) -> State[None]:
         listen()
         shards = values.pop(SHARDS.name, 1)
@@ -99,7 +97,7 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
             return refused(error)
         return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
-    taken = [*parameters(story.request), *([SHARDS] if shared else [])]
+    taken = [*parameters(story.request), *([SHARDS] if issubclass(story.request, SharedRequest) else [])]
     told.__signature__ = inspect.Signature([_keyword(one) for one in taken])  # type: ignore[attr-defined]
     told.__name__ = told.__qualname__ = story.name
     told.__doc__ = _doc(story, taken)

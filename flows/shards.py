@@ -15,7 +15,7 @@ import json
 import math
 import statistics
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -110,7 +110,7 @@ def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[tu
 def share(request: SharedRequest, parts: Sequence[Sequence[InstanceId]], tell: Callable[[int], None]) -> None:
     """Let flow runs of this flow run's deployment do the parts; none is under way when it returns, or raises.
 
-    `tell` is told how many have ended, whenever that changes. `UsageError` where there is no deployment.
+    `tell` is told how many have ended, at every look. `UsageError` where there is no deployment.
     """
     parent, deployment = runtime.flow_run.id, runtime.deployment.id
     if not parent or not deployment:
@@ -143,14 +143,12 @@ class _Watch:
     deployment: UUID
     parent: str
     asked: Sequence[Mapping[str, Any]]
-    tries: list[int] = field(init=False)
+    tries: Counter[int] = field(default_factory=Counter)
+    """Flow runs so far, by number of the shard."""
     under_way: dict[UUID, int] = field(default_factory=dict)
     """Number of the shard, by its latest flow run."""
     ran: float = field(default_factory=time.monotonic)
     """When one of ours was last seen running."""
-
-    def __post_init__(self) -> None:
-        self.tries = [0] * len(self.asked)
 
     @property
     def ended(self) -> int:
