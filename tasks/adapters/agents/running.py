@@ -115,9 +115,9 @@ class _Outing:
         with tempfile.TemporaryDirectory(prefix="swt-agent-") as name:
             folder = Path(name)
             gateway = Gateway(self.model.board, folder / "under-way")
-            with listening(gateway, folder) as where:
+            with listening(gateway, folder) as socket:
                 issued = gateway.issue(self._grant())
-                start = partial(self._program, installed, issued, self._way(where.socket))
+                start = partial(self._program, installed, issued, self._way(socket))
                 try:
                     ran = self.bench.run_program(start)
                 finally:

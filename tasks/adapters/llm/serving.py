@@ -1,10 +1,11 @@
-"""HTTP servers of this process: starlette applications under uvicorn, in a thread, over TCP and Unix sockets.
+"""HTTP servers of this process: starlette applications under uvicorn, in a thread, over TCP or a Unix socket.
 
 Nothing is printed: requests hold keys.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import time
@@ -15,20 +16,24 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import uvicorn
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, fail_after
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tasks.domain.errors import BadInput
 
 LARGEST = 64 << 20
 """Bytes of a request: more than any model takes."""
+BODY_S = 120.0
+"""Seconds that a request's body may take to arrive."""
 CONNECTIONS = 512
-"""At once on one server, and as many calls at work; further callers are told 503."""
+"""At once on one server, and as many calls at work. A further one is closed: each holds a descriptor of this process,
+which has other work to do with them."""
 METHODS = ("GET", "HEAD", "POST")
 T = TypeVar("T")
 
@@ -69,28 +74,39 @@ def events(parts: Iterable[str]) -> Response:
     return StreamingResponse(chunks(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
 
-async def read_body(request: Request) -> bytes:
-    """The body; `BadInput` where it is too long, before it is read where it says so."""
-    length = request.headers.get("content-length", "0")
-    parts: list[bytes] = []
-    size = int(length) if length.isdigit() else LARGEST + 1
-    if size <= LARGEST:
-        size = 0
-        async for part in request.stream():
-            parts.append(part)
-            size += len(part)
-            if size > LARGEST:
-                break
-    if size > LARGEST:
+def said_length(request: Request) -> int | None:
+    """Bytes that the body will have, as its sender says; null where it does not say, or no number."""
+    length = request.headers.get("content-length", "")
+    return int(length) if length.isdecimal() and length.isascii() else None
+
+
+async def read_body(request: Request, largest: int = LARGEST) -> bytes:
+    """The body; `BadInput` where it is too long, before it is read where it says so, or does not arrive."""
+    if (said_length(request) or 0) > largest:
         raise BadInput("the request is too long")
+    try:
+        with fail_after(BODY_S):
+            return await _body(request, largest)
+    except TimeoutError:
+        raise BadInput(f"the request did not arrive within {BODY_S:.0f} seconds") from None
+
+
+async def _body(request: Request, largest: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        parts.append(part)
+        size += len(part)
+        if size > largest:
+            raise BadInput("the request is too long")
     return b"".join(parts)
 
 
-async def read_json(request: Request) -> dict[str, Any]:
+async def read_json(request: Request, largest: int = LARGEST) -> dict[str, Any]:
     """The body; `BadInput` where it is not a JSON object."""
     try:
-        body = json.loads(await read_body(request))
-    except ValueError:
+        body = json.loads(await read_body(request, largest))
+    except (ValueError, RecursionError):
         raise BadInput("the request is not JSON") from None
     if not isinstance(body, dict):
         raise BadInput("the request is not a JSON object")
@@ -116,11 +132,20 @@ def unix_listener(path: Path) -> socket.socket:
     return made
 
 
+class Bounded(H11Protocol):
+    """A connection that is closed where there are too many already: uvicorn's own limit answers it, and keeps it."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) >= (self.config.limit_concurrency or 0):
+            transport.abort()
+
+
 @contextmanager
-def serving(app: Starlette, *listeners: socket.socket) -> Iterator[None]:
-    """Answer in a thread until the block ends. The first listener is one of TCP."""
-    server = uvicorn.Server(_config(app))
-    thread = Thread(target=server.run, kwargs={"sockets": list(listeners)}, daemon=True)
+def serving(app: Starlette, listening: socket.socket, connections: int = CONNECTIONS) -> Iterator[None]:
+    """Answer in a thread until the block ends."""
+    server = uvicorn.Server(_config(app, connections))
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
         while not server.started and thread.is_alive():
@@ -129,14 +154,13 @@ def serving(app: Starlette, *listeners: socket.socket) -> Iterator[None]:
     finally:
         server.should_exit = server.force_exit = True
         thread.join()
-        for one in listeners:
-            one.close()
+        listening.close()
 
 
-def _config(app: Starlette) -> uvicorn.Config:
+def _config(app: Starlette, connections: int) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http="h11",
+        http=Bounded,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -144,6 +168,6 @@ def _config(app: Starlette) -> uvicorn.Config:
         log_level="critical",
         access_log=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
+        limit_concurrency=connections + 1,
         timeout_keep_alive=600,
     )

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 import anthropic
+import httpx
+import httpx2
 import openai
 import pytest
 from llm_bench import KEY, MODEL, Bench, Benches, work
@@ -19,13 +23,14 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.gateway.core import Gateway, Issued
 from tasks.adapters.llm.gateway.grant import ANY, Grant
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
-from tasks.adapters.llm.gateway.server import Listening, listening
+from tasks.adapters.llm.gateway.server import CONNECTIONS, listening
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
 from tasks.rehearsal.scripted_provider.script import Fault, Script, Step
 from tasks.rehearsal.scripted_provider.server import text_step
 
+URL = "http://gateway"
 BASH = {"name": "bash", "description": "a shell"}
 CHAT_TOOL = {"type": "function", "function": BASH | {"parameters": {"type": "object"}}}
 RESPONSES_TOOL = {"type": "function", "strict": False} | BASH | {"parameters": {"type": "object"}}
@@ -48,16 +53,38 @@ class Open:
 
     bench: Bench
     gateway: Gateway
-    where: Listening
+    socket: Path
     issued: Issued
     stack: ExitStack
 
+    def http(self) -> httpx.Client:
+        transport = httpx.HTTPTransport(uds=str(self.socket))
+        return self.stack.enter_context(httpx.Client(transport=transport, base_url=URL, timeout=60))
+
     def openai(self, token: str = "") -> openai.OpenAI:
-        client = openai.OpenAI(base_url=f"{self.where.url}/v1", api_key=token or self.issued.token)
-        return self.stack.enter_context(client)
+        return openai.OpenAI(base_url=f"{URL}/v1", api_key=token or self.issued.token, http_client=self.http())
 
     def anthropic(self) -> anthropic.Anthropic:
-        return self.stack.enter_context(anthropic.Anthropic(base_url=self.where.url, api_key=self.issued.token))
+        transport = httpx2.HTTPTransport(uds=str(self.socket))
+        client = anthropic.Anthropic(
+            base_url=URL, api_key=self.issued.token, http_client=anthropic.DefaultHttpxClient(transport=transport)
+        )
+        return self.stack.enter_context(client)
+
+    def knock(self, opening: bytes) -> socket.socket:
+        """A connection on which as much was said as there was room for within a moment."""
+        made = self.connect()
+        made.settimeout(0.05)
+        with suppress(TimeoutError, OSError):
+            made.sendall(opening)
+        return made
+
+    def connect(self) -> socket.socket:
+        """A connection on which nothing was said."""
+        made = self.stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        made.settimeout(60)
+        made.connect(str(self.socket))
+        return made
 
     def chat(self, text: str, model: str = MODEL) -> str:
         asked = self.openai().chat.completions.create(model=model, messages=[{"role": "user", "content": text}])
@@ -69,14 +96,15 @@ Opened = Callable[..., Open]
 
 @pytest.fixture
 def opened(bench: Benches, tmp_path: Path) -> Iterator[Opened]:
+    numbers = count()
     with ExitStack() as stack:
 
         def make(script: Script | list[Step], **grant: object) -> Open:
-            made = bench(script)
-            gateway = Gateway(made.board(), tmp_path / "under-way")
-            where = stack.enter_context(listening(gateway, tmp_path / "s"))
+            made, number = bench(script), next(numbers)
+            gateway = Gateway(made.board(), tmp_path / f"under-way-{number}")
+            at = stack.enter_context(listening(gateway, tmp_path / f"s{number}"))
             given = Grant(**{"work": work("agent"), "model": MODEL} | grant)  # type: ignore[arg-type]
-            return Open(made, gateway, where, gateway.issue(given), stack)
+            return Open(made, gateway, at, gateway.issue(given), stack)
 
         yield make
 
@@ -273,10 +301,8 @@ def test_tokens(opened: Opened) -> None:
     ],
 )
 def test_what_cannot_be_passed_on_is_said(opened: Opened, path: str, body: dict[str, object], said: str) -> None:
-    import httpx
-
     made = opened(shell)
-    answer = httpx.post(made.where.url + path, json=body, headers={"x-api-key": made.issued.token})
+    answer = made.http().post(path, json=body, headers={"x-api-key": made.issued.token})
     assert (answer.status_code, answer.headers["x-should-retry"]) == (400, "false")
     assert said in answer.json()["error"]["message"]
 
@@ -289,9 +315,48 @@ def test_a_body_is_read_only_from_who_may_send_it(opened: Opened, token: str, le
     made = opened(shell)
     given = made.issued.token if token == "right" else token
     head = f"POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: {given}\r\nContent-Length: {length}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", int(made.where.url.rpartition(":")[2])), timeout=60) as connection:
-        connection.sendall(head.encode())
-        assert connection.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
+    connection = made.connect()
+    connection.sendall(head.encode())
+    assert connection.recv(4096).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+def test_a_body_that_is_nested_without_end_is_no_json(opened: Opened) -> None:
+    made = opened(shell)
+    answer = made.http().post("/v1/messages", content=b"[" * 1_000_000, headers={"x-api-key": made.issued.token})
+    assert (answer.status_code, "not JSON" in answer.text) == (400, True)
+
+
+def test_five_hundred_hostile_connections_cost_little_and_nobody_else(opened: Opened) -> None:
+    """An agent has a token, and does with it what it likes: 64 connections are kept, two of its large bodies read."""
+    hostile, honest = opened(shell), opened(shell)
+    files, memory = descriptors(), resident()
+    opening = hostile_openings(hostile.issued.token)
+    connections = [hostile.knock(opening[number % len(opening)]) for number in range(500)]
+    kept = descriptors() - files - len(connections)
+    assert honest.chat("you") == "hello you"
+    assert kept <= CONNECTIONS
+    assert resident() - memory < 400 << 20
+    for connection in connections:
+        connection.close()
+    assert hostile.chat("again") == "hello again"
+
+
+def hostile_openings(token: str) -> list[bytes]:
+    """Nothing; half a header; a body for nobody; large ones that do not end, with a token."""
+    post = b"POST /v1/messages HTTP/1.1\r\nHost: x\r\nx-api-key: "
+    large = post + token.encode() + b"\r\nContent-Length: 16000000\r\n\r\n[" + b"{}," * 5_000_000
+    endless = post + token.encode() + b"\r\nTransfer-Encoding: chunked\r\n\r\n" + b"ffffff\r\n" + b" " * 1_000_000
+    return [b"", post[:40], post + b"guess\r\nContent-Length: 99999999\r\n\r\n", large, endless]
+
+
+def descriptors() -> int:
+    """That this process has open."""
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_the_key_stays_outside(opened: Opened, tmp_path: Path) -> None:

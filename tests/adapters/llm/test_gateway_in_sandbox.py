@@ -58,12 +58,12 @@ def test_the_model_is_all_that_can_be_reached(entry: SandboxEntry, bench: Benche
     for folder in (checkout, outbox):
         folder.mkdir()
     (checkout / "agent.py").write_text(textwrap.dedent(AGENT))
-    with tempfile.TemporaryDirectory() as short, listening(gateway, Path(short)) as where:
+    with tempfile.TemporaryDirectory() as short, listening(gateway, Path(short)) as at:
         issued = gateway.issue(Grant(work=work("agent"), model=MODEL))
-        way = forwarding(where.socket, entry.kind, python=PYTHON)
+        way = forwarding(at, entry.kind, python=PYTHON)
         out = sandbox.guest(outbox / "seen.json", checkout=checkout, outbox=outbox)
         job = Job(
-            argv=(*way.prefix, PYTHON, "-ISu", "agent.py", where.url.rpartition(":")[2]),
+            argv=(*way.prefix, PYTHON, "-ISu", "agent.py", made.base_url.rpartition(":")[2].partition("/")[0]),
             checkout=checkout,
             outbox=outbox,
             env=model_variables(way.url, issued) | {"OUT": str(out)},

@@ -1,4 +1,4 @@
-"""The gateway over HTTP: on the loopback for agents on this machine, on a Unix socket for sandboxes without a network.
+"""The gateway over HTTP on a Unix socket of its own for each run of an agent (forwarding.py brings the agent there).
 
 A streamed answer is made of a whole reply: it is paid for and on disk before the agent sees its first word.
 Errors are said in the caller's dialect, with `x-should-retry: false`: the gateway has tried as often as makes sense.
@@ -7,8 +7,8 @@ Errors are said in the caller's dialect, with `x-should-retry: false`: the gatew
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -35,13 +35,12 @@ from tasks.adapters.llm.errors import (
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
 from tasks.adapters.llm.gateway.grant import GrantedRun
 from tasks.adapters.llm.serving import (
-    CONNECTIONS,
     application,
     events,
     in_thread,
-    listener,
     read_json,
     said,
+    said_length,
     serving,
     unix_listener,
 )
@@ -51,6 +50,14 @@ COUNTING = "/messages/count_tokens"
 DECIDING = ("anthropic-beta",)
 NO_RETRY = {"x-should-retry": "false"}
 SOCKET = "model.sock"
+CONNECTIONS = 64
+"""Of one run. Agents that ran here had up to four."""
+SMALL = 1 << 20
+"""Bytes of a body that always has room; some 250,000 tokens."""
+LARGEST = 16 << 20
+"""Bytes of a body: more than any model takes, for pictures are not passed on."""
+LARGE_AT_ONCE = 2
+"""Bodies above `SMALL`: what 16 MiB of JSON becomes in memory may be twenty times that."""
 
 
 class Said(NamedTuple):
@@ -79,40 +86,45 @@ ERRORS: Mapping[type[SwtError], Said] = {
 OURS = Said(500, "api_error", "The gateway failed. ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """Where a gateway can be reached."""
-
-    url: str
-    """On this machine, `http://127.0.0.1:PORT`; agents add `/v1` themselves or not, as their dialect wants."""
-    socket: Path
-    """To be mounted into a sandbox (reach.py)."""
-
-
 @contextmanager
-def listening(gateway: Gateway, folder: Path, *, port: int = 0) -> Iterator[Listening]:
-    """Answer until the block ends. `folder` is private and short-lived; its path has to be shorter than 90 bytes."""
+def listening(gateway: Gateway, folder: Path) -> Iterator[Path]:
+    """Answer at a socket until the block ends. `folder` is private and short-lived; its path has to be shorter than 90
+    bytes."""
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o711)
-    tcp, path = listener(port), folder / SOCKET
-    with serving(gateway_app(gateway), tcp, unix_listener(path)):
-        yield Listening(url=f"http://127.0.0.1:{tcp.getsockname()[1]}", socket=path)
+    path = folder / SOCKET
+    with serving(gateway_app(gateway), unix_listener(path), CONNECTIONS):
+        yield path
     path.unlink(missing_ok=True)
 
 
 def gateway_app(gateway: Gateway) -> Starlette:
     """The three dialects, the list of models, and a sign of life for everything else that is read."""
-    limiter = CapacityLimiter(CONNECTIONS)
+    rooms = Rooms(calls=CapacityLimiter(CONNECTIONS), large=CapacityLimiter(LARGE_AT_ONCE))
 
     async def answer(request: Request) -> Response:
         path = _plain(request.url.path)
         if request.method == "POST":
-            return await _call(gateway, request, path, limiter)
+            return await _call(gateway, request, path, rooms)
         if request.method == "GET" and path == "/models":
             return _models(gateway, request)
         return said(200, {"status": "ok"})
 
     return application(answer)
+
+
+class Rooms(NamedTuple):
+    """How much is at work at once for one gateway."""
+
+    calls: CapacityLimiter
+    large: CapacityLimiter
+
+    def of(self, request: Request) -> AbstractAsyncContextManager[None]:
+        """A large body is read when it has one of few places: an agent may send what it likes, and the memory is ours.
+
+        A body that does not say its length counts as large."""
+        length = said_length(request)
+        return self.large if length is None or length > SMALL else nullcontext()
 
 
 def _models(gateway: Gateway, request: Request) -> Response:
@@ -125,18 +137,19 @@ def _models(gateway: Gateway, request: Request) -> Response:
     return said(200, {"object": "list", "data": listed})
 
 
-async def _call(gateway: Gateway, request: Request, path: str, limiter: CapacityLimiter) -> Response:
+async def _call(gateway: Gateway, request: Request, path: str, rooms: Rooms) -> Response:
     """The token comes first: without one, nothing of the body is read."""
     dialect = messages if path == COUNTING else BY_PATH.get(path)
     if dialect is None:
         return said(404, chat.error_body("not_found_error", f"no such path: {path}"))
     try:
         run = gateway.run_of(_token(request))
-        body = await read_json(request)
-        spoken = replace(dialect.spoken(body), body=body, headers=_deciding(request))
-        if path == COUNTING:
-            return said(200, {"input_tokens": messages.tokens_of(spoken)})
-        return await in_thread(partial(_answered, gateway, run, dialect, spoken), limiter)
+        async with rooms.of(request):
+            body = await read_json(request, LARGEST)
+            spoken = replace(dialect.spoken(body), body=body, headers=_deciding(request))
+            if path == COUNTING:
+                return said(200, {"input_tokens": messages.tokens_of(spoken)})
+            return await in_thread(partial(_answered, gateway, run, dialect, spoken), rooms.calls)
     except SwtError as error:
         return _refused(dialect, error)
     except Exception as error:  # the agent gets an answer, and the run is told apart from a failed one
