@@ -114,7 +114,7 @@ def _share(request: SharedRequest, settings: Settings, shards: int) -> None:
     """Let other flow runs fill the store first."""
     parts = planned(request, settings, shards)
     if len(parts) > 1:
-        share(request, parts, _Progress("shards", len(parts)).tell)
+        share(request, parts, Progress("shards", len(parts)).tell)
 
 
 def _title_of(story: Story[Any]) -> Callable[[], str]:
@@ -159,7 +159,7 @@ class PrefectTasks:
     retries: Retries = field(default_factory=Retries)
 
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
-        progress = _Progress(round_.name, len(round_.units))
+        progress = Progress(round_.name, len(round_.units))
         at_once = min(round_.at_once or self.at_once, AT_ONCE)
         ended: _Ended[R] = _Ended(queue.SimpleQueue(), {})
         names = task_run_names(round_)
@@ -233,25 +233,32 @@ class _Ended(Generic[R]):
 
 
 @dataclass(slots=True)
-class _Progress:
+class Progress:
     """How far a round is, as an artifact."""
 
     name: str
     total: int
     artifact: UUID | None = None
     told: float = 0.0
+    said: int = -1
 
     def tell(self, done: int) -> None:
-        now = time.monotonic()
-        if done < self.total and now - self.told < EVERY_S:
+        if not self.is_new(done):
             return
-        self.told = now
-        said, share = f"{self.name}: {done} of {self.total}", 100 * done / self.total
+        text, share = f"{self.name}: {done} of {self.total}", 100 * done / self.total
         if self.artifact:
-            update_progress_artifact(self.artifact, progress=share, description=said)
+            update_progress_artifact(self.artifact, progress=share, description=text)
         else:
             key = artifact_key(f"{flow_run.flow_name}-{self.name}")
-            self.artifact = cast(UUID, create_progress_artifact(progress=share, key=key, description=said))
+            self.artifact = cast(UUID, create_progress_artifact(progress=share, key=key, description=text))
+
+    def is_new(self, done: int) -> bool:
+        """Whether it is to be told: it is not what was told last, and that was some time ago."""
+        now = time.monotonic()
+        if done == self.said or (done < self.total and now - self.told < EVERY_S):
+            return False
+        self.told, self.said = now, done
+        return True
 
 
 class ServerLog(logging.Handler):

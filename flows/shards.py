@@ -16,7 +16,7 @@ import math
 import statistics
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -24,6 +24,7 @@ from uuid import UUID
 
 from prefect import runtime
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.events import EventPage
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.deployments import run_deployment
@@ -38,7 +39,7 @@ from flows.sweep import chosen_instances
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId
+from tasks.domain.names import InstanceId, InstanceKey, RepoName
 from tasks.domain.run import Run
 from tasks.evaluate.task import choose_instances
 
@@ -57,6 +58,8 @@ PATIENCE_S = 300.0
 """So long nothing of ours has run: no worker has room for shards, and the parent does the rest itself."""
 PAGE = 100
 """Flow runs in one question to the server, which gives 200 at most."""
+EVENTS = 50
+"""On one page of events, the most that the server gives."""
 BEAT = "prefect.flow-run.heartbeat"
 WAITING = (StateType.SCHEDULED, StateType.PENDING)
 
@@ -78,14 +81,29 @@ def cut(
     return tuple(tuple(parts[number]) for number in sorted(parts))
 
 
-def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[Run], times: int) -> dict[InstanceId, float]:
+@dataclass(frozen=True, slots=True)
+class RunTime:
+    """What one run took."""
+
+    instance_key: InstanceKey
+    repo: RepoName
+    seconds: float
+
+
+def run_times(store: Store, keys: tuple[InstanceKey, ...]) -> Iterator[RunTime]:
+    """Of all runs of some instances."""
+    found = store.columns(Run, ("instance_key", "repo", "wall_s", "setup_s"), instance_key=keys).to_pydict()
+    for key, repo, wall, setup in zip(*found.values(), strict=True):
+        yield RunTime(key, repo, wall + setup)
+
+
+def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[RunTime], times: int) -> dict[InstanceId, float]:
     """Expected seconds of `times` runs of each instance: by its own median; else its repository's, else that of all."""
     by_key, by_repo, every = defaultdict(list), defaultdict(list), []
     for run in runs:
-        took = run.wall_s + run.setup_s
-        by_key[run.instance_key].append(took)
-        by_repo[run.repo].append(took)
-        every.append(took)
+        by_key[run.instance_key].append(run.seconds)
+        by_repo[run.repo].append(run.seconds)
+        every.append(run.seconds)
     usual = statistics.median(every) if every else UNKNOWN_S
 
     def one(row: TaskInstance) -> float:
@@ -102,7 +120,7 @@ def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[tu
     else:
         instances = choose_instances(settings.places, request.snapshot, request.instances)
     keys = tuple(row.instance_key for row in instances)
-    seconds = seconds_of(instances, Store(settings.store).read(Run, instance_key=keys), request.runs)
+    seconds = seconds_of(instances, run_times(Store(settings.store), keys), request.runs)
     number = shards or max(1, math.ceil(sum(seconds.values()) / SHARD_S))
     return cut({row.instance_id: f"{row.repo} {row.version}" for row in instances}, seconds, number)
 
@@ -147,8 +165,12 @@ class _Watch:
     """Flow runs so far, by number of the shard."""
     under_way: dict[UUID, int] = field(default_factory=dict)
     """Number of the shard, by its latest flow run."""
+    beats: Heartbeats = field(init=False)
     ran: float = field(default_factory=time.monotonic)
     """When one of ours was last seen running."""
+
+    def __post_init__(self) -> None:
+        self.beats = Heartbeats(self.client)
 
     @property
     def ended(self) -> int:
@@ -161,12 +183,12 @@ class _Watch:
     def look(self) -> bool:
         """Whether any is under way still; one that crashed is started again."""
         known = {run.id: run for run in self._runs()}
-        beats = self._last_beats([one for one, run in known.items() if run.state_type is StateType.RUNNING])
+        self.beats.ask([one for one, run in known.items() if run.state_type is StateType.RUNNING])
         for one, number in list(self.under_way.items()):
             state = known[one].state if one in known else Crashed(message="the server has forgotten it")
             if state and state.type is StateType.RUNNING:
                 self.ran = time.monotonic()
-                state = self._lost(one, beats.get(one)) or state
+                state = self._lost(one) or state
             if state and state.is_final():
                 del self.under_way[one]
                 log.info("shard %d of %d: %s", number + 1, len(self.asked), state.name)
@@ -206,32 +228,50 @@ class _Watch:
             chosen = FlowRunFilter(id=FlowRunFilterId(any_=ids[at : at + PAGE]))
             yield from self.client.read_flow_runs(flow_run_filter=chosen)
 
-    def _last_beats(self, runs: Sequence[UUID]) -> dict[UUID, datetime]:
-        """When each of those that did last said that it is under way, of the last so many beats."""
-        since = datetime.now(UTC) - (BEATS + 1) * _beat()
-        last: dict[UUID, datetime] = {}
-        for at in range(0, len(runs), PAGE):
-            names = {f"prefect.flow-run.{one}": one for one in runs[at : at + PAGE]}
-            page = self.client.read_events(
-                EventFilter(
-                    occurred=EventOccurredFilter.model_validate({"since": since}),
-                    event=EventNameFilter(name=[BEAT]),
-                    resource=EventResourceFilter(id=list(names)),
-                ),
-                limit=50,
-            )
-            for event in page.events:
-                last.setdefault(names[event.resource["prefect.resource.id"]], event.occurred)
-        return last
-
-    def _lost(self, run: UUID, beat: datetime | None) -> State[Any] | None:
+    def _lost(self, run: UUID) -> State[Any] | None:
         """The state of a run that has been silent for too long, null for another."""
-        if beat is None or datetime.now(UTC) - beat < BEATS * _beat():
+        beat = self.beats.last.get(run)
+        if beat is None or datetime.now(UTC) - beat < BEATS * _interval():
             return None
         lost: State[Any] = Crashed(message=f"not heard of since {beat:%H:%M:%S} UTC: its machine is taken for lost")
         self.client.set_flow_run_state(run, lost, force=True)
         return lost
 
 
-def _beat() -> timedelta:
+@dataclass(slots=True)
+class Heartbeats:
+    """When flow runs last said that they are under way. Kept from look to look: those that go on must not push the last
+    beat of a lost one out of what the server gives."""
+
+    client: SyncPrefectClient
+    last: dict[UUID, datetime] = field(default_factory=dict)
+    asked: datetime | None = None
+
+    def ask(self, runs: Sequence[UUID]) -> None:
+        """Read what was said since the last time, all pages of it.
+
+        An interval further back: the server may have had an event to write while it was asked.
+        """
+        now = datetime.now(UTC)
+        since = (self.asked or now - BEATS * _interval()) - _interval()
+        for at in range(0, len(runs), PAGE):
+            for run, occurred in self._events(runs[at : at + PAGE], since):
+                self.last[run] = max(occurred, self.last.get(run, occurred))
+        self.asked = now
+
+    def _events(self, runs: Sequence[UUID], since: datetime) -> Iterator[tuple[UUID, datetime]]:
+        names = {f"prefect.flow-run.{one}": one for one in runs}
+        chosen = EventFilter(
+            occurred=EventOccurredFilter.model_validate({"since": since}),
+            event=EventNameFilter(name=[BEAT]),
+            resource=EventResourceFilter(id=list(names)),
+        )
+        page: EventPage | None = self.client.read_events(chosen, limit=EVENTS)
+        while page:
+            for event in page.events:
+                yield names[event.resource["prefect.resource.id"]], event.occurred
+            page = page.get_next_page_sync(self.client)
+
+
+def _interval() -> timedelta:
     return timedelta(seconds=get_current_settings().flows.heartbeat_frequency or 180)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import date
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import cast
+from uuid import UUID, uuid4
 
 import pytest
 from domain_rows import run_row, task_instance
+from prefect.client.orchestration import SyncPrefectClient
+from prefect.client.schemas.events import EventPage
+from prefect.events.filters import EventFilter
+from prefect.events.schemas.events import ReceivedEvent
 
+from flows.deployments import Progress
 from flows.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from flows.shards import UNKNOWN_S, cut, seconds_of
-from tasks.domain.names import InstanceId, InstanceKey
+from flows.shards import BEAT, UNKNOWN_S, Heartbeats, RunTime, cut, run_times, seconds_of
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey
 
 NAMES = [InstanceId(f"i{number}") for number in range(7)]
 
@@ -45,13 +54,76 @@ def test_seconds_are_the_instances_own_then_its_repositorys_then_those_of_all() 
     one = task_instance(instance_id=NAMES[0], instance_key=InstanceKey("a"), repo="x/y")
     kin = replace(one, instance_id=NAMES[1], instance_key=InstanceKey("b"))
     other = replace(one, instance_id=NAMES[2], instance_key=InstanceKey("c"), repo="z/z")
-    took = [
-        replace(run_row(), instance_key=InstanceKey("a"), repo="x/y", wall_s=wall, setup_s=1.0) for wall in (1, 2, 60)
-    ]
+    took = [RunTime(InstanceKey("a"), RepoName("x/y"), seconds) for seconds in (2.0, 3.0, 61.0)]
     assert list(seconds_of([one, kin, other], took, 6).values()) == [18.0, 18.0, 18.0]
-    took.append(replace(took[0], instance_key=InstanceKey("b"), wall_s=9.0))
+    took.append(RunTime(InstanceKey("b"), RepoName("x/y"), 10.0))
     assert seconds_of([kin], took, 1) == {NAMES[1]: 10.0}
     assert seconds_of([other], [], 2) == {NAMES[2]: 2 * UNKNOWN_S}
+
+
+def test_times_are_those_of_the_runs_of_some_instances(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    for number, key in enumerate("aab"):
+        row = run_row(run_key=RunKey(f"k{number}"), instance_key=InstanceKey(key), wall_s=float(number), setup_s=1.0)
+        store.write_run(row)
+    repo = run_row().repo
+    found = sorted(run_times(store, (InstanceKey("a"),)), key=lambda one: one.seconds)
+    assert found == [RunTime(InstanceKey("a"), repo, seconds) for seconds in (1.0, 2.0)]
+
+
+@dataclass
+class Events:
+    """A server's events, in pages of fifty, the newest first, as Prefect's server gives them."""
+
+    kept: list[ReceivedEvent] = field(default_factory=list)
+    pages: dict[str, list[ReceivedEvent]] = field(default_factory=dict)
+
+    def beat(self, run: UUID, at: datetime) -> None:
+        resource = {"prefect.resource.id": f"prefect.flow-run.{run}"}
+        event = {"occurred": at, "received": at, "event": BEAT, "resource": resource, "id": uuid4()}
+        self.kept.append(ReceivedEvent.model_validate(event))
+
+    def read_events(self, chosen: EventFilter, limit: int) -> EventPage:
+        assert chosen.resource
+        names = set(chosen.resource.id or ())
+        found = [one for one in self.kept if one.occurred >= chosen.occurred.since and one.resource.id in names]
+        return self._page(sorted(found, key=lambda one: one.occurred, reverse=True), min(limit, 50))
+
+    def read_events_page(self, url: object) -> EventPage:
+        return self._page(self.pages[str(url)], 50)
+
+    def _page(self, found: list[ReceivedEvent], size: int) -> EventPage:
+        rest, url = found[size:], f"http://127.0.0.1/events/{len(self.pages)}"
+        self.pages[url] = rest
+        page = {"events": found[:size], "total": len(found), "next_page": url if rest else None}
+        return EventPage.model_validate(page)
+
+
+def test_the_last_beat_of_a_silent_one_is_known_among_those_of_many() -> None:
+    """One page of events holds fifty: with sixty shards that go on, that of a lost one is on the second."""
+    runs, now, server = [uuid4() for _ in range(60)], datetime.now(UTC), Events()
+    lost, silent = runs[0], now - timedelta(minutes=8)
+    server.beat(lost, silent)
+    for run in runs[1:]:
+        server.beat(run, now - timedelta(minutes=1))
+    beats = Heartbeats(cast(SyncPrefectClient, server))
+    beats.ask(runs)
+    assert beats.last[lost] == silent
+    assert len(beats.last) == len(runs)
+
+
+def test_a_beat_is_remembered_when_the_server_gives_it_no_longer() -> None:
+    run, now, server = uuid4(), datetime.now(UTC), Events()
+    beats = Heartbeats(cast(SyncPrefectClient, server))
+    server.beat(run, now - timedelta(minutes=10))
+    beats.ask([run])
+    server.kept.clear()
+    beats.ask([run])
+    assert beats.last == {run: now - timedelta(minutes=10)}
+    server.beat(run, now)
+    server.beat(run, now - timedelta(minutes=1))
+    beats.ask([run])
+    assert beats.last == {run: now}, "the newest, in whatever order they come"
 
 
 def test_a_part_of_a_request_is_the_request_on_fewer_instances() -> None:
@@ -63,3 +135,10 @@ def test_a_part_of_a_request_is_the_request_on_fewer_instances() -> None:
     assert (whole.runs, replace(whole, dry_run=True).runs) == (6, 0)
     kept = FixesRequest(fixes=("f",), tests=("t",), snapshot="s", kept="kept.jsonl")  # type: ignore[arg-type]
     assert kept.of(NAMES[:1]).kept is None, "the whole is written once, by the parent"
+
+
+def test_progress_is_told_where_it_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shards are looked at every few seconds, for hours."""
+    monkeypatch.setattr("flows.deployments.EVERY_S", 0.0)
+    progress = Progress("shards", 3)
+    assert [progress.is_new(done) for done in (0, 0, 1, 1, 3, 3)] == [True, False, True, False, True, False]

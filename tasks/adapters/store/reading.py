@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.duck import for_one_question
 from tasks.adapters.store.held import Held
-from tasks.adapters.store.latest import Source, column_list, latest, literal, quoted
+from tasks.adapters.store.latest import Source, latest, literal, quoted
 from tasks.adapters.store.layout import FACTS
 from tasks.adapters.store.parquet import data_files, stored_schema
 from tasks.adapters.store.quarantine import quarantine
@@ -29,16 +29,18 @@ HELD = Held(budget=256 << 20)
 Answer = TypeVar("Answer")
 
 
-def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any]) -> pa.Table:
-    """The rows that count and satisfy `where`. Torn files are moved aside on the way."""
-    _check_columns(row_type, where)
+def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any], chosen: Sequence[str] | None = None) -> pa.Table:
+    """The rows that count and satisfy `where`, with the columns that are chosen, or all. Torn files are moved aside on
+    the way."""
+    wanted = [column.name for column in columns(row_type)] if chosen is None else list(chosen)
+    _check_columns(row_type, (*where, *wanted))
     if row_type is not Run and row_type not in FACTS:
         held = steadily(lambda: _held(disk, row_type), on_torn=lambda: quarantine(disk))
-        return _among(held, where).select([column.name for column in columns(row_type)])
+        return _among(held, where).select(wanted)
     condition, values = _condition(where)
 
     def query(source: Source) -> str:
-        return f"SELECT {column_list(row_type)} FROM ({latest(row_type, source)}){condition}"
+        return f"SELECT {', '.join(map(quoted, wanted))} FROM ({latest(row_type, source)}){condition}"
 
     return steadily(
         lambda: _ask(disk, _needed(row_type), query, values),
@@ -125,9 +127,9 @@ def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:
     return (Run, row_type) if row_type in FACTS else (row_type,)
 
 
-def _check_columns(row_type: type[Any], where: Mapping[str, Any]) -> None:
+def _check_columns(row_type: type[Any], asked: Iterable[str]) -> None:
     known = {column.name for column in columns(row_type)}
-    if unknown := set(where) - known:
+    if unknown := set(asked) - known:
         raise BadInput(f"{table_name(row_type)} has no column {', '.join(sorted(unknown))}")
 
 

@@ -116,6 +116,10 @@ class Store:
         a value has to be equal, a tuple or set has to hold the column's value, None means null."""
         return from_arrow(reading.select(self.disk, row_type, where), row_type)
 
+    def columns(self, row_type: type[Any], names: Sequence[str], **where: Any) -> pa.Table:
+        """Some columns of the rows that `read` gives. Of tables with many rows nothing else is read from the disk."""
+        return reading.select(self.disk, row_type, where, names)
+
     def run_keys(self) -> frozenset[RunKey]:
         """The ledger: keys of all runs that are settled, that is, not `infrastructure`."""
         paths = self.disk.paths(table_name(Run))
