@@ -79,6 +79,11 @@ class Drill:
     """Of the unit that is struck: 1 for the second, -1 for the last."""
     how: str = ""
     """What is particular about it."""
+    off_list: tuple[tuple[int, int], ...] = ()
+    """Pull requests of its GitHub, and the issue that each says it fixes, which is listed no longer: it is asked for by
+    its number."""
+    once: bool = False
+    """Whether its rounds have units in a new warehouse only, so that every fault needs one of its own."""
 
     @property
     def title(self) -> str:
@@ -138,6 +143,14 @@ MORE = (
     Drill("generate", {**WORK, **OF_THREE}, ("environments", "generation"), how="last of three", place=-1),
     Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
     Drill("validate", {"snapshot": RETIRED, "health": True}, ("second looks",), how="a retired one"),
+    Drill(
+        "rebuild",
+        {"git": "", **MONTH},
+        ("issues", "rows of issues"),
+        how="an issue off the list",
+        off_list=((12, 11),),
+        once=True,
+    ),
 )
 """What the script tells besides; these share their stage functions with the others."""
 
@@ -159,15 +172,19 @@ def _golden_patch(text: str) -> str:
 
 
 @contextmanager
-def world(settings: Settings, folder: Path) -> Iterator[Settings]:
-    """A provider of models, a GitHub, and a folder of mirrors on this machine. At its end no model was asked twice."""
+def world(settings: Settings, folder: Path, off_list: Iterable[tuple[int, int]] = ()) -> Iterator[Settings]:
+    """A provider of models, a GitHub with some issues off its list, and a folder of mirrors on this machine. At its end
+    no model was asked twice."""
     mirror = build_demo_mirror(settings)
     links = folder / "mirrors" / f"{LARDER}.git"
     links.parent.mkdir(parents=True, exist_ok=True)
     if not links.exists():
         links.symlink_to(mirror)
     served = open_repository(LARDER, mirror, issues=DEMO / "issues.jsonl", scratch=folder / "github", license="MIT")
-    hub = Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))
+    told = {pull: replace(served.pulls[pull], body=f"Fixes #{issue}") for pull, issue in off_list}
+    served = replace(served, pulls={**served.pulls, **told})
+    deleted = {LARDER: {issue for _, issue in off_list}}
+    hub = Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC), deleted=deleted))
     provider = ScriptedProvider(replies)
     with listening(hub) as github, provider.serve() as url:
         yield replace(settings, github=f"{github}/graphql", environ={"SWT_SCRIPTED_BASE_URL": url})

@@ -211,21 +211,32 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _drilled(
     drill: Drill, folder: Path, cache: Path, table: Table, rounds: Sequence[str] | None, faults: Iterable[str]
 ) -> None:
-    """One story, in a warehouse of its own."""
+    """One story, in a warehouse of its own, or in one for each fault."""
     title = drill.title
     if table.has(title, ALL):
         return
+    strikes = [
+        (round_, fault)
+        for round_ in drill.rounds
+        for fault in faults
+        if (not rounds or round_ in rounds) and not table.has(title, round_, fault)
+    ]
+    places = {folder / " ".join(strike): [strike] for strike in strikes} if drill.once else {folder: strikes}
+    made = sum(_in_warehouse(drill, place, cache, table, some) for place, some in places.items())
+    table.add(title, ALL, NONE, "", "", 0, 0, f"Completed: {made} runs, then none")
+
+
+def _in_warehouse(drill: Drill, folder: Path, cache: Path, table: Table, strikes: Iterable[tuple[str, str]]) -> int:
+    """The story with these faults, one after the other, and without any; how many runs the last one made."""
     here = {"SWT_STORE": str(folder / "store"), "SWT_CACHE": str(cache), "SWT_DATABASE": str(folder / "swt.duckdb")}
     settings = replace(settings_from(dict(os.environ) | here), trusted=True)
     build_demo_mirror(settings)
     import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
-    with world(settings, folder) as there:
+    with world(settings, folder, drill.off_list) as there:
         prepare_for(drill, there, folder)
-        for round_, fault in ((round_, fault) for round_ in drill.rounds for fault in faults):
-            if (not rounds or round_ in rounds) and not table.has(title, round_, fault):
-                table.add(title, round_, fault, *astuple(struck(drill, there, folder, round_, fault)))
-        made = completed(drill, there, folder)
-    table.add(title, ALL, NONE, "", "", 0, 0, f"Completed: {made} runs, then none")
+        for round_, fault in strikes:
+            table.add(drill.title, round_, fault, *astuple(struck(drill, there, folder, round_, fault)))
+        return completed(drill, there, folder)
 
 
 if __name__ == "__main__":
