@@ -30,6 +30,8 @@ _FRAME = re.compile(
 _ERROR = re.compile(
     r"^(?:E\s+)?((?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure|Skipped)\b.*)$", re.MULTILINE
 )
+_COMPILER = re.compile(r"^\S+?:\d+(?::\d+)?: (?:fatal )?error: .+$", re.MULTILINE)
+"""What gcc and clang say. The lines after it (`command 'gcc' failed`) are no causes."""
 
 _NEWEST = {
     "3.6": r"\basync\b[^\n]*\n\s*\^\s*\n(?:E\s+)?SyntaxError: invalid syntax",
@@ -120,7 +122,10 @@ def _raised_outside(text: str) -> bool:
 
 
 def last_error(text: str) -> str:
-    """The last line that names an exception, else the last line; at most 300 characters."""
+    """The first line in which a compiler names an error, else the last that names an exception, else the last line; at
+    most 300 characters."""
+    if compiler := _COMPILER.search(text):
+        return compiler[0][:300]
     errors = _ERROR.findall(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return (errors[-1] if errors else lines[-1] if lines else "")[:300]

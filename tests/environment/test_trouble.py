@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.domain.environment import Cause
-from tasks.environment.trouble import first_trouble, read_trouble, tail
+from tasks.environment.trouble import first_trouble, last_error, read_trouble, tail
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "troubles.toml").read_text())["cases"]
 
@@ -36,3 +36,14 @@ def test_of_several_the_one_that_can_be_mended_counts() -> None:
 def test_the_summary_is_one_line_that_names_the_error() -> None:
     found = read_trouble("E   ModuleNotFoundError: No module named 'six'\n=== 1 error in 0.1s ===\n", ())
     assert found.summary == "missing-module (six): ModuleNotFoundError: No module named 'six'"
+
+
+def test_the_summary_of_a_build_names_what_the_compiler_missed() -> None:
+    said = (
+        "building 'pkg._hull' extension\n"
+        "src/wrap.cpp:19:10: fatal error: hull/hull.h: No such file or directory\n"
+        "compilation terminated.\n"
+        "error: command '/usr/bin/gcc' failed with exit code 1\n"
+    )
+    assert last_error(said) == "src/wrap.cpp:19:10: fatal error: hull/hull.h: No such file or directory"
+    assert last_error("x " * 3_000_000 + "\nerror: command 'gcc' failed") == "error: command 'gcc' failed"

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.extensions.products import FOLDER, Products, archive_path, find, keep
-from tasks.adapters.extensions.toolchain import toolchain
+from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.locking import alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.runner.launch import environment_mounts, write_generated
@@ -70,7 +70,7 @@ def _build(
         before = frozenset(_files(checkout))
         finished = place.sandbox.run(_job(place, steps, tools, checkout, outbox, log))
         tail = _tail(log)
-        _check(finished, tail)
+        _check(finished, tail, steps)
         added = tuple(path for path in _files(checkout) if path not in before and _is_kept(path))
         archive = archive_path(place.cache, key)
         size = _pack(checkout, added, archive)
@@ -121,7 +121,7 @@ def _env(tools: BuiltEnvironment, objects: PurePosixPath) -> dict[str, str]:
     }
 
 
-def _check(finished: Finished, tail: str) -> None:
+def _check(finished: Finished, tail: str, steps: ExtensionSteps) -> None:
     if finished.timed_out:
         message = f"building the extension modules took longer than {LIMITS.wall_s:.0f} s"
         raise InfrastructureError(message, hint="try again: what was compiled is kept")
@@ -129,8 +129,14 @@ def _check(finished: Finished, tail: str) -> None:
         message = f"building the extension modules passed the limit of {finished.limit}:\n{tail}"
         raise BuildFailed(message, hint="the recipe's build asks for more than a build may take")
     if finished.exit_code != 0:
-        message = f"building the extension modules failed (exit code {finished.exit_code}):\n{tail}"
+        message = f"building the extension modules failed (exit code {finished.exit_code}{_lacking(steps)}):\n{tail}"
         raise BuildFailed(message, hint="see the recipe's build and build_requires; `swt doctor` says what is missing")
+
+
+def _lacking(steps: ExtensionSteps) -> str:
+    """What this machine seems to lack. Asked where a build has failed only: pkg-config may be all that is missing."""
+    lacking = ", ".join(missing(steps.libraries))
+    return f"; not found on this machine: {lacking}" if lacking else ""
 
 
 def _tail(log: Path) -> str:

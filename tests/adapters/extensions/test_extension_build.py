@@ -116,6 +116,11 @@ def test_a_build_that_fails_says_the_end_of_its_log(tmp_path: Path) -> None:
     assert find(tmp_path / "cache", KEY) is None
 
 
+def test_a_build_that_fails_names_what_the_machine_lacks(tmp_path: Path) -> None:
+    with pytest.raises(BuildFailed, match=r"exit code 1; not found on this machine: no-such-library\)"):
+        build(tmp_path, replace(steps(("false",)), libraries=("no-such-library",)))
+
+
 def test_a_failed_build_is_tried_again(tmp_path: Path) -> None:
     with pytest.raises(BuildFailed):
         build(tmp_path, steps(("false",)))
