@@ -227,7 +227,8 @@ def store_prune(
     older_than: Annotated[str, typer.Option(help="What was not used for so long: 90 days, 6 months.")] = "3 months",
     dry_run: Annotated[bool, typer.Option(help="Say what would go, and remove nothing.")] = False,
 ) -> None:
-    """Remove environments, trees and mirrors that no run has needed for long. All of them can be made again."""
+    """Remove environments, trees and mirrors that no run has needed for long: all can be made again. Journals of work
+    that was stopped so long ago go with them: begun again, it may ask its model anew."""
     from flows.pruning import prune
 
     say(prune(settings(), older_than, dry_run=dry_run))

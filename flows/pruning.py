@@ -1,4 +1,5 @@
-"""`swt store prune`: environments, trees and mirrors that no run has needed for long go. All can be made again."""
+"""`swt store prune`: environments, trees and mirrors that no run has needed for long go, and journals of work that
+nobody went on with."""
 
 from __future__ import annotations
 
@@ -44,6 +45,7 @@ def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
     folders: tuple[tuple[str, Iterable[Path], Mapping[str, datetime]], ...] = (
         ("environment", (places.cache / "environments").glob("[!.]*"), environments),
         ("tree", places.trees.glob("*.tar"), {}),
+        ("journal", places.journals.glob("*.jsonl"), {}),
         ("mirror", places.mirrors.glob("*.git"), repositories),
     )
     return tuple(one for kind, paths, uses in folders for one in unused(kind, paths, uses, before))

@@ -1,4 +1,5 @@
-"""What of the cache nobody has used for long: environments, trees and mirrors. All of it can be made again.
+"""What of the cache nobody has used for long: environments, trees and mirrors, which can be made again, and journals
+of work that nobody went on with.
 
 Use is told by the store (runs), and where nothing ran by the time at which a folder was made. Nothing that is in use
 right now is younger than the shortest age that may be asked for.
@@ -22,7 +23,7 @@ class Unused:
     """One thing that may go."""
 
     kind: str
-    """`environment`, `tree` or `mirror`."""
+    """`environment`, `tree`, `mirror` or `journal`."""
     path: Path
     size: int
     """Bytes on the disk; what other folders hard-link to counts as well, and is not freed."""

@@ -18,7 +18,7 @@ class Places:
     ├── retrieval/                      term counts of files
     ├── answers/                        what was asked of a store, as long as it says the same
     ├── budgets/                        what processes that pay together have set aside
-    ├── repairs/                        what attempts at repairs under way have seen
+    ├── journals/                       what work under way has seen: commands, tests, debuggers
     ├── agents/<name>-<key>/            programs of others that methods start
     └── trees/                          packed trees of commits
     """
@@ -53,5 +53,5 @@ class Places:
         return self.cache / "agents"
 
     @property
-    def repairs(self) -> Path:
-        return self.cache / "repairs"
+    def journals(self) -> Path:
+        return self.cache / "journals"

@@ -2,7 +2,8 @@
 
 Reads `task_instance`, `environment`, `leak_audit`; writes `candidate`, `generation`, `trajectory_audit`, `redaction`,
 `leak_audit`, `leak`.
-A kill loses the instance under way and nothing else; its model calls are kept and replayed.
+A kill loses nothing that was paid for: model calls are replayed, and what commands answered is told again from a
+journal (`<cache>/journals`), so the work goes on at the call where it was.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tasks.adapters.llm.base import Model, Options
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.workbench.local import LocalWorkbench
+from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
@@ -33,6 +34,7 @@ from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_r
 from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
+from tasks.methods.journal import Journal, journal_of
 from tasks.methods.method import Assignment, CodePatch, Method, MethodBudget
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
@@ -192,15 +194,21 @@ def _finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
 
 def _ask(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor) -> Generated:
     """Runs the method and stores what comes of it."""
-    with spare_folder(hands.places.scratch) as folder:
-        return _noted(store, unit, hands, model_for, Notes(folder))
+    journal = journal_of(hands.places, unit.generation_ids[0])
+    with journal, spare_folder(hands.places.scratch) as folder:
+        done = _noted(store, unit, hands, model_for, Notes(folder), journal)
+        if not done.left:
+            journal.finish()
+        return done
 
 
-def _noted(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes) -> Generated:
+def _noted(
+    store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes, journal: Journal
+) -> Generated:
     """The rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
     try:
-        made = _made(unit, hands, model_for, notes)
+        made = _made(unit, hands, model_for, notes, journal)
     except InfrastructureError as error:
         store.write([failure_of(unit, error, started, datetime.now(UTC))])
         return Generated(left=(Left.by(unit.instance.instance_id, error),))
@@ -215,9 +223,9 @@ def _noted(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor, no
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
 
 
-def _made(unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes) -> list[Made]:
+def _made(unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes, journal: Journal) -> list[Made]:
     """What the method hands in, each with its time and how much it had seen."""
-    with LocalWorkbench(replace(hands.supplies(), told=notes.ran)) as bench:
+    with JournaledWorkbench(replace(hands.supplies(), told=notes.ran), journal) as bench:
         model = RecordedModel(model_for(unit.instance.instance_key), notes)
         proposals = unit.method.run(unit.assignment, bench, model, unit.budget)
         return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]

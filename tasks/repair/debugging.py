@@ -8,8 +8,8 @@ from types import TracebackType
 
 from tasks.adapters.debugger.session import DebugAnswer, DebugSession
 from tasks.adapters.workbench.base import Workbench
+from tasks.methods.journal import Journal
 from tasks.methods.tools import ModelTool, tool_spec
-from tasks.repair.journal import Journal
 
 SPEC = tool_spec(
     "debugger",

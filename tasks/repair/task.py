@@ -2,7 +2,7 @@
 
 Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step` and `repair_patch` as they come
 about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are replayed, and
-what it saw is in its journal (`<cache>/repairs`).
+what it saw is in its journal (`<cache>/journals`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
 from tasks.domain.undone import OfInstance
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
-from tasks.repair.journal import Journal
+from tasks.methods.journal import journal_of
 from tasks.repair.prompts import PROMPTS
 from tasks.repair.settings import GOLDEN, METHOD, RepairSettings
 from tasks.repair.suite import GivenTests, Goal
@@ -74,8 +74,8 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
         return known[0]
     hands.pass_gate(store)
     rows = _Rows(store, unit, instance, attempt_id, settings.method(unit.tests))
-    started, journal = datetime.now(UTC), Journal(places.repairs / f"{attempt_id}.jsonl")
-    with LocalWorkbench(hands.supplies()) as bench:
+    started = datetime.now(UTC)
+    with journal_of(places, attempt_id) as journal, LocalWorkbench(hands.supplies()) as bench:
         flow = Tdflow(
             task=brief(instance, environment, hands.paths, hands.read, hands.history),
             tests=tests,
@@ -86,9 +86,8 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
             step=rows.step,
             patch=rows.patch,
         )
-        worked = flow.work()
-    attempt = rows.attempt(tests, tests_usd, worked, started)
-    journal.close()
+        attempt = rows.attempt(tests, tests_usd, flow.work(), started)
+        journal.finish()
     return attempt
 
 

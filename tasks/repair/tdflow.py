@@ -34,11 +34,11 @@ from tasks.domain.outcome import RunStatus
 from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.conversation import Conversation, Thread, Unusable
 from tasks.methods.diffs import diffs_in
+from tasks.methods.journal import Journal
 from tasks.methods.method import MethodBudget
 from tasks.methods.tools import HandingIn, ModelTool, tool_spec, work_until_submitted
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
-from tasks.repair.journal import Journal
 from tasks.repair.prompts import prompt
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, put, source_of

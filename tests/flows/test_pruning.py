@@ -21,8 +21,8 @@ USED, SERVICE, UNUSED, FRESH = (EnvId(letter * 32) for letter in "abcd")
 
 
 def aged(path: Path) -> Path:
-    """A folder with a file in it that was made long ago; a file where the name ends in `.tar`."""
-    if path.suffix == ".tar":
+    """A folder with a file in it that was made long ago; a file where the name ends in `.tar` or `.jsonl`."""
+    if path.suffix in (".tar", ".jsonl"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
     else:
@@ -40,6 +40,8 @@ def settings(tmp_path: Path) -> Settings:
         aged(made.cache / "environments" / name)
     (made.cache / "environments" / FRESH).mkdir()
     aged(made.cache / "trees" / "a__b-1.tar")
+    aged(made.cache / "journals" / "abandoned.jsonl")
+    (made.cache / "journals" / "under_way.jsonl").write_text("x")
     aged(made.cache / "mirrors" / "a__b.git")
     aged(made.cache / "mirrors" / "c__d.git")
     store = Store(made.store)
@@ -52,11 +54,11 @@ def test_what_nothing_needed_goes_and_what_serves_the_used_stays(settings: Setti
     kept = set(settings.cache.rglob("*"))
     said = prune(settings, "3 months", dry_run=True)
     assert set(settings.cache.rglob("*")) == kept
-    assert said.splitlines()[-1].startswith("4 not used since ")
+    assert said.splitlines()[-1].startswith("5 not used since ")
     assert "would be removed" in said
     prune(settings, "3 months", dry_run=False)
     left = {path.name for folder in settings.cache.iterdir() for path in folder.iterdir()}
-    assert left == {USED, SERVICE, FRESH, "a__b.git"}
+    assert left == {USED, SERVICE, FRESH, "a__b.git", "under_way.jsonl"}
     assert prune(settings, "3 months", dry_run=False).startswith("0 not used since ")
 
 

@@ -7,56 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from desk import Desk
 
-from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import LeakAudit, TrajectoryAudit
-from tasks.domain.places import Places
-from tasks.generate.task import GOLDEN, Generated, GenerationSettings, MethodWork, generate
+from tasks.generate.task import GOLDEN
 from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.scripted_model import Scripted
-from tasks.scrape.swe_bench_rows import import_instances
-
-DEMO = Path(__file__).parents[2] / "data" / "demo"
-SNAPSHOT = "demo"
-SETTINGS = GenerationSettings(trusted=True)
-
-
-class Desk:
-    """A warehouse with the demo's first instance, and how a method is let loose on it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.places = Places(
-            store=str(folder / "store"), cache=folder / "cache", recipes=folder, scratch=folder / "scratch"
-        )
-        self.store = Store(self.places.store)
-        self.instance = import_instances(DEMO / "instances.jsonl", snapshot=SNAPSHOT).instances[0]
-        Mirrors(self.places.mirrors).add(self.instance.repo, build_mirror(DEMO, folder / "demo.git"))
-        self.environment = host_environment(self.instance.repo).environment
-        self.store.write([self.instance])
-        self.store.write([self.environment])
-        self.request = MethodWork(
-            snapshot=SNAPSHOT,
-            method="",
-            model="scripted",
-            instance_id=self.instance.instance_id,
-            env_id=self.environment.env_id,
-            context=("larder/recipe.py",),
-        )
-
-    def generate(
-        self, method: str, model: Model, request: MethodWork | None = None, settings: GenerationSettings = SETTINGS
-    ) -> Generated:
-        work = replace(request or self.request, method=method)
-        return generate(self.places, settings, lambda _work, _key: model, work)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.domain.errors import SwtError
 from tasks.domain.repair import RepairEnd, SubAgent
+from tasks.methods.journal import Journal
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
-from tasks.repair.journal import Journal
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.suite import GivenTests, Goal
 from tasks.repair.tdflow import PatchTried, StepTaken, Tdflow, Worked
@@ -78,14 +78,14 @@ class Tale:
         self.limits = TdflowLimits()
 
     def work(self) -> Worked:
-        with TOY.bench(self.folder / "scratch") as bench:
+        with TOY.bench(self.folder / "scratch") as bench, Journal(self.folder / "journal") as journal:
             tests = GivenTests.of_patch("golden", TESTS, bench.base, None)
             return Tdflow(
                 task=TOY.assignment.task,
                 tests=tests,
                 bench=bench,
                 models=self.for_step,
-                journal=Journal(self.folder / "journal"),
+                journal=journal,
                 limits=self.limits,
                 step=self.steps.append,
                 patch=self.keep,
@@ -157,17 +157,6 @@ def test_what_was_seen_is_not_seen_again(tmp_path: Path) -> None:
     assert len(answered) == number
     assert (again.end, again.chosen and again.chosen.patch) == (end.end, end.chosen and end.chosen.patch)
     assert [one.agent for one in broken.steps[-4:]] == [one.agent for one in straight.steps]
-
-
-def test_a_journal_that_was_cut_off_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "journal"
-    assert Journal(path).once("a", "x", lambda: 1) == 1
-    with path.open("ab") as file:
-        file.write(b'["b", "x", ')
-    assert Journal(path).once("b", "x", lambda: [2]) == [2]
-    assert Journal(path).once("a", "x", lambda: 0) == 1
-    assert Journal(path).once("b", "x", lambda: 0) == [2]
-    assert Journal(path).once("b", "other", lambda: 3) == 3
 
 
 def test_a_model_that_hands_in_nothing_uses_up_the_iterations(tmp_path: Path) -> None:

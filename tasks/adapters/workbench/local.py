@@ -112,10 +112,13 @@ class LocalWorkbench:
         return tuple(hits[:limit])
 
     def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
-        if self.supplies.told:
-            self.supplies.told(argv)
+        self._tell(argv)
         limits = replace(self.supplies.limits, wall_s=timeout_s)
         return self.run_program(lambda _: Program(argv=tuple(argv), limits=limits))
+
+    def _tell(self, argv: Sequence[str]) -> None:
+        if self.supplies.told:
+            self.supplies.told(argv)
 
     def run_program(self, program_for: Callable[[Inside], Program]) -> CommandResult:
         """Runs a program as `run` does a command; `program_for` is told what it will see."""
