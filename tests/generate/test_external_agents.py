@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from agent_bench import KEY, MODEL, STILLBORN, WALKER, Office, office, put, toy_bench
-from test_generate_task import SETTINGS, SNAPSHOT, Desk
+from desk import SETTINGS, SNAPSHOT, Desk
 
 from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.running import Allowance, Returned, send
