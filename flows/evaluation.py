@@ -104,7 +104,7 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     taken = take_candidates(places, sources, instances, request.policy, request.coverage, methods)
     check_sandbox(places, how)
     run.leave("candidates", request.snapshot, taken.left)
-    wanted = {name: suites for name, suites in taken.suites.items() if suites}
+    wanted = {name: suites for name, suites in taken.suites.items() if suites and taken.candidates}
     ready = prepare(run, settings, request.snapshot, wanted)
     drive_golden_suites(places, ready)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
@@ -115,7 +115,7 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
         found = standing(places, settings.sql, request.snapshot, request.instances)
     ensure_views(settings.store, settings.database, settings.sql)
-    return _summary(run, taken, torn, suites, found, _denominator(request, len(instances)))
+    return _summary(run, sources, taken, torn, suites, found, _denominator(request, len(instances)))
 
 
 def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
@@ -177,9 +177,16 @@ def _misses(found: Standing, asked: Collection[InstanceId]) -> list[str]:
 
 
 def _summary(
-    run: StoryRun, taken: Taken, torn: Iterable[Problem], suites: _Suites, found: Standing, denominator: str
+    run: StoryRun,
+    sources: Sequence[str],
+    taken: Taken,
+    torn: Iterable[Problem],
+    suites: _Suites,
+    found: Standing,
+    denominator: str,
 ) -> EvaluationSummary:
-    remarks = (*map(str, torn), *taken.problems)
+    nobody = () if taken.candidates else (f"no candidate to judge in {', '.join(sources)}: nothing was run",)
+    remarks = (*map(str, torn), *taken.problems, *nobody)
     for line in remarks:
         log.warning("%s", line)
     undone = run.undone()

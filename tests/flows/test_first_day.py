@@ -180,8 +180,9 @@ def test_nothing_that_could_be_judged_is_exit_code_3(settings: Settings, tmp_pat
     empty.write_text("")
     bad.write_text("nonsense\n")
     for source in (str(empty), str(bad), "stored:nope"):
-        request = EvaluationRequest(candidates=(source,), snapshot=SNAPSHOT, instances=(ONE,), coverage=False)
-        assert evaluate_here(request, settings).exit_code == 3, source
+        found = evaluate_here(EvaluationRequest(candidates=(source,), snapshot=SNAPSHOT, instances=(ONE,)), settings)
+        assert (found.exit_code, found.ran.executed + found.ran.reused) == (3, 0), source
+        assert f"no candidate to judge in {source}: nothing was run" in found.problems
 
 
 def test_the_list_has_every_snapshot_that_tables_have(settings: Settings) -> None:
