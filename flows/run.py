@@ -362,7 +362,7 @@ def _part(run: StoryRun, name: str, scope: str, left: Left, at: datetime) -> Und
         unit="",
         error=left.error,
         detail=left.detail,
-        hint="",
+        hint=left.hint,
         traceback="",
         attempts=1,
         may_pass=left.may_pass,
@@ -370,9 +370,11 @@ def _part(run: StoryRun, name: str, scope: str, left: Left, at: datetime) -> Und
     )
 
 
-def _say(rows: Iterable[Undone]) -> None:
+def _say(rows: Sequence[Undone]) -> None:
     for row in rows:
         log.warning("%s", line_of(row))
+    for hint in dict.fromkeys(row.hint for row in rows if row.hint):
+        log.warning("hint: %s", hint)
 
 
 def line_of(row: Undone) -> str:

@@ -102,11 +102,20 @@ class Left:
     may_pass: bool
     tried_again: bool = True
     """Whether the stage has tried again by itself; otherwise the whole unit is tried again where that may help."""
+    hint: str = ""
+    """What to do about it."""
 
     @staticmethod
     def by(subject: str, error: SwtError, *, tried_again: bool = True) -> Left:
         """What an error of ours left."""
-        return Left(subject=subject, error=error.slug, detail=str(error), may_pass=error.retry, tried_again=tried_again)
+        return Left(
+            subject=subject,
+            error=error.slug,
+            detail=str(error),
+            may_pass=error.retry,
+            tried_again=tried_again,
+            hint=error.hint,
+        )
 
 
 @table("flow_run", "round", "scope", "subject", folder="story", files=("traceback",))

@@ -92,6 +92,15 @@ def test_an_import_says_what_is_wrong_with_its_file(
     assert "see the lines above" not in told or len(told.splitlines()) > 2
 
 
+def test_without_a_mirror_each_instance_is_named_and_the_hint_said_once(
+    swt: Swt, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert swt("import", str(PROJECT / "data" / "demo" / "instances.jsonl"), "--snapshot", "demo")[0] == 0
+    assert swt("evaluate", "golden", "--snapshot", "demo", "--trusted")[0] == 3
+    assert sum("there is no mirror of rolling-swt-bench/larder in" in line for line in caplog.messages) == 10
+    assert caplog.messages.count("hint: swt repo add rolling-swt-bench/larder --git PATH") == 1
+
+
 def test_a_repository_that_is_not_there_is_named(swt: Swt, tmp_path: Path) -> None:
     for source in (tmp_path / "nothing", tmp_path):
         code, said = swt("repo", "add", "foo/bar", "--git", str(source))
