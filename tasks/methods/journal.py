@@ -6,16 +6,16 @@ replayed and not paid twice. No two runs print the same: times, addresses, tempo
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any
 
+from tasks.adapters.locking import briefly_alone
 from tasks.domain.names import content_key
 from tasks.domain.places import Places
 
@@ -32,17 +32,12 @@ class Journal:
         self._lock = Lock()
         self._known: dict[str, tuple[str, Any]] = {}
         self._file: int | None = None
+        self._held = ExitStack()
 
     def __enter__(self) -> Journal:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            return self
-        self._known = dict(_entries(self.path))
-        self._file = file
+        if self._held.enter_context(briefly_alone(self.path.with_suffix(".lock"), wait=False)):
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            self._known = dict(_entries(self.path))
         return self
 
     def __exit__(
@@ -53,6 +48,7 @@ class Journal:
                 self.path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = None
+        self._held.close()
 
     def find(self, name: str, asked: str) -> Any:
         """What was seen under this name when the same was asked; null where nothing was."""
