@@ -45,6 +45,7 @@ def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
     folders: tuple[tuple[str, Iterable[Path], Mapping[str, datetime]], ...] = (
         ("environment", (places.cache / "environments").glob("[!.]*"), environments),
         ("tree", places.trees.glob("*.tar"), {}),
+        ("tree", places.bases.glob("[!s]*-*"), {}),
         ("journal", places.journals.glob("*.jsonl"), {}),
         ("mirror", places.mirrors.glob("*.git"), repositories),
     )

@@ -20,7 +20,8 @@ class Places:
     ├── budgets/                        what processes that pay together have set aside
     ├── journals/                       what work under way has seen: commands, tests, debuggers
     ├── agents/<name>-<key>/            programs of others that methods start
-    └── trees/                          packed trees of commits
+    ├── trees/                          packed trees of commits
+    └── bases/                          trees of commits that sandboxes lay jobs over
     """
 
     store: str
@@ -39,6 +40,10 @@ class Places:
     @property
     def trees(self) -> Path:
         return self.cache / "trees"
+
+    @property
+    def bases(self) -> Path:
+        return self.cache / "bases"
 
     @property
     def retrieval(self) -> Path:

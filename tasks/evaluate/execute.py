@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,10 +19,12 @@ from tasks.adapters.runner.launch import REPORT, SEED, complete, never_started, 
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
+from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
+from tasks.domain.names import content_key
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
@@ -39,9 +42,9 @@ class Workshop:
     and never will be."""
     scratch: Path
     """Folder for trees and outboxes; what is in it belongs to a run under way."""
-    shared: Path | None = None
-    """Folder for what runs of one environment have in common: the tree of each base commit, filled once and shown to
-    every run below a checkout of its own. Null where the sandbox cannot do so: then every run unpacks its own."""
+    bases: Bases | None = None
+    """Trees of base commits: every run of a commit is shown one below a checkout of its own. Null where the sandbox
+    cannot do so: then every run unpacks its own."""
     config: object
     """What was configured, for the provenance of rows."""
 
@@ -89,18 +92,18 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
     built = workshop.environment(spec)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
     outbox.mkdir()
-    base = _base(spec, workshop, built)
-    if base is None:
-        _fill(checkout, spec, workshop, built)
-    else:
-        checkout.mkdir()
-        os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
-    if refused := _apply(spec, checkout, base):
-        return refused
-    job = replace(_job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log), base=base)
-    seal = new_seal(outbox)
-    progress.setup_s = time.monotonic() - begun
-    progress.finished = workshop.sandbox.run(job)
+    with _base(spec, workshop, built) as base:
+        if base is None:
+            _fill(checkout, spec, workshop, built)
+        else:
+            checkout.mkdir()
+            os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
+        if refused := _apply(spec, checkout, base):
+            return refused
+        job = replace(_job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log), base=base)
+        seal = new_seal(outbox)
+        progress.setup_s = time.monotonic() - begun
+        progress.finished = workshop.sandbox.run(job)
     if never_started(outbox, seal):
         raise SandboxError(f"exit code {progress.finished.exit_code} before the runner: {_end_of(log)}")
     progress.report = read_report(outbox / REPORT, spec.run_key, seal)
@@ -112,19 +115,19 @@ def _end_of(log: Path) -> str:
     return log.read_text(encoding="utf-8", errors="replace")[-DETAIL_CHARACTERS:].strip() if log.exists() else ""
 
 
-def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Path | None:
-    """The tree that the runs of a commit share, filled by the first of them; null where every run has its own.
+@contextmanager
+def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Iterator[Path | None]:
+    """The tree that the runs of a commit share; null where every run has its own.
 
     Runs that are given other extension modules, since the golden patch changes their sources, have another tree.
     """
-    if workshop.shared is None:
-        return None
-    base = workshop.shared / (f"{spec.base_commit}-{built.extensions.key}" if built.extensions else spec.base_commit)
-    if not base.is_dir():
-        with spare_folder(workshop.shared) as half:
-            _fill(half / "tree", spec, workshop, built)
-            (half / "tree").rename(base)
-    return base
+    if workshop.bases is None:
+        yield None
+        return
+    extensions = built.extensions.key if built.extensions else "none"
+    name = content_key(spec.repo, spec.base_commit, spec.env_id, extensions)
+    with workshop.bases.held(name, lambda folder: _fill(folder, spec, workshop, built)) as base:
+        yield base
 
 
 def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> None:

@@ -6,7 +6,7 @@ Reads `task_instance`, `environment`, `suite`; writes `guard_edit`, `guard_plan`
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,8 +17,8 @@ from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.runner.job import runner_version
+from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.pick import swept
-from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -153,7 +153,8 @@ def make_runs(
         for spec in specs
         if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
     ]
-    runs = _run_all(store, _workshop(places, settings, bench.environment), todo)
+    workshop = _workshop(places, settings, bench.environment)
+    runs = [_run_once(store, workshop, spec) for spec in todo]
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
         executed=len(todo),
@@ -215,15 +216,6 @@ def _guard_secret(store: Store, suite: Suite) -> str:
     return drawn.secret
 
 
-def _run_all(store: Store, workshop: Workshop, specs: Sequence[RunSpec]) -> list[Run]:
-    """One after the other; they share trees where the sandbox can show one to many."""
-    if not specs:
-        return []
-    with spare_folder(workshop.scratch) as folder:
-        sharing = replace(workshop, shared=folder if workshop.sandbox.overlays else None)
-        return [_run_once(store, sharing, spec) for spec in specs]
-
-
 def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:
     """Run and store, the run row last: a kill leaves either all of it or nothing that counts.
 
@@ -256,9 +248,11 @@ def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: 
 
 
 def _workshop(places: Places, settings: RunSettings, environment: Environment) -> Workshop:
+    sandbox = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)
     return Workshop(
         trees=Trees(Mirrors(places.mirrors), places.trees),
-        sandbox=swept(settings.sandbox, trusted=settings.trusted, base=places.scratch),
+        sandbox=sandbox,
+        bases=Bases(places.bases) if sandbox.overlays(places.bases) else None,
         environment=partial(_installed, places, environment),
         scratch=places.scratch,
         config=asdict(settings),

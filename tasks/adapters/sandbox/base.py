@@ -103,9 +103,8 @@ class Sandbox(Protocol):
         """Whether code that is not trusted may run in it."""
         ...
 
-    @property
-    def overlays(self) -> bool:
-        """Whether a job may have a `base`: tried once for each folder of private folders."""
+    def overlays(self, bases: Path) -> bool:
+        """Whether a job may have a `base` in the folder `bases`: tried once for each, and for each of private ones."""
         ...
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:

@@ -66,9 +66,8 @@ class Bubblewrap:
     def isolates(self) -> bool:
         return True
 
-    @property
-    def overlays(self) -> bool:
-        return _overlays(self.program, self.base)
+    def overlays(self, bases: Path) -> bool:
+        return _overlays(self.program, self.base, bases)
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:
         """Below /testbed or /swt/out; `ValueError` if the path is in neither folder."""
@@ -124,16 +123,17 @@ def _found(program: str) -> str:
 
 
 @cache
-def _overlays(program: str, base: Path) -> bool:
+def _overlays(program: str, base: Path, bases: Path) -> bool:
     """Whether a file of a base is seen by a job, and the job's own files come out. Really tried."""
-    with folders.spare_folder(base) as folder:
-        for part in ("base", "checkout", "outbox"):
+    with folders.spare_folder(base) as folder, folders.spare_folder(bases) as below:
+        for part in ("checkout", "outbox"):
             (folder / part).mkdir()
-        (folder / "base" / "seen").touch()
+        (below / "seen").touch()
+        below.chmod(0o755)
         job = Job(
             argv=("cp", "seen", "written"),
             checkout=folder / "checkout",
-            base=folder / "base",
+            base=below,
             outbox=folder / "outbox",
             log=folder / "log",
         )

@@ -129,7 +129,7 @@ ENTRIES = (
         isolates="network, files, processes, users; memory, processes and disk are watched from outside",
         shares=(
             "the kernel; the host's /usr can be read, and its page cache is the host's; "
-            "memory can pass its limit for a twentieth of a second"
+            "memory can pass its limit for a tenth of a second"
         ),
         why_not=lambda: Bubblewrap().why_not(),
         make=Bubblewrap,

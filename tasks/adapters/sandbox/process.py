@@ -34,8 +34,7 @@ class Process:
     def isolates(self) -> bool:
         return False
 
-    @property
-    def overlays(self) -> bool:
+    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - nothing is laid over anything
         return False
 
     @property

@@ -128,10 +128,15 @@ def sweep(base: Path) -> int:
     """Remove the folders below `base` and the processes whose owners are gone; the number of things removed."""
     processes = _orphaned_processes()
     tree.kill(processes)
+    return len(processes) + sweep_folders(base)
+
+
+def sweep_folders(base: Path) -> int:
+    """Remove the folders below `base` whose owners are gone; how many."""
     folders = [path for path in base.glob("swt-run-*") if _orphaned(path.name)]
     for folder in folders:
         remove(folder)
-    return len(processes) + len(folders)
+    return len(folders)
 
 
 def _orphaned(name: str) -> bool:

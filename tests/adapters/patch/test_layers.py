@@ -129,3 +129,13 @@ def _seen(folder: Path) -> dict[str, tuple[object, ...]]:
         text = path.read_text() if path.is_file() and not path.is_symlink() else ""
         found[str(path.relative_to(folder))] = (oct(facts.st_mode), facts.st_mtime_ns, text)
     return found
+
+
+def test_that_a_file_of_the_base_was_patched_is_not_seen_there(tmp_path: Path) -> None:
+    base, upper = tmp_path / "base", tmp_path / "upper"
+    (base / "pkg").mkdir(parents=True)
+    upper.mkdir()
+    (base / "pkg" / "mod.py").write_text("one\ntwo\n")
+    os.utime(base / "pkg" / "mod.py", (1, FIXED_MTIME))
+    assert isinstance(apply_patch(upper, CHANGE, base=base), Applied)
+    assert (base / "pkg" / "mod.py").stat().st_atime == 1

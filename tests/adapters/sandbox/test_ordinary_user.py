@@ -27,7 +27,7 @@ root = Path(sys.argv[1])
 job = Job(argv=("sh", "-c", sys.argv[2]), checkout=root / "checkout", outbox=root / "outbox", log=root / "log",
           base=root / "tree" if (root / "tree").exists() else None, limits=Limits(processes=30))
 sandbox = Bubblewrap(base=root)
-print(f"overlays={sandbox.overlays}", sandbox.run(job))
+print(f"overlays={sandbox.overlays(root)}", sandbox.run(job))
 """
 
 

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.sandbox.supervisor import tree
 
 ROOT = Path(__file__).resolve().parents[3]
+MEMORY = Path("/dev/shm")
 MOUNTINFO = Path("/proc/self/mountinfo")
 
 LOOK = """
@@ -75,25 +77,37 @@ Bubblewrap(base=root / "base").run(job)
 
 
 @pytest.fixture
-def over(bench):
+def memory(tmp_path):
+    """A folder on another file system than the test's own, where there is one."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else tmp_path) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(params=["one file system", "two file systems"])
+def over(bench, memory, request):
     """A bench whose sandbox lays checkouts over bases, and a base."""
-    if not bench.sandbox.overlays:
-        pytest.skip(f"the sandbox {bench.sandbox.kind} lays no checkout over a base here")
     base = bench.root / "tree-of-commit"
+    if request.param == "two file systems":
+        if memory.stat().st_dev == bench.root.stat().st_dev:
+            pytest.skip("there is one file system only")
+        base.symlink_to(memory / "tree")
+        (memory / "tree").mkdir()
+    if not bench.sandbox.overlays(base.resolve().parent):
+        pytest.skip(f"the sandbox {bench.sandbox.kind} lays no checkout over a base here")
     files = {"pkg/mod.py": "one\n", "pkg/deep/er.py": "two\n", "run.sh": "#!/bin/sh\n", "docs/a.txt": "a\n"}
     for name, text in files.items():
         (base / name).parent.mkdir(parents=True, exist_ok=True)
         (base / name).write_text(text)
     (base / "run.sh").chmod(0o755)
     (base / "link").symlink_to("pkg")
-    for path in (base, *base.rglob("*")):
+    for path in (base.resolve(), *base.rglob("*")):
         os.utime(path, (FIXED_MTIME, FIXED_MTIME), follow_symlinks=False)
     return bench
 
 
 def test_a_job_sees_what_it_would_see_in_a_copy(over):
-    shutil.copytree(over.root / "tree-of-commit", over.root / "copy" / "checkout", symlinks=True)
-    shutil.copystat(over.root / "tree-of-commit", over.root / "copy" / "checkout")
+    shutil.copytree(_tree(over), over.root / "copy" / "checkout", symlinks=True)
+    shutil.copystat(_tree(over), over.root / "copy" / "checkout")
     alone = _look(replace(over.job(), checkout=over.root / "copy" / "checkout"), over)
     assert _look(_fresh(over), over) == alone
     assert "pkg/deep/er.py" in alone
@@ -101,7 +115,7 @@ def test_a_job_sees_what_it_would_see_in_a_copy(over):
 
 @pytest.mark.parametrize("end", ["", str(signal.SIGKILL.value)], ids=["ends", "killed"])
 def test_a_job_that_writes_everywhere_changes_nothing_for_the_next(over, end):
-    base = over.root / "tree-of-commit"
+    base = _tree(over)
     before, facts = _look(_fresh(over), over), _facts(base)
     finished = _run(_fresh(over), over, RAVAGE, end)
     assert over.said() == "done\n"
@@ -123,7 +137,7 @@ def test_the_base_is_not_seen_anywhere_else(over):
 
 
 def test_disk_counts_what_is_written_and_not_the_base(over):
-    (over.root / "tree-of-commit" / "big").write_bytes(b"x" * (8 << 20))
+    (_tree(over) / "big").write_bytes(b"x" * (8 << 20))
     job = replace(_fresh(over), limits=replace(over.job().limits, disk_mb=4))
     assert _run(job, over, "import time; open('small', 'w').write('x'); time.sleep(0.3)").limit == ""
     job = replace(_fresh(over), limits=replace(over.job().limits, disk_mb=4))
@@ -146,11 +160,11 @@ def test_a_killed_flow_leaves_no_mount(over, alive, until):
     sandbox = replace(over.sandbox, base=over.root / "base")
     until(lambda: sandbox.sweep() == 0)
     assert not list((over.root / "base").iterdir())
-    assert (over.root / "tree-of-commit" / "pkg" / "mod.py").read_text() == "one\n"
+    assert (_tree(over) / "pkg" / "mod.py").read_text() == "one\n"
 
 
 def test_a_base_that_is_gone_is_our_failure(over):
-    shutil.rmtree(over.root / "tree-of-commit")
+    shutil.rmtree(_tree(over))
     with pytest.raises(Exception, match="could not start the job"):
         _look(_fresh(over), over)
 
@@ -167,12 +181,16 @@ def _mounts_below(folder):
     return found
 
 
+def _tree(bench):
+    return (bench.root / "tree-of-commit").resolve()
+
+
 def _fresh(bench):
     """A job with an empty checkout over the base."""
     shutil.rmtree(bench.checkout, ignore_errors=True)
     bench.checkout.mkdir()
     os.utime(bench.checkout, (FIXED_MTIME, FIXED_MTIME))
-    return replace(bench.job(), base=bench.root / "tree-of-commit")
+    return replace(bench.job(), base=_tree(bench))
 
 
 def _look(job, bench):

@@ -37,8 +37,7 @@ class Docker:
     def isolates(self) -> bool:
         return True
 
-    @property
-    def overlays(self) -> bool:
+    def overlays(self, bases: Path) -> bool:  # noqa: ARG002 - nothing is laid over anything
         return False
 
     def guest(self, job_path: Path, *, checkout: Path, outbox: Path) -> PurePosixPath:

@@ -22,7 +22,7 @@ from tasks.adapters.sandbox.supervisor.order import ProcessOrder, Verdict
 from tasks.adapters.sandbox.supervisor.start import die_with_parent, start
 
 TICK_S = 0.05
-SHARE = 20
+SHARE = 50
 """At most one part in so many of the time is spent on reading /proc, but:"""
 
 LONGEST_S = 1.0
