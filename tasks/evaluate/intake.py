@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -48,17 +48,24 @@ def intake_version() -> str:
     return version_of("tasks.evaluate", "tasks.adapters.patch", "tasks.domain")
 
 
-def take_in(instance: TaskInstance, candidates: Iterable[Candidate], policy: Policy, read_base: ReadBase) -> Intake:
-    """Judge the candidates of `instance` under `policy`; runs nothing."""
+def take_in(
+    instance: TaskInstance,
+    candidates: Iterable[Candidate],
+    policy: Policy,
+    read_base: ReadBase,
+    read: Collection[SuiteId] = (),
+) -> Intake:
+    """Judge the candidates of `instance` under `policy`; runs nothing. The code of suites in `read` was read before."""
     golden = golden_suite(instance, read_base)
     reference = None if isinstance(golden, Refused) else golden
     rulings = [submit(candidate, reference, policy, read_base) for candidate in candidates]
     found = ([reference] if reference else []) + [ruling.suite for ruling in rulings if ruling.suite]
     suites = tuple({suite.suite_id: suite for suite in found}.values())
+    unread = [suite for suite in suites if suite.suite_id not in read]
     return Intake(
         submissions=tuple(ruling.submission for ruling in rulings),
         suites=suites,
-        edited=tuple(row for suite in suites for row in edited_rows(suite, read_base)),
-        lint=tuple(row for suite in suites for row in lint_rows(suite, read_base)),
+        edited=tuple(row for suite in unread for row in edited_rows(suite, read_base)),
+        lint=tuple(row for suite in unread for row in lint_rows(suite, read_base)),
         golden_refused=f"{golden.reason}: {golden.detail}" if isinstance(golden, Refused) else "",
     )

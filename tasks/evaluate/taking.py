@@ -66,6 +66,7 @@ def take_candidates(
         by_instance[candidate.instance_id].append(candidate)
     mirrors = Mirrors(places.mirrors)
     intakes = dict(_known_intakes(store, policy, instances, by_instance))
+    read_before = _suites_read(store, [one for one in instances if one.instance_id not in intakes])
     fresh: list[Intake] = []
     left: list[Left] = []
     for instance in instances:
@@ -73,7 +74,7 @@ def take_candidates(
             continue
         read_base = partial(mirrors.read_file, instance.repo, instance.base_commit)
         try:
-            taken = take_in(instance, by_instance[instance.instance_id], policy, read_base)
+            taken = take_in(instance, by_instance[instance.instance_id], policy, read_base, read_before)
         except NotFound as error:
             left.append(Left.by(instance.instance_id, error))
         else:
@@ -153,10 +154,7 @@ def _line_of(source: str, problem: LineProblem) -> str:
 def _known_intakes(
     store: Store, policy: Policy, instances: Iterable[TaskInstance], by_instance: Mapping[str, Sequence[Candidate]]
 ) -> Iterator[tuple[InstanceId, Intake]]:
-    """What the store says of instances whose candidates were all judged before, by the code of now.
-
-    To judge the golden tests of an instance anew takes 0.2 CPU s, most of it the lint.
-    """
+    """What the store says of instances whose candidates were all judged before, by the code of now."""
     asked = {candidate.candidate_id for candidates in by_instance.values() for candidate in candidates}
     judged = {
         row.candidate_id: row
@@ -174,6 +172,13 @@ def _known_intakes(
         if first and rows and len(rows) == len(own) and all(suite_id in stored for suite_id in suites):
             wanted = dict.fromkeys((first.suite_id, *suites))
             yield instance.instance_id, Intake(submissions=rows, suites=tuple(stored[one] for one in wanted))
+
+
+def _suites_read(store: Store, instances: Iterable[TaskInstance]) -> frozenset[SuiteId]:
+    """Suites of these instances whose code was read by the code of now: golden ones nearly always were, and to read
+    one takes 0.1 CPU s."""
+    judged = store.read(Submission, instance_key={instance.instance_key for instance in instances})
+    return frozenset(row.suite_id for row in judged if row.suite_id and row.judged_by == intake_version())
 
 
 def _store_candidates(store: Store, read: Mapping[str, Predictions]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -21,7 +22,7 @@ _CLOCK = re.compile(
 
 def coin(module: LintedModule) -> Iterator[Finding]:
     """A random value or a process id decides, with no seed set in the file. Random data for numpy does not decide."""
-    if any(True for _ in module.calls_of(lambda name: _SEED.fullmatch(name) is not None)):
+    if any(isinstance(node, ast.Call) and _SEED.fullmatch(module.dotted(node.func)) for node in module.everything):
         return
     for call in module.calls_of(lambda name: _COIN.fullmatch(name) is not None):
         if module.decides(call):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,13 +31,11 @@ class LintedModule:
     def __init__(self, text: str, tree: ast.Module, added: frozenset[int]) -> None:
         self.text = text
         self.tree = tree
-        self.added = added
+        self._lines = sorted(added)
 
     def find(self, rule: str, node: ast.AST) -> Iterator[Finding]:
         """A finding at `node`, if the suite adds any line of it."""
-        first = getattr(node, "lineno", 0)
-        last = getattr(node, "end_lineno", None) or first
-        line = next((line for line in range(first, last + 1) if line in self.added), None)
+        line = _first_from(self._lines, *_span(node))
         if line is not None:
             yield Finding(line=line, rule=rule, detail=self.code(node))
 
@@ -47,22 +46,28 @@ class LintedModule:
             return type(node).__name__
 
     @cached_property
-    def nodes(self) -> tuple[ast.AST, ...]:
+    def everything(self) -> tuple[ast.AST, ...]:
         return tuple(ast.walk(self.tree))
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Those with an added line, which alone can be findings: one test is added to a file of thousands of lines."""
+        return tuple(node for node in self.everything if _first_from(self._lines, *_span(node)) is not None)
+
+    @cached_property
     def calls(self) -> tuple[ast.Call, ...]:
+        """Calls with an added line."""
         return tuple(node for node in self.nodes if isinstance(node, ast.Call))
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
-        return {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        return {child: node for node in self.everything for child in ast.iter_child_nodes(node)}
 
     @cached_property
     def imports(self) -> dict[str, str]:
         """Name in this file → the dotted name that it stands for: `from os import path as p` gives `p` → `os.path`."""
         found: dict[str, str] = {}
-        for node in self.nodes:
+        for node in self.everything:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     found[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else _top(alias.name)
@@ -75,7 +80,7 @@ class LintedModule:
         """Variable → the value it was last given in the file, wherever that was."""
         return {
             target.id: node.value
-            for node in self.nodes
+            for node in self.everything
             if isinstance(node, ast.Assign)
             for target in node.targets
             if isinstance(target, ast.Name)
@@ -96,6 +101,7 @@ class LintedModule:
         return ""
 
     def calls_of(self, matches: Callable[[str], bool]) -> Iterator[ast.Call]:
+        """Calls with an added line of what `matches`."""
         return (call for call in self.calls if matches(self.dotted(call.func)))
 
     def in_condition(self, node: ast.AST) -> bool:
@@ -122,7 +128,7 @@ class LintedModule:
         if not isinstance(statement, ast.Assign):
             return False
         names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
-        uses = (use for use in self.nodes if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load))
+        uses = (use for use in self.everything if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load))
         return any(use.id in names and self.in_condition(use) for use in uses)
 
     def at_import(self, node: ast.AST) -> bool:
@@ -151,6 +157,18 @@ def parse(text: str, added: frozenset[int]) -> LintedModule | SyntaxError:
 def texts_in(node: ast.AST) -> list[str]:
     """Literal strings anywhere below a node."""
     return [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
+def _span(node: ast.AST) -> tuple[int, int]:
+    """First and last line; twice 0, which is no line, where a node has none."""
+    first = getattr(node, "lineno", 0)
+    return first, getattr(node, "end_lineno", None) or first
+
+
+def _first_from(lines: list[int], first: int, last: int) -> int | None:
+    """The first of the sorted `lines` that lies in a span."""
+    at = bisect_left(lines, first)
+    return lines[at] if at < len(lines) and lines[at] <= last else None
 
 
 def _top(name: str) -> str:

@@ -45,7 +45,7 @@ def _looks_at_environment(module: LintedModule, node: ast.AST) -> bool:
         return module.dotted(node.func) in ("os.getenv", "os.environ.get")
     if isinstance(node, ast.Subscript):
         return module.dotted(node.value) == "os.environ"
-    return isinstance(module.parents.get(node), ast.Compare) and module.dotted(node) == "os.environ"
+    return module.dotted(node) == "os.environ" and isinstance(module.parents.get(node), ast.Compare)
 
 
 def system_path(module: LintedModule) -> Iterator[Finding]:
