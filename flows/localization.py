@@ -9,29 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 
+from flows.context import SearchModels, ranked_batches
 from flows.parameters import LocalizeRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
-from flows.sweep import BATCH, open_board
-from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.budget import Budget, Meter
+from flows.sweep import open_board
+from tasks.adapters.llm.budget import Budget
 from tasks.adapters.llm.factory import metered
-from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
-from tasks.domain.llm import Work
 from tasks.domain.localization import Locator
-from tasks.domain.names import InstanceId, InstanceKey
+from tasks.domain.names import InstanceId
 from tasks.domain.undone import Undone
 from tasks.evaluate.task import choose_instances
 from tasks.localize.settings import AgentSettings, Bm25Settings
-from tasks.localize.task import AgentSearch, Bm25Batch, Localized, rank_batch, recall_of, search_with_agent
+from tasks.localize.task import AgentSearch, Localized, rank_batch, recall_of, search_with_agent
 
 STORY = "localize"
-"""Also the method that the agent's model calls are counted under."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +65,7 @@ def localize(request: LocalizeRequest, settings: Settings, run: StoryRun) -> Loc
         request.retriever,
         model=request.model,
         with_tests=request.with_tests,
+        top_n=Bm25Settings().k if by_itself else request.top_n,
     )
     undone = run.undone()
     left = len({row.subject for row in undone})
@@ -85,10 +82,7 @@ def _ranked(
     request: LocalizeRequest, settings: Settings, run: StoryRun, names: list[InstanceId]
 ) -> tuple[Localized, ...]:
     how = Bm25Settings(variant=request.retriever, with_tests=request.with_tests)
-    units = [
-        Bm25Batch(snapshot=request.snapshot, instance_ids=tuple(names[at : at + BATCH]), settings=how)
-        for at in range(0, len(names), BATCH)
-    ]
+    units = ranked_batches(request.snapshot, names, how)
     return run.round("retrieval", bind(rank_batch, settings.places), units).results
 
 
@@ -98,26 +92,13 @@ def _searched(
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, (request.model,), budget)
     board.recover()  # first: what a killed one may have paid counts against this one's ceiling
-    how = AgentSettings(variant=request.retriever, with_tests=request.with_tests)
+    how = AgentSettings(variant=request.retriever, with_tests=request.with_tests, top_n=request.top_n)
     units = [
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
     ]
     try:
         with metered(run.store, settings.cache, request.payer, budget) as meter:
-            function = bind(search_with_agent, settings.places, partial(_model, request, board, meter))
+            function = bind(search_with_agent, settings.places, SearchModels(board, meter, request.payer))
             return run.round("localization", function, units, at_once=settings.callers).results
     finally:
         board.close()
-
-
-def _model(request: LocalizeRequest, board: Switchboard, meter: Meter, unit: AgentSearch, key: InstanceKey) -> Model:
-    """Who answers the agent on one instance."""
-    work = Work(
-        method=STORY,
-        snapshot=unit.snapshot,
-        instance_id=unit.instance_id,
-        instance_key=key,
-        step=request.retriever,
-        sweep=request.payer,
-    )
-    return board.model(unit.model, work, meters=(meter,))

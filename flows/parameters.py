@@ -16,7 +16,7 @@ from flows.options import ARGUMENT, Option, Request
 from flows.settings import RESOURCES
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give, Mode
-from tasks.domain.localization import Locator, RetrieverKind
+from tasks.domain.localization import TOP_N, Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
 from tasks.domain.variant import Variant, variant_of
@@ -163,12 +163,15 @@ class LocalizeRequest(SharedRequest):
     retriever: Annotated[RetrieverKind, Option(help="The index behind it.")] = RetrieverKind.CODE
     model: Annotated[str, Option(help="Name from `swt models`, for the agent.")] = ""
     with_tests: Annotated[bool, Option(help="Rank test files as well.")] = False
+    top_n: Annotated[int, Option(help="Files that the agent is asked for.", least=1)] = TOP_N
     budget_usd: Dollars = None
     budget_calls: Calls = None
 
     def __post_init__(self) -> None:
         if bool(self.model) != (self.method is Locator.AGENT):
             raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
+        if not self.model and self.top_n != TOP_N:
+            raise UsageError("bm25 ranks as deep as it goes", hint="--method agent --model NAME --top-n 5")
 
     @property
     def runs(self) -> int:
@@ -181,8 +184,8 @@ class LocalizeRequest(SharedRequest):
     @property
     def payer(self) -> str:
         """Who pays for the agent's calls: requests for the same work share a budget."""
-        key = content_key("localize", self.snapshot, self.model, self.retriever.value, self.with_tests)
-        return f"localize-{key[:8]}"
+        asked = (self.retriever.value, self.with_tests, *([self.top_n] if self.top_n != TOP_N else []))
+        return f"localize-{content_key('localize', self.snapshot, self.model, *asked)[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,10 +231,7 @@ class GenerateRequest(SharedRequest):
     name: Annotated[str, Option(help="Who pays: sweeps of one name share a budget.")] = ""
     param: Annotated[
         tuple[str, ...],
-        Option(
-            help="NAME=VALUE of an experiment, which is counted under a name of its own: context=lucene, "
-            "temperature=0.7, samples=10, reasoning_effort=high, judge=MODEL."
-        ),
+        Option(help="NAME=VALUE of an experiment with a name of its own: temperature=0.7 … (docs/experiments.md)."),
     ] = ()
     give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue.")] = ()
     incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None

@@ -10,12 +10,20 @@ would ask for (tasks/generate/planning.py).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
+from flows.context import (
+    Context,
+    SearchModels,
+    foreseen_searches,
+    label_of,
+    retrieve,
+    search_settings,
+    wants_files,
+)
 from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
 from flows.parameters import EvaluationRequest, GenerateRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
@@ -36,7 +44,6 @@ from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
-from tasks.domain.localization import Localization, RetrieverKind
 from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN, NOP
@@ -46,17 +53,13 @@ from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
 from tasks.generate.estimate import Remaining
 from tasks.generate.given import changed_files, fixes_in, most_changed
-from tasks.generate.planning import Planned, environments_in_use, plan_text, planned, prospects_of
+from tasks.generate.planning import Planned, Prospect, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
 from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, options_of
-from tasks.localize.settings import Bm25Settings
-from tasks.localize.task import Bm25Batch, rank_batch
 from tasks.methods.method import Method
 
 STORY = "sweep"
-BATCH = 25
-"""Instances for one task of retrieval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,12 +118,13 @@ def sweep(
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
-    context = retrieve(run, request, methods, [row for row in instances if row.instance_id in ready], settings)
     board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
-    units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
         with metered(run.store, settings.cache, request.payer, budget, name=payer) as meter:
+            rows = [row for row in instances if row.instance_id in ready]
+            context = retrieve(run, request, methods, rows, settings, SearchModels(board, meter, request.payer))
+            units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
             ask = bind(
                 generate, settings.places, generation_settings(settings), _Desk(request, board, meter, names).model
             )
@@ -175,20 +179,38 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = _methods(request)
-    prospects = prospects_of(request.models, settings.models, settings.own_models, run.store)
+    prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
-    context = {row.instance_id: found_files.get(row.instance_id, ()) for row in instances}
-    looks = _Looks(request, settings, context)
-    rows: list[Planned] = []
+    asked_of = [(row.instance_id, model) for row in instances for model in request.models]
+    looks = _Looks(request, settings, {asked: found_files.get(asked, ()) for asked in asked_of})
+    rows = _planned_searches(request, methods, instances, settings, prospects)
     with shown("prompts", len(methods) * len(instances)) as advance:
         for method in methods:
             found = []
             for instance in instances:
                 found.append(looks.at(method, instance))
                 advance()
-            rows += [planned(method, request.label(method.name), found, asked) for asked in prospects]
+            rows += [
+                planned(method.name, request.label(method.name), found, prospects[model]) for model in request.models
+            ]
     return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
+
+
+def _planned_searches(
+    request: GenerateRequest,
+    methods: Sequence[Method],
+    instances: Sequence[TaskInstance],
+    settings: Settings,
+    prospects: Mapping[str, Prospect],
+) -> list[Planned]:
+    """What is missing of the searches for the methods' context."""
+    if not (request.variant.located and wants_files(request, methods)):
+        return []
+    names = [row.instance_id for row in instances]
+    label = label_of(search_settings(request))
+    found = foreseen_searches(request, names, settings)
+    return [planned(label, label, looks, prospects[model]) for model, looks in found.items()]
 
 
 class _Looks:
@@ -205,9 +227,11 @@ class _Looks:
         key = instance.instance_key
         environment = self.environments.get(key) or host_environment(instance.repo).environment
         ready = {instance.instance_id: environment.env_id}
-        work = works_for(self.request, [method], instance, ready, self.context, self.store)[0]
-        how = generation_settings(self.settings)
-        return estimate_work(self.settings.places, how, instance, environment, self.request.models, work)
+        how, works = (
+            generation_settings(self.settings),
+            works_for(self.request, [method], instance, ready, self.context, self.store),
+        )
+        return estimate_work(self.settings.places, how, instance, environment, works)
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,42 +309,6 @@ def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[Task
     return mine
 
 
-Context = Mapping[InstanceId, tuple[str, ...]]
-"""Retrieved files, best first, of the instances whose retrieval was done."""
-
-
-def retrieve(
-    run: StoryRun,
-    request: GenerateRequest,
-    methods: Sequence[Method],
-    instances: Sequence[TaskInstance],
-    settings: Settings,
-) -> Context:
-    """BM25's files for the instances, unless no method wants any."""
-    if Give.MODIFIED_FILES in request.give or not any(method.retrieval for method in methods):
-        return {row.instance_id: () for row in instances}
-    names = [row.instance_id for row in instances]
-    units = [
-        Bm25Batch(
-            snapshot=request.snapshot,
-            instance_ids=tuple(names[at : at + BATCH]),
-            settings=Bm25Settings(variant=RetrieverKind(request.variant["context"] or RetrieverKind.CODE)),
-        )
-        for at in range(0, len(names), BATCH)
-    ]
-    done = run.round("retrieval", bind(rank_batch, settings.places), units)
-    ids = {
-        key: name
-        for unit, result in done
-        for name, key in zip(unit.instance_ids, result.localization_ids, strict=True)
-        if name not in {one.subject for one in result.left}
-    }
-    ranked: defaultdict[InstanceId, list[Localization]] = defaultdict(list, {name: [] for name in ids.values()})
-    for row in run.store.read(Localization, localization_id=tuple(ids)) if ids else ():
-        ranked[ids[row.localization_id]].append(row)
-    return {name: tuple(row.path for row in sorted(rows, key=lambda row: row.rank)) for name, rows in ranked.items()}
-
-
 def works_for(
     request: GenerateRequest,
     methods: Iterable[Method],
@@ -345,14 +333,14 @@ def works_for(
             model=model,
             mode=request.mode,
             variant=request.variant,
-            context=changed_files(patch) if modified else context[name] if method.retrieval else (),
+            context=changed_files(patch) if modified else context[name, model] if method.retrieval else (),
             modified_files=modified,
             test_file=most_changed(instance.test_patch) if Give.TEST_FILE in request.give else "",
             fix=fix,
         )
         for method in methods
         for model in request.models
-        if not method.retrieval or name in context
+        if not method.retrieval or (name, model) in context
     ]
 
 

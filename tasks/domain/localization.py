@@ -10,6 +10,9 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, MethodName, ModelName, RepoName, RepoPath, Sha
 from tasks.domain.table import table
 
+TOP_N = 10
+"""Files that the agent is asked for where nobody says otherwise; the supplement asks for 1 and 5 as well."""
+
 
 class RetrieverKind(StrEnum):
     """The two retrievers by name. They stay apart: no table may mix their figures."""

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from math import isfinite
 
 from tasks.domain.errors import UsageError
-from tasks.domain.localization import RetrieverKind
+from tasks.domain.localization import TOP_N, RetrieverKind
 
-STEPS = ("judge", "search", "write")
-"""Parts of methods that may have a model of their own."""
+STEPS = ("judge", "locate", "search", "write")
+"""Parts of methods that may have a model of their own. `locate` is the agent that finds a method's context."""
+AGENT = "agent"
+"""The context that the localization agent finds."""
 
 
 def _count(text: str) -> int:
@@ -44,10 +46,21 @@ def _word(text: str) -> str:
     return text
 
 
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError
+        return text
+
+    return read
+
+
 PARAMETERS: Mapping[str, Callable[[str], object]] = {
     "calls": _count,
-    "context": RetrieverKind,
+    "context": _one_of(*RetrieverKind, AGENT),
     "context_tokens": _count,
+    "filter": _one_of("off"),
+    "format": _one_of("paper"),
     "max_tokens": _count,
     "reasoning_effort": _word,
     "reasoning_tokens": _count,
@@ -55,13 +68,17 @@ PARAMETERS: Mapping[str, Callable[[str], object]] = {
     "seed": _whole,
     "stop": _word,
     "temperature": _number,
+    "test_command": _one_of("told", "untold"),
+    "tools": _one_of("text"),
+    "top_n": _count,
     "top_p": _number,
+    "validation": _one_of("tests"),
     "verbosity": _word,
     **dict.fromkeys(STEPS, _word),
 }
 """Name of a parameter → its values; `ValueError` for what is none. `judge=MODEL` names a model for that step."""
 
-ANYWAY = {"context": str(RetrieverKind.CODE)}
+ANYWAY = {"context": str(RetrieverKind.CODE), "top_n": str(TOP_N)}
 """What every method is given where nobody says otherwise."""
 
 
@@ -85,6 +102,11 @@ class Variant:
 
     def number(self, name: str) -> float | None:
         return None if self[name] is None else float(self[name] or 0)
+
+    @property
+    def located(self) -> bool:
+        """Whether the localization agent finds the context."""
+        return self["context"] == AGENT
 
     @property
     def models(self) -> Mapping[str, str]:

@@ -25,7 +25,6 @@ from tasks.adapters.tabular import text_table
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.generate.estimate import Remaining, WorkEstimate
 from tasks.generate.past import Past, past_of
-from tasks.methods.method import Method
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,20 +64,20 @@ class Prospect:
     """By method, as its candidates are counted."""
 
 
-def prospects_of(names: Sequence[str], data: Path, own: Path | None, store: Store) -> tuple[Prospect, ...]:
+def prospects_of(names: Sequence[str], data: Path, own: Path | None, store: Store) -> Mapping[str, Prospect]:
     """The models by name. `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices."""
     models, prices = read_models(data / "models.toml", own), read_prices(data / "prices.toml", own)
     now = datetime.now(UTC)
     cards = [models.card(name) for name in names]
-    return tuple(
-        Prospect(
+    return {
+        card.name: Prospect(
             model=card.name,
             price=prices.at(card.price_key, now),
             context=card.context,
             past=past_of(store, card.name),
         )
         for card in cards
-    )
+    }
 
 
 def plan_text(rows: Sequence[Planned]) -> str:
@@ -93,13 +92,13 @@ def plan_text(rows: Sequence[Planned]) -> str:
     return f"{table}\nat most {calls} calls, {said_tokens} tokens sent, {said_usd}{basis}; nothing was asked"
 
 
-def planned(method: Method, label: str, found: Sequence[Remaining], asked: Prospect) -> Planned:
+def planned(method: str, label: str, found: Sequence[Remaining], asked: Prospect) -> Planned:
     """What is missing of a method with a model, by what was found on each instance. `label`: as it is counted."""
     missing = [work.estimate for work in found if asked.model not in work.finished]
     calls, tokens_out = sum(one.calls for one in missing), sum(one.tokens_out for one in missing)
     tokens_in = total([one.tokens_in for one in missing])
     return Planned(
-        method=method.name,
+        method=method,
         model=asked.model,
         instances=len(found),
         in_store=len(found) - len(missing),

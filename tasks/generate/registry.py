@@ -8,7 +8,7 @@ from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.generate.methods.agent import CALLS, agent
 from tasks.generate.methods.auto_code_rover import ATTEMPTS, ROUNDS, auto_code_rover
-from tasks.generate.methods.external import External
+from tasks.generate.methods.external import External, anyway, parameters_of
 from tasks.generate.methods.libro import libro
 from tasks.generate.methods.pass_at_5 import SAMPLES, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
@@ -27,14 +27,27 @@ def _agent_calls(agent: Agent, budget: MethodBudget) -> int:
 
 OURS = (
     Method(name="zero_shot", run=zero_shot, summary="one unified diff", calls=_one),
-    Method(name="zero_shot_plus", run=zero_shot_plus, summary="one answer in the edit format", calls=_one),
-    Method(name="pass_at_5", run=pass_at_5, summary="five samples", samples=SAMPLES, calls=lambda _: SAMPLES),
+    Method(
+        name="zero_shot_plus",
+        run=zero_shot_plus,
+        summary="one answer in the edit format",
+        calls=_one,
+        parameters=frozenset({"format"}),
+    ),
+    Method(
+        name="pass_at_5",
+        run=pass_at_5,
+        summary="five samples",
+        samples=SAMPLES,
+        calls=lambda _: SAMPLES,
+        parameters=frozenset({"format"}),
+    ),
     Method(
         name="libro",
         run=libro,
         summary="five samples, judged by their errors",
         calls=lambda budget: budget.calls,
-        parameters=frozenset({"samples", "temperature"}),
+        parameters=frozenset({"filter", "format", "samples", "temperature"}),
         steps=("judge",),
     ),
     Method(
@@ -42,6 +55,7 @@ OURS = (
         run=auto_code_rover,
         summary="search, then write",
         calls=lambda budget: min(ROUNDS + ATTEMPTS, budget.calls),
+        parameters=frozenset({"tools"}),
         retrieval=False,
         steps=("search", "write"),
     ),
@@ -60,6 +74,8 @@ EXTERNAL = tuple(
         run=External(agent=agent),
         summary=agent.summary,
         calls=partial(_agent_calls, agent),
+        parameters=parameters_of(agent),
+        anyway=anyway(agent),
         version=agent.key,
         external=True,
         retrieval=False,

@@ -169,19 +169,27 @@ def estimate_work(
     settings: GenerationSettings,
     instance: TaskInstance,
     environment: Environment,
-    models: Sequence[str],
-    work: MethodWork,
+    works: Sequence[MethodWork],
 ) -> Remaining:
-    """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing."""
-    hands = _hands(places, settings, instance, environment)
+    """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing.
+
+    `works` are the same but for the model; the files that the first is shown stand for those of the others.
+    """
+    hands, work = _hands(places, settings, instance, environment), works[0]
     store, known = Store(places.store), method_named(work.method)
-    assignment, budget = _assignment(store, work, hands), settings.budget.changed(work.variant)
+    budget = settings.budget.changed(work.variant)
     units = [
-        MethodUnit(instance=instance, assignment=assignment, method=known, model=ModelName(model), budget=budget)
-        for model in models
+        MethodUnit(
+            instance=instance,
+            assignment=_assignment(store, one, hands),
+            method=known,
+            model=ModelName(one.model),
+            budget=budget,
+        )
+        for one in works
     ]
     return Remaining(
-        estimate=estimate(known, assignment, PaperBench(hands.paths, hands.read), budget),
+        estimate=estimate(known, units[0].assignment, PaperBench(hands.paths, hands.read), budget),
         finished=frozenset(unit.model for unit in units if _finished(store, unit)),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tasks.domain.errors import UsageError
-from tasks.domain.localization import RetrieverKind
+from tasks.domain.localization import TOP_N, RetrieverKind
 from tasks.methods.method import MethodBudget
 
 CHOICES = (10, 20, 30)
@@ -30,8 +30,8 @@ class Bm25Settings:
 class AgentSettings:
     """The agent, with all its limits."""
 
-    top_n: int = 10
-    """Files asked for: 1, 5 or 10 in the supplement."""
+    top_n: int = TOP_N
+    """Files asked for."""
     variant: RetrieverKind = RetrieverKind.CODE
     with_tests: bool = False
     temperature: float | None = 0.0

@@ -24,8 +24,15 @@ from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
-from tasks.domain.localization import IssueReport, LocalizationRun, LocalizationStatus, RetrieverKind
-from tasks.domain.names import InstanceId, InstanceKey, content_key
+from tasks.domain.localization import (
+    TOP_N,
+    IssueReport,
+    Localization,
+    LocalizationRun,
+    LocalizationStatus,
+    RetrieverKind,
+)
+from tasks.domain.names import InstanceId, InstanceKey, RepoPath, content_key
 from tasks.domain.places import Places
 from tasks.domain.undone import Left, OfInstance
 from tasks.localize.agent import investigate
@@ -86,7 +93,8 @@ class AgentSearch(OfInstance):
     @property
     def scope(self) -> str:
         shown = " with tests" if self.settings.with_tests else ""
-        return f"{self.snapshot} {self.model} {self.settings.variant}{shown}"
+        asked = f" top {self.settings.top_n}" if self.settings.top_n != TOP_N else ""
+        return f"{self.snapshot} {self.model} {self.settings.variant}{shown}{asked}"
 
 
 def rank_batch(places: Places, unit: Bm25Batch) -> Localized:
@@ -101,12 +109,26 @@ def search_with_agent(
     places: Places, models: Callable[[AgentSearch, InstanceKey], Model], unit: AgentSearch
 ) -> Localized:
     """Let the agent locate the bug of one issue. It reads the issue as methods do, without pointers to the fix."""
-    (instance,) = _instances(places, unit.snapshot, (unit.instance_id,))
-    pointers = find_pointers(instance, CommitHistory(Mirrors(places.mirrors), instance.repo, instance.base_commit))
-    report = replace(IssueReport.of_instance(instance), statement=redacted(instance.problem_statement, pointers))
+    report = _shown(places, unit)
     done = localize_with_agent(places, unit.settings, (report,), unit.model, partial(models, unit))
     timeouts = [Left.by(unit.subject, ProviderFailed("no reply in time", kind="timeout"))] if done.timeouts else []
     return replace(done, left=(*(replace(one, subject=unit.subject) for one in done.left), *timeouts))
+
+
+def found_before(places: Places, unit: AgentSearch) -> tuple[RepoPath, ...] | None:
+    """What the agent finds, best first, where it is in the store; null where it is still to be asked."""
+    store, key = Store(places.store), agent_plan(_shown(places, unit), unit.settings, unit.model).localization_id
+    if not _settled(store, (key,)):
+        return None
+    rows = store.read(Localization, localization_id=key)
+    return tuple(row.path for row in sorted(rows, key=lambda row: row.rank))
+
+
+def _shown(places: Places, unit: AgentSearch) -> IssueReport:
+    """The issue as the agent reads it."""
+    (instance,) = _instances(places, unit.snapshot, (unit.instance_id,))
+    pointers = find_pointers(instance, CommitHistory(Mirrors(places.mirrors), instance.repo, instance.base_commit))
+    return replace(IssueReport.of_instance(instance), statement=redacted(instance.problem_statement, pointers))
 
 
 def _instances(places: Places, snapshot: str, names: tuple[InstanceId, ...]) -> list[TaskInstance]:
@@ -194,7 +216,7 @@ def _write(store: Store, several: Sequence[Rows]) -> None:
 
 
 def recall_of(
-    database: Path, snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool
+    database: Path, snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool, top_n: int
 ) -> pa.Table:
     """How often is all that was ever localized of a snapshot in one way right? A row, or none."""
     columns = (
@@ -204,5 +226,6 @@ def recall_of(
     asked = f"""
         SELECT {columns} FROM localization_accuracy_by({literal(variant.value)})
         WHERE snapshot = {literal(snapshot)} AND method = {literal(method)} AND {by} AND with_tests = {with_tests}
+            AND top_n = {top_n}
     """
     return query(database, asked)

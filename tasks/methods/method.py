@@ -17,6 +17,10 @@ from tasks.domain.generation import Mode
 from tasks.domain.method_task import MethodTask
 from tasks.domain.variant import PLAIN, STEPS, Variant
 
+READ_BY_METHODS = frozenset({"filter", "format", "samples", "test_command", "tools", "top_n", "validation"})
+"""Parameters that change something only of methods that read them."""
+LOCATING = frozenset({"locate", "top_n"})
+"""Those of the agent that finds the context."""
 CALLS_A_SAMPLE = 3
 """At most: one for the sample, two for the verdict on it."""
 
@@ -137,6 +141,8 @@ class Method:
     parameters: frozenset[str] = frozenset()
     """Those of an experiment (`samples`, `temperature`) that it reads from its assignment; another `temperature` is the
     model's for all of its calls."""
+    anyway: frozenset[str] = frozenset()
+    """`NAME=VALUE` of them that it has by itself: asking for one would give a second name to the same work."""
     steps: tuple[str, ...] = ()
     """Its parts that may have a model of their own."""
     retrieval: bool = True
@@ -149,8 +155,17 @@ class Method:
 
     def check(self, variant: Variant) -> None:
         """`UsageError` where an experiment asks for what would change nothing of this method."""
-        unread = {"samples", *STEPS} - self.parameters - set(self.steps)
+        asked = dict(variant.parameters)
+        unread = {*READ_BY_METHODS, *STEPS} - self.parameters - set(self.steps)
+        if self.retrieval and variant.located:
+            unread -= LOCATING
         if not self.retrieval:
             unread |= {"context", "context_tokens"}
-        if not_read := sorted(unread & set(dict(variant.parameters))):
-            raise UsageError(f"{self.name} has no {', '.join(not_read)}", hint="leave it out, or take another method")
+        if asked.get("filter") == "off":
+            unread.add("judge")
+        if not_read := sorted(unread & set(asked)):
+            where = " without context=agent" if self.retrieval and LOCATING & set(not_read) else ""
+            hint = "leave it out, or take another method"
+            raise UsageError(f"{self.name} has no {', '.join(not_read)}{where}", hint=hint)
+        if same := sorted(self.anyway & {f"{name}={value}" for name, value in asked.items()}):
+            raise UsageError(f"{self.name} has {', '.join(same)} anyway", hint="leave it out: it needs no name")

@@ -67,6 +67,7 @@ def briefing(assignment: Assignment, context: tuple[ContextFile, ...]) -> dict[s
         "command": " ".join(assignment.task.test_command),
         "context": context,
         "mode": assignment.mode.value,
+        "paper_format": assignment.variant["format"] == "paper",
         "test_file": assignment.test_file,
         "code_patch": assignment.code_patch.text if assignment.code_patch else "",
     }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 from agent_bench import KEY, MODEL, STILLBORN, WALKER, Office, office, put, toy_bench
 from desk import SETTINGS, SNAPSHOT, Desk
 
+from tasks.adapters.agents.aider import VALIDATE
+from tasks.adapters.agents.base import Errand
+from tasks.adapters.agents.catalogue import agent_named
 from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.running import Allowance, Returned, send
 from tasks.adapters.llm.base import Reply
@@ -25,7 +31,8 @@ from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import AgentRun, LlmCall, Work
-from tasks.generate.methods.external import External, errand_for
+from tasks.domain.variant import variant_of
+from tasks.generate.methods.external import External, errand_for, validation_of
 from tasks.generate.registry import methods
 from tasks.generate.task import Generated, MethodWork, generate
 from tasks.methods.method import CodePatch, MethodBudget
@@ -152,6 +159,64 @@ def test_the_errand_says_no_more_than_a_method_may_know() -> None:
     ]
     assert told[0] == told[1]
     assert "+fix" in told[0]
+
+
+def test_who_is_told_how_tests_are_run() -> None:
+    """The paper told SWE-agent nothing of it; the experiment may say so of any agent, or the contrary."""
+    command = " ".join(TOYS[0].assignment.task.test_command)
+    told = {
+        (name, param): command
+        in errand_for(agent_named(name), replace(TOYS[0].assignment, variant=variant_of(param)), MethodBudget())
+        for name in ("swe_agent", "swe_agent_plus", "aider")
+        for param in ((), ("test_command=told",), ("test_command=untold",))
+    }
+    assert [name for (name, param), said in told.items() if said and not param] == ["swe_agent_plus", "aider"]
+    assert {param: said for (_, param), said in told.items() if param} == {
+        ("test_command=told",): True,
+        ("test_command=untold",): False,
+    }
+    advice = agent_named("swe_agent_plus").advice
+    assert "run your tests" in advice
+    assert "run" not in agent_named("swe_agent").advice
+
+
+def test_aider_runs_the_edited_tests_only_where_the_experiment_says_so(tmp_path: Path) -> None:
+    errand = Errand(
+        root=tmp_path, url="", token="t", model="m", prompt="", outbox=PurePosixPath("/o"),
+        checkout=PurePosixPath("/c"), calls=1,
+    )  # fmt: skip
+    plain = agent_named("aider").launch(errand)
+    assert not {"--auto-test", "--test-cmd"} & set(plain.argv)
+    assert validation_of(TOYS[0].assignment) is None
+    checks = validation_of(replace(TOYS[0].assignment, variant=variant_of(("validation=tests",))))
+    checked = agent_named("aider").launch(replace(errand, validation=checks))
+    assert {"--auto-test", "--test-cmd"} < set(checked.argv)
+    assert checked.files.keys() - plain.files.keys() == {"validate.py", "validation.json"}
+
+
+@pytest.mark.parametrize(("targets", "expected"), [("path", "tests/test_b.py"), ("module", "test_b")])
+def test_its_validation_runs_tests_that_were_edited_and_says_what_failed(
+    tmp_path: Path, targets: str, expected: str
+) -> None:
+    (tmp_path / "validate.py").write_text(VALIDATE)
+    checkout = tmp_path / "checkout"
+    (checkout / "tests").mkdir(parents=True)
+    for name in ("test_a.py", "test_b.py"):
+        (checkout / "tests" / name).write_text("")
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "x"]):
+        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=b@c", *words], cwd=checkout, check=True)
+    echo = [sys.executable, "-c", "import sys; print(sys.argv[1:]); sys.exit(3 * bool(sys.argv[1:]))"]
+    (tmp_path / "validation.json").write_text(json.dumps({"command": echo, "targets": targets}))
+
+    def ran() -> tuple[int, str]:
+        words = [sys.executable, str(tmp_path / "validate.py")]
+        done = subprocess.run(words, cwd=checkout, capture_output=True, text=True)
+        return done.returncode, done.stdout.strip()
+
+    assert ran() == (0, "")
+    (checkout / "tests" / "test_b.py").write_text("x = 1\n")
+    (checkout / "code.py").write_text("x = 1\n")
+    assert ran() == (3, repr([expected]))
 
 
 def test_a_new_release_or_prompt_is_other_work() -> None:

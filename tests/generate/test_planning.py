@@ -17,7 +17,6 @@ from tasks.domain.llm import LlmCall, Work
 from tasks.generate.estimate import Remaining, WorkEstimate
 from tasks.generate.past import past_of
 from tasks.generate.planning import Prospect, plan_text, planned
-from tasks.generate.registry import method_named
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 PRICE = Price(key="m", valid_from=date(2020, 1, 1), input=1.0, output=2.0, source="a test")
@@ -64,21 +63,19 @@ def test_a_history_is_told_by_instance(tmp_path: Path) -> None:
     assert list(past) == ["agent"]
     assert (len(past["agent"].costs), past["agent"].mean) == (10, pytest.approx(0.55))
     found = [Remaining(estimate=AGENT, finished=frozenset())] * 3 + [Remaining(estimate=AGENT, finished=frozenset("m"))]
-    row = planned(method_named("agent"), "agent", found, prospect(store))
+    row = planned("agent", "agent", found, prospect(store))
     assert (row.past, row.in_store) == (10, 1)
     assert (row.usd_low, row.usd_mean, row.usd_high) == pytest.approx((3 * 0.19, 3 * 0.55, 3 * 0.91))
-    assert planned(method_named("agent"), "agent[samples=2]", found, prospect(store)).past == 0
+    assert planned("agent", "agent[samples=2]", found, prospect(store)).past == 0
     assert "at least 0.57 and at most 2.73 dollars if instances cost what 8 of 10 in the store did" in plan_text([row])
 
 
 def test_without_one_a_conversation_may_fill_the_models_context_at_every_call(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     found = [Remaining(estimate=AGENT, finished=frozenset())]
-    row = planned(method_named("agent"), "agent", found, prospect(store))
+    row = planned("agent", "agent", found, prospect(store))
     assert (row.usd_low, row.usd_mean, row.past) == (pytest.approx(0.001, rel=0.2), None, 0)
     assert row.usd_high == pytest.approx(20 * 0.1 + 0.04)
-    assert planned(method_named("agent"), "agent", found, prospect(store, context=None)).usd_high is None
-    single = planned(
-        method_named("zero_shot"), "zero_shot", [Remaining(estimate=ONE, finished=frozenset())], prospect(store)
-    )
+    assert planned("agent", "agent", found, prospect(store, context=None)).usd_high is None
+    single = planned("zero_shot", "zero_shot", [Remaining(estimate=ONE, finished=frozenset())], prospect(store))
     assert (single.usd_low, single.usd_high) == (pytest.approx(0.001, abs=3e-5), pytest.approx(0.002))

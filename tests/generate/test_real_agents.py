@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from agent_bench import KEY, Office, office
 
+from tasks.adapters.agents.base import EditedTests
 from tasks.adapters.agents.catalogue import agent_named
 from tasks.adapters.agents.install import Installer
 from tasks.adapters.agents.running import Allowance, send
@@ -87,6 +88,15 @@ def shell(call: Spoken) -> Step:
     return Step(reply=Reply(text="", tool_calls=(command,), finish_reason=Finish.TOOL_CALLS))
 
 
+def submits(call: Spoken) -> Step:
+    """The same for one that has a tool to end with."""
+    done = sum(message.role is Role.TOOL for message in call.messages)
+    if done < len(COMMANDS) - 1:
+        return shell(call)
+    last = ToolCall(call_id=f"c{done}", name="submit", arguments="{}")
+    return Step(reply=Reply(text="", tool_calls=(last,), finish_reason=Finish.TOOL_CALLS))
+
+
 def described(call: Spoken) -> Step:
     """The same for one that wants every command described, ends by a plain answer, and asks for a title beforehand."""
     done = sum(message.role is Role.TOOL for message in call.messages)
@@ -97,9 +107,12 @@ def described(call: Spoken) -> Step:
     return Step(reply=Reply(text="", tool_calls=(command,), finish_reason=Finish.TOOL_CALLS))
 
 
+def edit_text() -> str:
+    return f"tests/test_issue.py\n```python\n<<<<<<< SEARCH\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
+
+
 def edit(_: Spoken) -> Step:
-    text = f"tests/test_issue.py\n```python\n<<<<<<< SEARCH\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
-    return Step(reply=Reply(text=text))
+    return Step(reply=Reply(text=edit_text()))
 
 
 def rows(made: Office, name: str) -> AgentRun:
@@ -114,7 +127,10 @@ def rows(made: Office, name: str) -> AgentRun:
 
 
 @pytest.mark.timeout(1500)
-@pytest.mark.parametrize(("name", "script"), [("mini_swe_agent", shell), ("opencode", described), ("aider", edit)])
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [("mini_swe_agent", shell), ("opencode", described), ("aider", edit), ("swe_agent", submits)],
+)
 def test_an_agent_from_its_registry(name: str, script: object, bench: LocalWorkbench, tmp_path: Path) -> None:
     with office(tmp_path, script) as made, installed(bench, name) as ready:  # type: ignore[arg-type]
         work = Work(method=name, instance_id="a__b-1", instance_key="k")
@@ -144,3 +160,19 @@ def test_aider_mends_what_does_not_fit_and_what_does_not_parse(bench: LocalWorkb
         back = send(agent_named("aider"), "Write a test.", ready, made.model(work), Allowance(calls=8, seconds=600.0))
     assert (back.ending, back.account.calls) == ((), 3)
     assert [(change.path, change.after) for change in back.changes] == [(name, TEST)]
+
+
+@pytest.mark.timeout(1500)
+def test_aider_is_shown_what_its_edited_tests_say(bench: LocalWorkbench, tmp_path: Path) -> None:
+    """The paper's test validation: a test that fails comes back to the model, three times at most."""
+    more = f"tests/test_issue.py\n```python\n<<<<<<< SEARCH\n{TEST}=======\n{TEST}\n\nMORE = 1\n>>>>>>> REPLACE\n```\n"
+    checks = EditedTests(command=("python", "-m", "pytest", "-q"), targets="path")
+    with office(tmp_path, [edit_text(), more, "It fails as it should."]) as made, installed(bench, "aider") as ready:
+        work = Work(method="aider[validation=tests]", instance_id="a__b-1", instance_key="k")
+        allowed = Allowance(calls=8, seconds=600.0)
+        back = send(agent_named("aider"), "Write a test.", ready, made.model(work), allowed, checks)
+        asked = [served.spoken.messages[-1].text for served in made.provider.books]
+    assert (back.ending, back.account.calls) == ((), 3)
+    assert [change.after for change in back.changes] == [f"{TEST}\n\nMORE = 1\n"]
+    assert "1 failed" in asked[1]
+    assert "tests/test_issue.py" in asked[1]

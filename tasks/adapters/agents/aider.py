@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import asdict
 
 from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 
@@ -13,11 +15,32 @@ _QUIET = (
     *("--no-analytics", "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings"),
     *("--no-check-model-accepts-settings", "--no-suggest-shell-commands", "--disable-playwright"),
 )
+VALIDATE = """\
+import json, os, subprocess, sys
+from pathlib import Path
+
+told = json.loads((Path(__file__).parent / "validation.json").read_text())
+found = []
+for words in (["diff", "--name-only", "HEAD"], ["ls-files", "--others", "--exclude-standard"]):
+    found += subprocess.run(["git", *words, "-z"], capture_output=True, text=True, check=True).stdout.split("\\0")
+tests = [path for path in found if path.endswith(".py") and "test" in path and Path(path).exists()]
+if told["targets"] == "module":
+    tests = [path.removesuffix(".py").removeprefix("tests/").replace("/", ".") for path in tests]
+env = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+try:
+    sys.exit(subprocess.run([*told["command"], *tests], env=env, timeout=300).returncode if tests else 0)
+except subprocess.TimeoutExpired:
+    sys.exit("the tests took more than 300 seconds")
+"""
+"""Runs the tests that were edited so far."""
 _GIT = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
 
 def launch(errand: Errand) -> Launch:
-    """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times."""
+    """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times.
+
+    With a validation it runs the edited tests as well, and is shown what fails: a test that shows the issue, too.
+    """
     model, outbox = f"openai/{errand.model}", str(errand.outbox)
     facts = {"max_input_tokens": WINDOW, "max_output_tokens": 8192, "litellm_provider": "openai", "mode": "chat"}
     settings = {
@@ -31,11 +54,17 @@ def launch(errand: Errand) -> Launch:
         "--input-history-file": f"{outbox}/input",
         "--env-file": f"{outbox}/none",
     }
+    files = {"prompt.md": errand.prompt, "models.json": json.dumps({model: facts})}
+    checks: tuple[str, ...] = ()
+    if errand.validation:
+        files |= {"validate.py": VALIDATE, "validation.json": json.dumps(asdict(errand.validation))}
+        run = shlex.join((*errand.python, f"{outbox}/validate.py"))
+        checks = ("--auto-test", "--test-cmd", run)
     options = [word for pair in settings.items() for word in pair]
     return Launch(
-        argv=(*errand.python, "-m", "aider", *_QUIET, *_GIT, *options),
+        argv=(*errand.python, "-m", "aider", *_QUIET, *_GIT, *checks, *options),
         env={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        files={"prompt.md": errand.prompt, "models.json": json.dumps({model: facts})},
+        files=files,
     )
 
 
@@ -46,5 +75,6 @@ AIDER = Agent(
     dialect="chat",
     launch=launch,
     leftovers=(".aider*",),
+    validates=True,
     advice="You see a map of the repository; ask for the files that you need, then write the tests.",
 )

@@ -50,6 +50,16 @@ Kit = PythonKit | NpmKit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EditedTests:
+    """How an agent's program runs the tests that were edited, and shows its model what fails."""
+
+    command: tuple[str, ...]
+    """argv that runs test files; they are appended."""
+    targets: str
+    """How it names them: `path` or `module`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Errand:
     """What an agent is sent out with."""
 
@@ -66,6 +76,8 @@ class Errand:
     checkout: PurePosixPath
     calls: int
     """Replies that it gets."""
+    validation: EditedTests | None = None
+    """Null where its program is to run no tests of its own accord."""
 
     @property
     def python(self) -> tuple[str, ...]:
@@ -105,6 +117,10 @@ class Agent:
     """Replies that it gets at most, whatever the budget."""
     program: str = ""
     """Name of its folder, where several methods run one program; else the method's."""
+    test_command: bool = True
+    """Whether it is told how tests are run."""
+    validates: bool = False
+    """Whether its program can run tests of its own accord, where an experiment wants that."""
 
     @property
     def kit_key(self) -> str:
@@ -116,7 +132,7 @@ class Agent:
     def key(self) -> str:
         """Content key of all that decides what it does: its kit and its own file."""
         text = Path(inspect.getsourcefile(self.launch) or "").read_text(encoding="utf-8")
-        return content_key("agent", self.name, self.kit_key, self.advice, self.calls, text)
+        return content_key("agent", self.name, self.kit_key, self.advice, self.calls, self.test_command, text)
 
 
 def jsonable(facts: Mapping[str, object]) -> dict[str, object]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tasks.adapters.agents.base import Agent, Errand
+from tasks.adapters.agents.base import Agent, EditedTests, Errand
 from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
@@ -84,14 +84,21 @@ class Returned:
         return tuple(words)
 
 
-def send(agent: Agent, prompt: str, bench: Workbench, model: Model, allowance: Allowance) -> Returned:
+def send(
+    agent: Agent,
+    prompt: str,
+    bench: Workbench,
+    model: Model,
+    allowance: Allowance,
+    validation: EditedTests | None = None,
+) -> Returned:
     """One run of an agent on a bench. Whatever it leaves there when it ends, or is ended, is its work.
 
     `NotFound` where it is not installed; `UsageError` for a model that no switchboard stands behind; `AgentFailed`
     where it did not come to work; `BudgetExhausted` where whoever else pays has nothing left.
     """
     allowance = replace(allowance, calls=min(allowance.calls, agent.calls))
-    outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance)
+    outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance, validation)
     ran, account = outing.run()
     _refuse(agent, account, ran, outing.model.caller.meters)
     supplies = outing.bench.supplies
@@ -108,6 +115,7 @@ class _Outing:
     bench: LocalWorkbench
     model: SwitchedModel
     allowance: Allowance
+    validation: EditedTests | None
 
     def run(self) -> tuple[CommandResult, AgentRun]:
         installed = ready(self.bench.supplies.agents, self.agent)
@@ -152,6 +160,7 @@ class _Outing:
             outbox=inside.outbox,
             checkout=inside.checkout,
             calls=self.allowance.calls,
+            validation=self.validation,
         )
         launch = self.agent.launch(errand)
         isolates = self.bench.supplies.sandbox.isolates

@@ -1,4 +1,4 @@
-"""SWE-agent: a shell and an editor made for models; and the same, told to run its tests before it submits."""
+"""SWE-agent: a shell and an editor made for models; and the same, told how tests are run and to run its own."""
 
 from __future__ import annotations
 
@@ -95,13 +95,15 @@ SWE_AGENT = Agent(
     launch=launch,
     advice="Every reply calls one tool. When the tests are written, call `submit`.",
     program="swe_agent",
+    test_command=False,
 )
 SWE_AGENT_PLUS = replace(
     SWE_AGENT,
     name="swe_agent_plus",
-    summary="SWE-agent, told to run its tests before it submits",
+    summary="SWE-agent, told how to run tests, and to do so before it submits",
     advice=(
-        "Every reply calls one tool. Before you submit, run your tests with the command above, look at how they fail, "
-        "and improve them until they fail for the reason that the issue gives and for no other. Then call `submit`."
+        "Every reply calls one tool. Before you submit, run your tests, look at how they fail, and improve them until "
+        "they fail for the reason that the issue gives and for no other. Then call `submit`."
     ),
+    test_command=True,
 )

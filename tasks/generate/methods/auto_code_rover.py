@@ -1,13 +1,14 @@
 """Two stages: gather context with code search, then write the tests in one step (the paper, section 4.4).
 
-The second stage is repeated only where the answer cannot be applied.
+The second stage is repeated only where the answer cannot be applied. With `tools=text` the searches are asked for and
+answered in plain text, for models that have no tools of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from tasks.adapters.llm.base import Model, user
+from tasks.adapters.llm.base import Message, Model, ToolCall, user
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.code_search import CodeSearch
 from tasks.generate.prompts import prompt
@@ -15,6 +16,7 @@ from tasks.methods.answers import Answer, from_replacements
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
 from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
+from tasks.methods.text_calls import calls_in, signatures
 from tasks.methods.tools import Toolbox
 
 ROUNDS = 10
@@ -39,14 +41,19 @@ def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budg
 def _search(assignment: Assignment, bench: Workbench, conversation: Conversation) -> tuple[list[str], str]:
     """What the searches showed, and what the model concluded (empty where it searched to the end)."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
-    thread = Thread(conversation, [user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, **facts))], step="search")
     tools = Toolbox(conversation, CodeSearch(bench).tools)
+    as_text = assignment.variant["tools"] == "text"
+    told = signatures(tools.specs) if as_text else []
+    opening = user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, signatures=told, **facts))
+    thread = Thread(conversation, [opening], step="search")
     for _ in range(ROUNDS):
-        reply = thread.go_on(tools=tools.specs)
-        if not reply.tool_calls:
+        reply = thread.go_on(tools=() if as_text else tools.specs)
+        calls = calls_in(reply.text, tools.specs) if as_text else reply.tool_calls
+        if not calls:
             conversation.took("context-gathered")
             return list(tools.shown.values()), reply.text
-        thread.messages += tools.answer(reply.tool_calls)
+        answers = tools.answer(calls)
+        thread.messages += [_in_one(calls, answers)] if as_text else answers
     conversation.took("rounds-used-up")
     return list(tools.shown.values()), ""
 
@@ -66,6 +73,11 @@ def _write(
         conversation.retries += 1
         text = prompt("auto_code_rover_retry.j2", reason=conversation.reasons[-1], mode=assignment.mode.value)
     return answer
+
+
+def _in_one(calls: Sequence[ToolCall], answers: Sequence[Message]) -> Message:
+    """The answers as one message, each under the name of its call."""
+    return user("\n\n".join(f"{call.name}:\n{answer.text}" for call, answer in zip(calls, answers, strict=True)))
 
 
 def _newest(found: list[str]) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tasks.adapters.agents.base import Agent
+from tasks.adapters.agents.base import Agent, EditedTests
 from tasks.adapters.agents.running import Allowance, Returned, send
 from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.render import render
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.generation import Mode
+from tasks.domain.variant import Variant
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation
@@ -19,6 +20,7 @@ from tasks.methods.notes import behind_notes
 from tasks.methods.prompts import briefing, fit
 
 SCRIPT = "reproduction_script.py"
+TOLD, UNTOLD = "told", "untold"
 SAID = 300
 """Characters of its last words that the row of a run with a bad end keeps."""
 
@@ -34,7 +36,8 @@ class External:
     ) -> Iterator[Proposal]:
         calls = min(self.agent.calls, budget.calls)
         allowance = Allowance(calls=calls, seconds=budget.seconds)
-        back = send(self.agent, errand_for(self.agent, assignment, budget), bench, behind_notes(model), allowance)
+        errand, checks = errand_for(self.agent, assignment, budget), validation_of(assignment)
+        back = send(self.agent, errand, bench, behind_notes(model), allowance, checks)
         conversation = Conversation(
             model, budget, path=["ran", *back.ending], reasons=_reasons(back), calls=back.account.calls
         )
@@ -46,7 +49,31 @@ def errand_for(agent: Agent, assignment: Assignment, budget: MethodBudget) -> st
     shown = fit(assignment.context, budget.context_tokens) if assignment.modified_files else ()
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
     calls = min(agent.calls, budget.calls)
-    return prompt("external.j2", calls=calls, target=target, advice=agent.advice, **briefing(assignment, shown))
+    facts = briefing(assignment, shown)
+    if not told_command(agent, assignment.variant):
+        facts["command"] = ""
+    return prompt("external.j2", calls=calls, target=target, advice=agent.advice, **facts)
+
+
+def told_command(agent: Agent, variant: Variant) -> bool:
+    """Whether the agent is told how tests are run. The paper told SWE-agent nothing of it."""
+    return agent.test_command if variant["test_command"] is None else variant["test_command"] == TOLD
+
+
+def parameters_of(agent: Agent) -> frozenset[str]:
+    """Those of an experiment that change what an agent does."""
+    return frozenset({"test_command", *(["validation"] if agent.validates else [])})
+
+
+def anyway(agent: Agent) -> frozenset[str]:
+    """What it does where no experiment says otherwise."""
+    return frozenset({f"test_command={TOLD if agent.test_command else UNTOLD}"})
+
+
+def validation_of(assignment: Assignment) -> EditedTests | None:
+    task = assignment.task
+    asked = assignment.variant["validation"] == "tests"
+    return EditedTests(command=task.test_command, targets=task.test_targets) if asked else None
 
 
 def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, conversation: Conversation) -> Proposal:

@@ -31,6 +31,8 @@ FAILURES, FAILURE_CHARACTERS = 3, 2_000
 JUDGE_TOKENS = 500
 GROUPS = ("same-problem", "fails", "passes")
 """From most to least preferred."""
+UNFILTERED = GROUPS[-1]
+"""Where samples are neither run nor judged, all are of one group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +48,13 @@ class Sample:
 
 
 def libro(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    """The chosen one of five samples at temperature 0.7, or as the experiment has it, as sample 0."""
+    """The chosen one of five samples at temperature 0.7, or as the experiment has it, as sample 0.
+
+    With `filter=off` none is run and none judged: of what `pass_at_5` would draw, the shortest.
+    """
     asked = assignment.variant
     samples, temperature = asked.count("samples") or SAMPLES, asked.number("temperature")
+    filtered = asked["filter"] != "off"
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
@@ -62,7 +68,8 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
                 temperature=TEMPERATURE if temperature is None else temperature,
             )
             if proposal.rung:
-                drawn.append(_judged(assignment, bench, conversation, proposal, groups))
+                group = _group(assignment, bench, conversation, proposal, groups) if filtered else UNFILTERED
+                drawn.append(_sample(proposal, group))
     except OutOfBudget:
         pass
     if not drawn:
@@ -78,21 +85,24 @@ def choose(drawn: Sequence[Sample]) -> Sample:
     return min(drawn, key=lambda one: (GROUPS.index(one.group), one.added, one.sample))
 
 
-def _judged(
+def _sample(proposal: Proposal, group: str) -> Sample:
+    lines = proposal.patch.splitlines()
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    return Sample(sample=proposal.sample, patch=proposal.patch, rung=proposal.rung, group=group, added=added)
+
+
+def _group(
     assignment: Assignment, bench: Workbench, conversation: Conversation, proposal: Proposal, groups: dict[str, str]
-) -> Sample:
-    """The sample with its group; `groups` has those of the patches that were drawn before."""
+) -> str:
+    """The group of a sample; `groups` has those of the patches that were drawn before."""
     if proposal.patch not in groups:
         failure = failure_of(bench, proposal.patch)
         group = "passes"
         if failure:
             group = "same-problem" if _same_problem(assignment, failure, conversation) else "fails"
         groups[proposal.patch] = group
-    group = groups[proposal.patch]
-    conversation.took(group)
-    lines = proposal.patch.splitlines()
-    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
-    return Sample(sample=proposal.sample, patch=proposal.patch, rung=proposal.rung, group=group, added=added)
+    conversation.took(groups[proposal.patch])
+    return groups[proposal.patch]
 
 
 def failure_of(bench: Workbench, patch: str) -> str:

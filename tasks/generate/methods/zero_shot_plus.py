@@ -21,7 +21,7 @@ def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budge
 def sample_of(
     assignment: Assignment, bench: Workbench, conversation: Conversation, *, sample: int, temperature: float
 ) -> Proposal:
-    """One sample; other methods draw several."""
+    """One sample; other methods draw several. Either grammar is read, whichever was asked for."""
     reply = conversation.ask_fitting(
         lambda tokens: [user(prompt("zero_shot_plus.j2", **briefing(assignment, fit(assignment.context, tokens))))],
         temperature=temperature,

@@ -1,0 +1,183 @@
+"""The files that methods are shown: those that BM25 ranks, or those that the localization agent finds with a model.
+
+A ranking is made once and kept, whoever asks for it: `swt localize` finds those of a sweep and the other way round. So
+what the agent cost is counted under `localize`, and not under each method that is shown what it found.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from flows.parameters import GenerateRequest
+from flows.run import StoryRun, bind
+from flows.settings import Settings
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.generation import Give
+from tasks.domain.instance import TaskInstance
+from tasks.domain.llm import Work
+from tasks.domain.localization import TOP_N, Localization, RetrieverKind
+from tasks.domain.names import InstanceId, InstanceKey
+from tasks.generate.estimate import Remaining, WorkEstimate
+from tasks.localize.settings import AgentSettings, Bm25Settings
+from tasks.localize.task import AgentSearch, Bm25Batch, found_before, rank_batch, search_with_agent
+from tasks.methods.method import Method
+
+BATCH = 25
+"""Instances for one task of retrieval."""
+LOCALIZE = "localize"
+"""The method that calls of the localization agent are counted under."""
+
+Context = Mapping[tuple[InstanceId, str], tuple[str, ...]]
+"""Instance and model → files, best first; of the instances whose retrieval was done."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchModels:
+    """Hands the agent its model, metered and recorded."""
+
+    board: Switchboard
+    meter: Meter
+    payer: str
+
+    def __call__(self, unit: AgentSearch, key: InstanceKey) -> Model:
+        work = Work(
+            method=label_of(unit.settings),
+            snapshot=unit.snapshot,
+            instance_id=unit.instance_id,
+            instance_key=key,
+            step=unit.settings.variant,
+            sweep=self.payer,
+        )
+        return self.board.model(unit.model, work, meters=(self.meter,))
+
+
+def label_of(settings: AgentSettings) -> str:
+    """The name that the agent's calls are counted under."""
+    return LOCALIZE if settings.top_n == TOP_N else f"{LOCALIZE}[top_n={settings.top_n}]"
+
+
+def retrieve(
+    run: StoryRun,
+    request: GenerateRequest,
+    methods: Sequence[Method],
+    instances: Sequence[TaskInstance],
+    settings: Settings,
+    locator: SearchModels | None = None,
+) -> Context:
+    """Files for the instances, unless no method wants any. Without a locator the agent is not asked: where it was not
+    before, BM25's best stand for what it would find."""
+    names = [row.instance_id for row in instances]
+    if not wants_files(request, methods):
+        return {(name, model): () for name in names for model in request.models}
+    if not request.variant.located:
+        how = Bm25Settings(variant=RetrieverKind(request.variant["context"] or RetrieverKind.CODE))
+        ranked = _ranked(run, request.snapshot, names, settings, how)
+        return {(name, model): paths for name, paths in ranked.items() for model in request.models}
+    units = searches_of(request, names)
+    found = _located(run, units, settings, locator) if locator else _foreseen(run, units, settings)
+    wanted = {(name, model): (name, _locating(request, model)) for name in names for model in request.models}
+    return {asked: found[search] for asked, search in wanted.items() if search in found}
+
+
+def wants_files(request: GenerateRequest, methods: Iterable[Method]) -> bool:
+    return Give.MODIFIED_FILES not in request.give and any(method.retrieval for method in methods)
+
+
+def search_settings(request: GenerateRequest) -> AgentSettings:
+    """How the agent looks for the files of an experiment."""
+    return AgentSettings(top_n=request.variant.count("top_n") or TOP_N)
+
+
+def searches_of(request: GenerateRequest, names: Iterable[InstanceId]) -> list[AgentSearch]:
+    """What the agent is asked for: once for each model that looks."""
+    how = search_settings(request)
+    models = dict.fromkeys(_locating(request, model) for model in request.models)
+    return [
+        AgentSearch(snapshot=request.snapshot, instance_id=name, model=model, settings=how)
+        for name in names
+        for model in models
+    ]
+
+
+def foreseen_searches(
+    request: GenerateRequest, names: Iterable[InstanceId], settings: Settings
+) -> Mapping[str, list[Remaining]]:
+    """Model → what its searches would ask for, one for each instance, with nobody asked."""
+    found: defaultdict[str, list[Remaining]] = defaultdict(list)
+    for unit in searches_of(request, names):
+        how, known = unit.settings, found_before(settings.places, unit) is not None
+        one = WorkEstimate(
+            calls=how.calls,
+            tokens_in=how.calls * how.prompt_tokens,
+            tokens_in_least=0,
+            grows=False,
+            tokens_out=how.calls * how.reply_tokens,
+        )
+        found[unit.model].append(Remaining(estimate=one, finished=frozenset({unit.model} if known else ())))
+    return found
+
+
+def _locating(request: GenerateRequest, model: str) -> str:
+    """Which model looks for the files that a model is shown."""
+    return request.variant["locate"] or model
+
+
+def ranked_batches(snapshot: str, names: Sequence[InstanceId], how: Bm25Settings) -> list[Bm25Batch]:
+    """The names in batches that share a write."""
+    parts = [tuple(names[at : at + BATCH]) for at in range(0, len(names), BATCH)]
+    return [Bm25Batch(snapshot=snapshot, instance_ids=part, settings=how) for part in parts]
+
+
+def _ranked(
+    run: StoryRun, snapshot: str, names: Sequence[InstanceId], settings: Settings, how: Bm25Settings
+) -> dict[InstanceId, tuple[str, ...]]:
+    """BM25's files, of the instances whose retrieval was done."""
+    done = run.round("retrieval", bind(rank_batch, settings.places), ranked_batches(snapshot, names, how))
+    ids = {
+        name: key
+        for unit, result in done
+        for name, key in zip(unit.instance_ids, result.localization_ids, strict=True)
+        if name not in {one.subject for one in result.left}
+    }
+    ranked = rankings(run.store, ids.values())
+    return {name: ranked[key] for name, key in ids.items()}
+
+
+def _located(
+    run: StoryRun, units: Sequence[AgentSearch], settings: Settings, locator: SearchModels
+) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
+    """Instance and model that looked → the agent's files; of one that gave up, none."""
+    ask = bind(search_with_agent, settings.places, locator)
+    done = run.round("localization", ask, units, at_once=settings.callers)
+    ids = {(unit.instance_id, unit.model): result.localization_ids[0] for unit, result in done if not result.left}
+    ranked = rankings(run.store, ids.values())
+    return {search: ranked[key] for search, key in ids.items()}
+
+
+def _foreseen(
+    run: StoryRun, units: Sequence[AgentSearch], settings: Settings
+) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
+    """What the agent found before; else as many of BM25's files as it would be asked for."""
+    known = {unit: found_before(settings.places, unit) for unit in units}
+    missing = list(dict.fromkeys(unit.instance_id for unit, files in known.items() if files is None))
+    how = Bm25Settings(variant=units[0].settings.variant) if units else Bm25Settings()
+    instead = _ranked(run, units[0].snapshot, missing, settings, how) if missing else {}
+    return {
+        (unit.instance_id, unit.model): instead.get(unit.instance_id, ())[: unit.settings.top_n]
+        if files is None
+        else files
+        for unit, files in known.items()
+    }
+
+
+def rankings(store: Store, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Localization → its files, best first; none for one that ranked nothing."""
+    found: dict[str, list[Localization]] = {key: [] for key in ids}
+    for row in store.read(Localization, localization_id=tuple(found)) if found else ():
+        found[row.localization_id].append(row)
+    return {key: tuple(row.path for row in sorted(rows, key=lambda row: row.rank)) for key, rows in found.items()}
