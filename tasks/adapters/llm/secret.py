@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+SHORTEST = 16
+"""Characters of the shortest text that is taken for a key. What is shorter stands in for one where a server wants none
+(`x`, `EMPTY`, `ollama`): taking that out of replies once turned every `x` of a model's code into `[key]`."""
+
+
 class Secret:
     """Holds a key; `repr`, `str` and pickling do not show it."""
 
@@ -24,5 +29,5 @@ class Secret:
         return self._text
 
     def scrub(self, text: str) -> str:
-        """`text` with the key taken out, for what a provider echoes."""
-        return text.replace(self._text, "[key]") if self._text else text
+        """`text` with the key taken out, for what a provider echoes; unchanged where the key is too short to be one."""
+        return text.replace(self._text, "[key]") if len(self._text) >= SHORTEST else text

@@ -24,6 +24,8 @@ from tasks.adapters.llm.errors import (
     UnansweredInLimit,
 )
 from tasks.adapters.llm.models import Models
+from tasks.adapters.llm.secret import Secret
+from tasks.adapters.llm.wire import OpenAIWire
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
@@ -208,6 +210,18 @@ def test_the_key_is_in_no_error_no_row_and_no_file(bench: Benches) -> None:
     assert KEY not in shown
     assert not [path for path in made.folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize(("key", "hidden"), [("abc", False), ("not-needed", False), ("sk-0123456789abc", True)])
+def test_a_placeholder_for_a_key_changes_no_reply(bench: Benches, key: str, hidden: bool) -> None:
+    """`x`, `EMPTY`, `ollama`: a server of one's own takes any. One that is long enough to be real is shown nowhere."""
+    made = bench([text_step(f"{key} is as easy as def {key}(): pass")])
+    made.provider.key = ""
+    board = made.board(wires={"p": OpenAIWire(made.base_url, Secret(key), timeout_s=5)})
+    said = board.model(MODEL, work()).complete(ask("hi")).text
+    board.close()
+    assert said.count("[key]") == (2 if hidden else 0)
+    assert said.count(key) == (0 if hidden else 2)
 
 
 def test_replay_only_sends_nothing(bench: Benches) -> None:
