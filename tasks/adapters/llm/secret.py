@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 SHORTEST = 16
 """Characters of the shortest text that is taken for a key. What is shorter stands in for one where a server wants none
 (`x`, `EMPTY`, `ollama`): taking that out of replies once turned every `x` of a model's code into `[key]`."""

@@ -14,10 +14,17 @@ from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, Claim, Exchange
-from tasks.adapters.llm.base import UNSAID, Model, ModelQuestion, Options, Reply
+from tasks.adapters.llm.base import UNSAID, Finish, Model, ModelQuestion, Options, Reply
 from tasks.adapters.llm.bound import Bound, bound_of
 from tasks.adapters.llm.budget import Meter, Reservation
-from tasks.adapters.llm.errors import AccountRefused, ModelError, ProviderFailed, ReplayMiss, UnansweredInLimit
+from tasks.adapters.llm.errors import (
+    AccountRefused,
+    ContentFiltered,
+    ModelError,
+    ProviderFailed,
+    ReplayMiss,
+    UnansweredInLimit,
+)
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.llm.prices import Prices
@@ -31,6 +38,7 @@ from tasks.domain.llm import CallStatus, LlmCall, Work
 
 MAYBE_PAID = ("cut", "timeout", "garbage")
 """Failures after which the provider may have done the work, and charged for it."""
+FILTER_HINT = "the provider does not answer this content; another one may"
 LATE_S = 10.0
 """A provider that refuses says so at once. A server's error that takes longer may come from a proxy that gave up on a
 reply which was made, so it counts as one of those."""
@@ -277,7 +285,11 @@ class SwitchedModel:
     def complete(self, question: ModelQuestion) -> Reply:
         card = self.roles.get(question.step, self.card)
         caller = replace(self.caller, step=question.step)
-        return self.board.call(card.request(question, self.caller.options), caller)
+        reply = self.board.call(card.request(question, self.caller.options), caller)
+        if reply.finish_reason is Finish.CONTENT_FILTER:
+            # With status 400 it is nobody's failure, so it is none with 200. It was paid for, and is not asked again.
+            raise ContentFiltered(f"the provider ended the reply of {card.name} by its filter", hint=FILTER_HINT)
+        return reply
 
 
 def _without_key(card: ModelCard) -> NotFound:

@@ -29,16 +29,37 @@ from tasks.domain.errors import BadInput, NotFound
 
 
 class Fault(StrEnum):
-    """What goes wrong with a step.
-
-    `none` `rate-limit` (429) `server` (500) `overloaded` (529) `auth` (401, with the key in the text) `context` (400)
-    `filter` (400) `exhausted` (400) `no-quota` (429) `no-credit` (402) `low-balance` (400) `forbidden` (403)
-    `moderated` (403) are answers; `hang-up` closes before the work; `cut` closes in the middle of the reply; `garbage`
-    is no JSON; `html` is an error page with status 200; `wrong-type` is a whole reply that says it is HTML; `no-usage`
-    leaves the token counts out.
-    """
+    """What goes wrong with a step: docs/models.md says of each what the provider does and what becomes of the call."""
 
     NONE = "none"
+    BUSY_FOR_HOURS = "busy-for-hours"
+    REQUEST_TIMEOUT = "request-timeout"
+    CONFLICT = "conflict"
+    TOO_EARLY = "too-early"
+    BAD_GATEWAY = "bad-gateway"
+    UNAVAILABLE = "unavailable"
+    GATEWAY_TIMEOUT = "gateway-timeout"
+    HTML_ERROR = "html-error"
+    ERROR_IN_200 = "error-in-200"
+    BUSY_IN_200 = "busy-in-200"
+    NO_MODEL = "no-model"
+    BAD_PARAMETER = "bad-parameter"
+    UNPROCESSABLE = "unprocessable"
+    TOO_LARGE = "too-large"
+    TOO_MANY_TOKENS = "too-many-tokens"
+    POLICY = "policy"
+    FILTERED = "filtered"
+    BILLING_OFF = "billing-off"
+    HARD_LIMIT = "hard-limit"
+    EXPIRED_KEY = "expired-key"
+    EMPTY_BODY = "empty-body"
+    NULL = "null"
+    NO_REPLY = "no-reply"
+    ODD_USAGE = "odd-usage"
+    SILENT = "silent"
+    ALL_THOUGHT = "all-thought"
+    HALF_CHARACTER = "half-character"
+    STALLED = "stalled"
     RATE_LIMIT = "rate-limit"
     SERVER = "server"
     OVERLOADED = "overloaded"
@@ -61,6 +82,13 @@ class Fault(StrEnum):
 
 ACCOUNT = (Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN)
 """What a dead key or an empty account gets, whatever it asks."""
+SAID_INSTEAD: Mapping[Fault, Reply] = {
+    Fault.FILTERED: Reply(text="", finish_reason=Finish.CONTENT_FILTER),
+    Fault.SILENT: Reply(text=""),
+    Fault.ALL_THOUGHT: Reply(text="", finish_reason=Finish.LENGTH),
+    Fault.HALF_CHARACTER: Reply(text="a\ud800b\x00"),
+}
+"""Whole replies that are no use, or nearly none."""
 LASTING = (Fault.CONTEXT, Fault.FILTER, Fault.MODERATED, Fault.EXHAUSTED)
 """What one call gets however often it is made."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
@@ -12,9 +12,9 @@ from threading import Lock
 from types import ModuleType
 from typing import Any
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, sleep
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat
@@ -33,14 +33,28 @@ from tasks.adapters.llm.serving import (
     serving,
 )
 from tasks.domain.errors import BadInput
-from tasks.rehearsal.scripted_provider.script import Fault, Script, Step, priced
+from tasks.rehearsal.scripted_provider.script import SAID_INSTEAD, Fault, Script, Step, priced
 
 EVENTS = "text/event-stream"
-ANSWERED = (Fault.NONE, Fault.WRONG_TYPE, Fault.NO_USAGE)
+ANSWERED = (Fault.NONE, Fault.WRONG_TYPE, Fault.NO_USAGE, Fault.ODD_USAGE, *SAID_INSTEAD)
 """Steps after which the caller has a whole reply."""
 
-DONE = (*ANSWERED, Fault.CUT, Fault.GARBAGE, Fault.HTML)
+BODIES: Mapping[Fault, bytes] = {
+    Fault.GARBAGE: b'{"choices": [{"mess',
+    Fault.EMPTY_BODY: b"",
+    Fault.NULL: b"null",
+    Fault.NO_REPLY: b'{"id": "1", "object": "something.else"}',
+    Fault.ERROR_IN_200: b'{"error": {"message": "upstream failed", "code": "internal"}}',
+    Fault.BUSY_IN_200: b'{"error": {"message": "upstream is busy", "code": 429}}',
+}
+"""What stands where a reply should be, with status 200."""
+DONE = (
+    *ANSWERED,
+    *(Fault.CUT, Fault.STALLED, Fault.GARBAGE, Fault.HTML, Fault.EMPTY_BODY, Fault.NULL, Fault.NO_REPLY),
+)
 """Steps for which the work was done, and is charged."""
+STALL_S = 30.0
+"""A stalled reply is half said, and then nothing for so long."""
 
 REFUSALS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.RATE_LIMIT: (429, "rate_limit_exceeded", "too many requests"),
@@ -54,6 +68,22 @@ REFUSALS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.FORBIDDEN: (403, "permission_error", "Your API key does not have permission to use the resource."),
     Fault.MODERATED: (403, "forbidden", "The model requires moderation and your input was flagged."),
     Fault.EXHAUSTED: (400, "script_exhausted", "The script has no step left."),
+    Fault.BUSY_FOR_HOURS: (429, "rate_limit_exceeded", "Daily limit reached."),
+    Fault.REQUEST_TIMEOUT: (408, "request_timeout", "The request took too long."),
+    Fault.CONFLICT: (409, "conflict", "Another request holds the resource."),
+    Fault.TOO_EARLY: (425, "too_early", "The model is being loaded."),
+    Fault.BAD_GATEWAY: (502, "bad_gateway", "Bad gateway"),
+    Fault.UNAVAILABLE: (503, "service_unavailable", "The engine is overloaded."),
+    Fault.GATEWAY_TIMEOUT: (504, "gateway_timeout", "Gateway timeout"),
+    Fault.NO_MODEL: (404, "model_not_found", "The model does not exist or you do not have access to it."),
+    Fault.BAD_PARAMETER: (400, "unsupported_parameter", "Unsupported parameter: 'temperature'."),
+    Fault.UNPROCESSABLE: (422, "unprocessable_entity", "messages: field required"),
+    Fault.TOO_LARGE: (413, "request_too_large", "Request exceeds the maximum size"),
+    Fault.TOO_MANY_TOKENS: (400, "invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+    Fault.POLICY: (400, "content_policy_violation", "Your request was rejected by our safety system."),
+    Fault.BILLING_OFF: (429, "billing_not_active", "Your account is not active, please check your billing details."),
+    Fault.HARD_LIMIT: (400, "billing_hard_limit_reached", "Billing hard limit has been reached."),
+    Fault.EXPIRED_KEY: (400, "invalid_argument", "API key expired. Please renew the API key."),
 }
 
 
@@ -109,7 +139,7 @@ class ScriptedProvider:
     def _play(self, request: Request, dialect: ModuleType, call: Spoken) -> Response:
         key = _key(request)
         step = self.script(call) if self.key in ("", key) else Step(fault=Fault.AUTH)
-        reply = priced(step.reply, call)
+        reply = priced(SAID_INSTEAD.get(step.fault, step.reply), call)
         headers = dict(request.headers)
         self.note(Served(path=request.url.path, headers=headers, spoken=call, fault=step.fault, usage=reply.usage))
         time.sleep(step.wait_s)
@@ -129,28 +159,42 @@ def _said(dialect: ModuleType, answer: SpokenAnswer, step: Step, key: str) -> Re
         return _refused(dialect, step, key)
     if step.fault is Fault.HANG_UP:
         return hung_up()
-    if step.fault is Fault.GARBAGE:
-        return Response(b'{"choices": [{"mess', media_type="application/json")
-    if step.fault is Fault.HTML:
-        return Response(b"<html>Bad gateway</html>", media_type="text/html")
+    if step.fault in BODIES:
+        return Response(BODIES[step.fault], media_type="application/json")
+    if step.fault in (Fault.HTML, Fault.HTML_ERROR):
+        status = 200 if step.fault is Fault.HTML else 502
+        return Response(b"<html>Bad gateway</html>", status, media_type="text/html")
     if answer.spoken.stream:
         parts = list(dialect.events(answer))
         whole, half = "".join(parts).encode(), "".join(parts[: len(parts) // 2]).encode()
         return Cut(whole, media_type=EVENTS, brought=len(half)) if step.fault is Fault.CUT else events(parts)
     data = json.dumps(_body(dialect, answer, step)).encode()
+    if step.fault is Fault.STALLED:
+        return _stalling(data)
     kind = "text/html" if step.fault is Fault.WRONG_TYPE else "application/json"
     return Cut(data, media_type=kind) if step.fault is Fault.CUT else Response(data, media_type=kind)
 
 
 def _refused(dialect: ModuleType, step: Step, key: str) -> Response:
     status, kind, text = REFUSALS.get(step.fault, (401, "invalid_api_key", f"Incorrect API key provided: {key}"))
-    headers = {} if step.retry_after_s is None else {"Retry-After": f"{step.retry_after_s:g}"}
+    pause = 7200.0 if step.fault is Fault.BUSY_FOR_HOURS else step.retry_after_s
+    headers = {} if pause is None else {"Retry-After": f"{pause:g}"}
     return said(status, dialect.error_body(kind, text), headers)
 
 
 def _body(dialect: ModuleType, answer: SpokenAnswer, step: Step) -> Mapping[str, Any]:
     body: dict[str, Any] = dialect.rendered(answer) | step.body
+    if step.fault is Fault.ODD_USAGE:
+        body["usage"] = dict.fromkeys(body["usage"], "many")
     return {name: value for name, value in body.items() if name != "usage" or step.fault is not Fault.NO_USAGE}
+
+
+def _stalling(data: bytes) -> Response:
+    async def parts() -> AsyncIterator[bytes]:
+        yield data[: len(data) // 2]
+        await sleep(STALL_S)
+
+    return StreamingResponse(parts(), media_type="application/json")
 
 
 def text_step(text: str, *, prompt: int | None = None, completion: int | None = None) -> Step:

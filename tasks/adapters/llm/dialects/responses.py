@@ -21,6 +21,8 @@ from tasks.adapters.llm.dialects.spoken import (
 from tasks.adapters.llm.request import ModelRequest
 
 ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
+INCOMPLETE = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
+"""Why a reply is not complete."""
 PASSED_ON = ("parallel_tool_calls", "top_p")
 NATIVE = (
     "include",
@@ -137,10 +139,10 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
     if answer.body is not None:
         return dict(answer.body)
     reply = answer.reply
-    cut = reply.finish_reason is Finish.LENGTH
+    why = {finish: reason for reason, finish in INCOMPLETE.items()}.get(reply.finish_reason)
     return _head(answer) | {
-        "status": "incomplete" if cut else "completed",
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "status": "incomplete" if why else "completed",
+        "incomplete_details": {"reason": why} if why else None,
         "output": _output(answer),
         "usage": _usage(reply.usage),
     }
@@ -295,7 +297,7 @@ def _sent_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def _ended(body: Mapping[str, Any], calls: tuple[ToolCall, ...]) -> Finish:
     if body.get("status") == "incomplete":
         reason = str((body.get("incomplete_details") or {}).get("reason"))
-        return {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}.get(reason, Finish.UNKNOWN)
+        return INCOMPLETE.get(reason, Finish.UNKNOWN)
     return Finish.TOOL_CALLS if calls else Finish.STOP
 
 
