@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
-import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+from sandbox_bench import Bench, new_bench
 
-from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
+from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.sandbox.docker.budget import LAYER
 from tasks.adapters.sandbox.docker.engine import connected
 from tasks.adapters.sandbox.docker.naming import parse_image_tag
@@ -24,66 +22,6 @@ from tasks.adapters.sandbox.docker.sandbox import Docker
 from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.outcome import SandboxKind
-from tasks.domain.run import Limits
-
-PREFIX = Path(sys.base_prefix).resolve()
-PYTHON = str(PREFIX / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")
-
-
-@dataclass
-class Bench:
-    """Runs programs in one sandbox, with the interpreter of this test run mounted at its own path."""
-
-    sandbox: Sandbox
-    root: Path
-
-    @property
-    def checkout(self) -> Path:
-        return self.root / "checkout"
-
-    @property
-    def outbox(self) -> Path:
-        return self.root / "outbox"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "log"
-
-    def beside(self, name: str) -> Bench:
-        """Another bench for the same sandbox."""
-        (self.root / name).mkdir()
-        return new_bench(self.sandbox, self.root / name)
-
-    def job(
-        self, *argv: str, mounts: tuple[Mount, ...] = (), env: dict[str, str] | None = None, **limits: float
-    ) -> Job:
-        interpreter = () if PREFIX.is_relative_to("/usr") else (Mount(PREFIX, PurePosixPath(PREFIX)),)
-        return Job(
-            argv=argv,
-            checkout=self.checkout,
-            outbox=self.outbox,
-            env=env or {},
-            mounts=(*interpreter, *mounts),
-            limits=Limits(**({"wall_s": 30.0} | limits)),  # type: ignore[arg-type]
-            log=self.log,
-        )
-
-    def python(self, code: str, *words: str, **rest: object) -> Finished:
-        """Run a program as `job.py` of the checkout; `words` are on its command line."""
-        (self.checkout / "job.py").write_text(textwrap.dedent(code))
-        return self.sandbox.run(self.job(PYTHON, "-ISu", "job.py", *words, **rest))  # type: ignore[arg-type]
-
-    def program(self, code: str, *words: str) -> Job:
-        """A job that runs a program which lies nowhere."""
-        return self.job(PYTHON, "-ISuc", textwrap.dedent(code), *words)
-
-    def said(self) -> str:
-        return self.log.read_text()
-
-    def out(self) -> str:
-        """The folder that leaves, as the job sees it."""
-        return str(self.sandbox.guest(self.outbox, checkout=self.checkout, outbox=self.outbox))
-
 
 why_not = cache(lambda entry: entry.why_not())
 """Each kind is tried once for all tests."""
@@ -156,13 +94,6 @@ def _bench_of(entry: SandboxEntry, root: Path) -> Bench:
     if reason := why_not(entry):
         pytest.skip(f"{entry.kind}: {reason}")
     return new_bench(entry.make(Path(tempfile.gettempdir())), root)
-
-
-def new_bench(sandbox: Sandbox, root: Path) -> Bench:
-    made = Bench(sandbox, root)
-    made.checkout.mkdir()
-    made.outbox.mkdir()
-    return made
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from uuid import uuid4
 
-from conftest import PYTHON, Bench
+from sandbox_bench import PYTHON, Bench
 
 from tasks.adapters.runner.launch import SERVING, never_started
 from tasks.adapters.runner.seal import SEAL, new_seal
