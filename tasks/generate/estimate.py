@@ -17,6 +17,7 @@ from tasks.adapters.llm.base import ModelQuestion, Reply
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.retrieval.budget import token_count
 from tasks.adapters.workbench.base import CommandResult, Hit, Tested, Workbench
+from tasks.generate.methods.external import External
 from tasks.methods.method import Assignment, Method, MethodBudget
 
 
@@ -32,8 +33,8 @@ class WorkEstimate:
     """Of the prompts that it sends in any case, one for each sample; 0 where they cannot be rendered."""
     grows: bool
     """Whether later prompts hold earlier replies and what tools said, so that only the model's context limits them."""
-    tokens_out: int
-    """Most that the replies can have."""
+    tokens_out: int | None
+    """Most that the replies can have; null where the method's own program says how long they may be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,16 +52,19 @@ class NotEstimable(Exception):
 
 def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> WorkEstimate:
     """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
-    calls = method.calls(budget)
-    sizes = () if method.external else _prompts(method, assignment, bench, budget)
+    calls, room = method.calls(budget), assignment.variant.count("reasoning_tokens") or 0
+    if method.external:
+        least = token_count(method.run.errand(assignment, budget)) if isinstance(method.run, External) else 0
+        return WorkEstimate(calls=calls, tokens_in=None, tokens_in_least=least, grows=True, tokens_out=None)
+    sizes = _prompts(method, assignment, bench, budget)
     unseen = max(0, calls - len(sizes))
     tokens = sum(sizes) + unseen * max(sizes) if sizes else None
     return WorkEstimate(
         calls=calls,
         tokens_in=tokens,
         tokens_in_least=sum(sorted(sizes)[: method.samples]),
-        grows=not sizes or calls > method.samples,
-        tokens_out=calls * budget.reply_tokens,
+        grows=not sizes or (method.grows and calls > method.samples),
+        tokens_out=calls * (budget.reply_tokens + room),
     )
 
 

@@ -1,17 +1,19 @@
 """What a sweep would ask for: calls, tokens and dollars for each method and model. No model is asked, no test is run.
 
 Dollars come from what the store's own instances cost (past.py), between their 10th and 90th percentile. Where there are
-too few, prompts are rendered and counted (estimate.py): at least those that are sent in any case, with replies of one
-token; at most all calls with replies as long as their limit, and with prompts as long as the model's context where they
-grow from call to call. One plan took such prompts for the first one's size: an agent's input was 37 times that. A price
-that nobody knows leaves the dollars unknown.
+too few, prompts are rendered and counted (estimate.py): at least those that are sent in any case, all of them in the
+provider's cache, with replies of one token; at most all calls with replies as long as their limit, and with prompts as
+long as the model's context where they grow from call to call. One plan took such prompts for the first one's size: an
+agent's input was 37 times that. A price that nobody knows leaves the dollars unknown. `benchmarks/dry_run.py` holds the
+bounds against what sweeps cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +42,8 @@ class Planned:
     """At most."""
     tokens_in: int | None
     """About; null where the prompts cannot be rendered beforehand."""
-    tokens_out: int
-    """At most."""
+    tokens_out: int | None
+    """At most; null where only the model's card limits replies."""
     usd_low: float | None
     """For all instances that are missing, at least; null where the price is unknown."""
     usd_mean: float | None
@@ -60,6 +62,8 @@ class Prospect:
     price: Price | None
     context: int | None
     """Tokens of its longest prompt."""
+    output: int | None
+    """Tokens of its longest reply; null where its card does not say."""
     past: Mapping[str, Past]
     """By method, as its candidates are counted."""
 
@@ -74,6 +78,7 @@ def prospects_of(names: Sequence[str], data: Path, own: Path | None, store: Stor
             model=card.name,
             price=prices.at(card.price_key, now),
             context=card.context,
+            output=card.output,
             past=past_of(store, card.name),
         )
         for card in cards
@@ -95,8 +100,8 @@ def plan_text(rows: Sequence[Planned]) -> str:
 def planned(method: str, label: str, found: Sequence[Remaining], asked: Prospect) -> Planned:
     """What is missing of a method with a model, by what was found on each instance. `label`: as it is counted."""
     missing = [work.estimate for work in found if asked.model not in work.finished]
-    calls, tokens_out = sum(one.calls for one in missing), sum(one.tokens_out for one in missing)
-    tokens_in = total([one.tokens_in for one in missing])
+    calls = sum(one.calls for one in missing)
+    tokens_in, tokens_out = (total([getattr(one, name) for one in missing]) for name in ("tokens_in", "tokens_out"))
     return Planned(
         method=method,
         model=asked.model,
@@ -104,7 +109,7 @@ def planned(method: str, label: str, found: Sequence[Remaining], asked: Prospect
         in_store=len(found) - len(missing),
         calls=calls,
         tokens_in=None if tokens_in is None else round(tokens_in),
-        tokens_out=tokens_out,
+        tokens_out=None if tokens_out is None else round(tokens_out),
         **_dollars(missing, asked, asked.past.get(label)),
     )
 
@@ -113,30 +118,61 @@ def _dollars(missing: Sequence[WorkEstimate], asked: Prospect, past: Past | None
     if past:
         low, mean, high = (round(len(missing) * one, 4) for one in (past.low, past.mean, past.high))
         return {"usd_low": low, "usd_mean": mean, "usd_high": high, "past": len(past.costs)}
-    least = [_cost(asked.price, one.calls, one.tokens_in_least, 1) for one in missing]
-    most = [_cost(asked.price, one.calls, _longest(one, asked.context), one.tokens_out) for one in missing]
-    return {"usd_low": total(least), "usd_mean": None, "usd_high": total(most), "past": 0}
+    least, most = ([bound(one, asked) for one in missing] for bound in (_least, _most))
+    return {
+        "usd_low": _rounded(total(least), floor),
+        "usd_mean": None,
+        "usd_high": _rounded(total(most), ceil),
+        "past": 0,
+    }
 
 
-def _longest(one: WorkEstimate, context: int | None) -> int | None:
+def _rounded(usd: float | None, way: Callable[[float], int]) -> float | None:
+    """To hundredths of a cent, outwards."""
+    return None if usd is None else way(round(usd * 10_000, 6)) / 10_000
+
+
+def _longest(one: WorkEstimate, context: int | None) -> float | None:
     """Tokens of all prompts together, at most."""
     if one.grows:
         return None if context is None else one.calls * context
-    return one.tokens_in
+    return None if one.tokens_in is None else MOST * one.tokens_in
+
+
+def _longest_replies(one: WorkEstimate, asked: Prospect) -> float | None:
+    """Tokens of all replies together, at most; where nobody but the model's card limits them, as long as that lets."""
+    if one.tokens_out is not None:
+        return one.tokens_out
+    limit = asked.output or asked.context
+    return None if limit is None else one.calls * limit
 
 
 BOUNDS = ("usd_low", "usd_high")
+FEWEST, MOST = 0.75, 1.5
+"""Tokens of a model for one of ours (`cl100k_base`). Those of o200k are 10 % fewer on code, a provider that counts four
+characters a token tells 20 % fewer, and Anthropic's count up to 35 % more."""
 BY_PAST = " if instances cost what 8 of 10 in the store did"
 
 
-def _cost(price: Price | None, calls: int, tokens_in: float | None, tokens_out: int) -> float | None:
-    """Dollars for so many calls of equal size."""
-    if not calls:
-        return 0.0
-    if price is None or tokens_in is None:
+def _least(one: WorkEstimate, asked: Prospect) -> float | None:
+    """Dollars of the prompts that are sent in any case, all of them in the provider's cache."""
+    if asked.price is None:
         return None
-    one = price.cost(Usage(prompt=round(tokens_in / calls), completion=round(tokens_out / calls)))
-    return None if one is None else round(one * calls, 4)
+    sent = floor(FEWEST * one.tokens_in_least)
+    return asked.price.cost(Usage(prompt=sent, completion=1, cached=sent)) if one.calls else 0.0
+
+
+def _most(one: WorkEstimate, asked: Prospect) -> float | None:
+    """Dollars of all calls of equal size, with nothing in the provider's cache and all put into it."""
+    sent, made = _longest(one, asked.context), _longest_replies(one, asked)
+    if not one.calls:
+        return 0.0
+    if asked.price is None or sent is None or made is None:
+        return None
+    each = ceil(sent / one.calls)
+    if asked.price.up_to is not None and each > asked.price.up_to:
+        return None
+    return one.calls * asked.price.most(each, ceil(made / one.calls))
 
 
 def total(values: Sequence[float | None]) -> float | None:

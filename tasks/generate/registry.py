@@ -47,6 +47,7 @@ OURS = (
         run=libro,
         summary="five samples, judged by their errors",
         calls=lambda budget: budget.calls,
+        grows=False,
         parameters=frozenset({"filter", "format", "samples", "temperature"}),
         steps=("judge",),
     ),

@@ -138,6 +138,8 @@ class Method:
     """Proposals that it yields."""
     calls: Callable[[MethodBudget], int] = field(default=lambda budget: budget.calls)
     """Most replies that it asks for, for planning what a sweep costs."""
+    grows: bool = True
+    """Whether its prompts hold earlier replies, so that only the model's context limits them."""
     parameters: frozenset[str] = frozenset()
     """Those of an experiment (`samples`, `temperature`) that it reads from its assignment; another `temperature` is the
     model's for all of its calls."""

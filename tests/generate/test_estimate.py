@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tasks.adapters.agents.catalogue import AGENTS
@@ -9,7 +11,7 @@ from tasks.adapters.llm.base import Message, ModelQuestion, Reply
 from tasks.adapters.retrieval.budget import token_count
 from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
-from tasks.methods.method import Method, MethodBudget
+from tasks.methods.method import CodePatch, Method, MethodBudget
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.toys import TOYS
 
@@ -38,6 +40,21 @@ def test_the_prompt_of_one_question_is_counted_as_it_is_sent() -> None:
     list(method_named("zero_shot").run(TOY.assignment, BENCH, model, BUDGET))
     found = estimate(method_named("zero_shot"), TOY.assignment, BENCH, BUDGET)
     assert (found.calls, found.tokens_in) == (1, sum(token_count(message.text) for message in sent))
+
+
+def test_libros_prompts_hold_no_earlier_reply_and_an_agents_do() -> None:
+    """Its plan once took each of its calls for as long as the model's context: 11.55 dollars for what cost 0.36."""
+    found = {name: estimate(method_named(name), TOY.assignment, BENCH, BUDGET) for name in ("libro", "agent")}
+    assert {name: one.grows for name, one in found.items()} == {"libro": False, "agent": True}
+
+
+def test_what_an_agent_is_told_is_the_least_that_it_sends_and_its_replies_have_no_limit_of_ours() -> None:
+    plain, told = (
+        estimate(method_named("swe_agent_plus"), replace(TOY.assignment, code_patch=patch), BENCH, BUDGET)
+        for patch in (None, CodePatch(text="+fix\n" * 100, correct=False))
+    )
+    assert 100 < plain.tokens_in_least < told.tokens_in_least
+    assert (plain.tokens_out, plain.grows) == (None, True)
 
 
 def test_what_cannot_be_rendered_beforehand_is_unknown() -> None:

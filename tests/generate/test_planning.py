@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -50,7 +51,7 @@ def write(store: Store, *rows: LlmCall) -> None:
 
 
 def prospect(store: Store, context: int | None = 100_000) -> Prospect:
-    return Prospect(model="m", price=PRICE, context=context, past=past_of(store, "m"))
+    return Prospect(model="m", price=PRICE, context=context, output=None, past=past_of(store, "m"))
 
 
 def test_a_history_is_told_by_instance(tmp_path: Path) -> None:
@@ -74,8 +75,27 @@ def test_without_one_a_conversation_may_fill_the_models_context_at_every_call(tm
     store = Store(str(tmp_path))
     found = [Remaining(estimate=AGENT, finished=frozenset())]
     row = planned("agent", "agent", found, prospect(store))
-    assert (row.usd_low, row.usd_mean, row.past) == (pytest.approx(0.001, rel=0.2), None, 0)
+    assert (row.usd_low, row.usd_mean, row.past) == (0.0007, None, 0)
     assert row.usd_high == pytest.approx(20 * 0.1 + 0.04)
     assert planned("agent", "agent", found, prospect(store, context=None)).usd_high is None
     single = planned("zero_shot", "zero_shot", [Remaining(estimate=ONE, finished=frozenset())], prospect(store))
-    assert (single.usd_low, single.usd_high) == (pytest.approx(0.001, abs=3e-5), pytest.approx(0.002))
+    assert (single.usd_low, single.usd_high) == (0.0007, 0.0025)
+
+
+def test_what_an_agents_program_says_is_limited_by_the_models_card_alone(tmp_path: Path) -> None:
+    store, unsaid = Store(str(tmp_path)), replace(AGENT, tokens_out=None)
+    found = [Remaining(estimate=unsaid, finished=frozenset())]
+    limited = replace(prospect(store), output=8_000)
+    assert planned("aider", "aider", found, limited).usd_high == pytest.approx(20 * (0.1 + 0.016))
+    assert planned("aider", "aider", found, prospect(store)).usd_high == pytest.approx(20 * (0.1 + 0.2))
+
+
+def test_the_least_is_all_from_the_providers_cache_and_the_most_is_all_put_into_it(tmp_path: Path) -> None:
+    dear = replace(PRICE, cached=0.1, written=1.25)
+    row = planned(
+        "one",
+        "one",
+        [Remaining(estimate=ONE, finished=frozenset())],
+        replace(prospect(Store(str(tmp_path))), price=dear),
+    )
+    assert (row.usd_low, row.usd_high) == (0.0, pytest.approx(0.0029))

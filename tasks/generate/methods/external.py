@@ -31,6 +31,10 @@ class External:
 
     agent: Agent
 
+    def errand(self, assignment: Assignment, budget: MethodBudget) -> str:
+        """What the agent is told: the least that its first prompt holds."""
+        return errand_for(self.agent, assignment, budget)
+
     def __call__(
         self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
     ) -> Iterator[Proposal]:
