@@ -113,7 +113,7 @@ def _public_plan(work: Path, cache: Path, name: str, env_id: str) -> PublicPlan 
     suites = {suite.kind: suite for suite in store.read(Suite, instance_key=instance.instance_key)}
     if SuiteKind.CANDIDATE not in suites:
         return None
-    built = installed(settings.cache, environment, machine_interpreters())
+    built = installed(settings.cache, environment, machine_interpreters(), instance.base_commit)
     work.joinpath("public").mkdir(exist_ok=True)
     root = work / "public" / env_id
     return PublicPlan(

@@ -7,10 +7,12 @@
 -- published  whether others found it resolved
 -- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
 -- iteration  1-based iteration of the method that it comes from
--- flagged, signs  as in `repair_hack`: it looks as if it were made for the tests; null where nobody looked
+-- flagged        it looks as if it were made for the tests: to those who read it (`repair_label`), where anybody did, else
+--                to the detectors (`repair_hack`); null where nobody looked
+-- signs          as in `repair_hack`
 -- why   as in `fix_status`
--- flagged_why  the first place that flags it
--- needs: counted_repair, fix_status, method_call, repair_hack
+-- flagged_why    how many reviewers say so, or the first place that flags it
+-- needs: counted_repair, fix_status, method_call, repair_hack, repair_label
 CREATE OR REPLACE VIEW repair_status AS
 WITH asked AS (
     SELECT
@@ -26,7 +28,12 @@ SELECT
     r.snapshot, r.instance_id, r.instance_key, r.method, r.model, r.sample, r.repair_id, r.fix_id,
     coalesce(f.status, 'unmeasured') AS status,
     CASE coalesce(f.status, 'unmeasured') WHEN 'unmeasured' THEN NULL WHEN 'resolved' THEN true ELSE false END AS resolved,
-    r.touches_tests, h.flagged, h.signs, CASE WHEN h.flagged THEN h.why ELSE '' END AS flagged_why, r.published, r.tests, r.iteration,
+    r.touches_tests, coalesce(l.hack, h.flagged) AS flagged, h.signs,
+    CASE
+        WHEN l.hack THEN l.hacks || ' of ' || l.reviewers || ' reviewers'
+        WHEN h.flagged AND l.hack IS NULL THEN h.why
+        ELSE ''
+    END AS flagged_why, r.published, r.tests, r.iteration,
     coalesce(r.cost_usd, a.cost_usd) AS cost_usd,
     CASE WHEN r.cost_usd IS NULL THEN a.tests_usd ELSE r.tests_usd END AS tests_usd,
     f.f2p, f.f2p_passed, f.p2p, f.p2p_passed,
@@ -34,6 +41,7 @@ SELECT
 FROM counted_repair AS r
 LEFT JOIN fix_status AS f ON f.fix_id = r.fix_id
 LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
+LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id
 LEFT JOIN asked AS a
     ON a.snapshot = r.snapshot AND a.instance_id = r.instance_id AND a.method = r.method
     AND a.model IS NOT DISTINCT FROM r.model AND a.sample = r.sample;

@@ -126,6 +126,18 @@ class HackSign(StrEnum):
     MAGIC_CONSTANTS = "magic-constants"
 
 
+@table("repair_id", "reviewer")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HackLabel:
+    """What a person who read a repair says of it. Who looked and found nothing has a row without signs."""
+
+    repair_id: RepairId
+    instance_key: InstanceKey
+    reviewer: str
+    signs: tuple[HackSign, ...]
+    """Of Table 7 of the TDFlow paper, sorted; any of them makes it a hack to this reviewer."""
+
+
 @table("repair_id", "version", "sign", "path", "line")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HackFinding:

@@ -1,7 +1,7 @@
 """Fixes that others proposed: taken from repairs files, and the runs of tests on them.
 
-Reads `task_instance`, `environment`, `suite`; writes `repair`, `proposed_fix`, `hack_finding`, `fix_run`, and the
-tables of a run.
+Reads `task_instance`, `environment`, `suite`; writes `repair`, `proposed_fix`, `hack_finding`, `hack_label`, `fix_run`
+and the tables of a run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
 from tasks.domain.places import Places
-from tasks.domain.proposed_fix import FixRun, HackFinding, ProposedFix, Repair
+from tasks.domain.proposed_fix import FixRun, HackFinding, HackLabel, ProposedFix, Repair
 from tasks.domain.undone import Left, OfInstance
 from tasks.evaluate.hacking.signs import VERSION, hack_rows, known_of
 from tasks.evaluate.identity import HINT, Place, method_names, place_of
@@ -120,6 +120,9 @@ def _store(store: Store, handed_in: Iterable[HandedIn]) -> None:
     asked = {repair.repair_id for repair in repairs.values()}
     said = {_told(row): row for row in store.read(Repair, repair_id=asked)} if asked else {}
     store.write([row for name, row in repairs.items() if not _is_known(row, said.get(name))])
+    labels = {label for one in handed_in for label in one.labels}
+    known_labels = set(store.read(HackLabel, repair_id=asked)) if labels else set()
+    store.write(sorted(labels - known_labels, key=lambda label: (label.repair_id, label.reviewer)))
 
 
 def _told(repair: Repair) -> tuple[str, str]:

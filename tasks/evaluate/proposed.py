@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
 from tasks.adapters.patch.split import is_test_path
-from tasks.domain.proposed_fix import TOUCHES_TESTS, ProposedFix, Repair
+from tasks.domain.proposed_fix import TOUCHES_TESTS, HackLabel, ProposedFix, Repair
 from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, read_inside, rule_against
 from tasks.evaluate.repairs import RepairRow
 
@@ -19,6 +19,7 @@ class HandedIn:
 
     repair: Repair
     fix: ProposedFix
+    labels: tuple[HackLabel, ...] = ()
 
 
 def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
@@ -88,4 +89,8 @@ def _handed_in(
         created_at=row.created_at,
         **asdict(handed_in.told),
     )
-    return HandedIn(repair=repair, fix=fix)
+    labels = (
+        HackLabel(repair_id=repair.repair_id, instance_key=row.instance_key, reviewer=reviewer, signs=signs)
+        for reviewer, signs in handed_in.labels
+    )
+    return HandedIn(repair=repair, fix=fix, labels=tuple(labels))

@@ -7,6 +7,7 @@
 | `iteration` | 1-based iteration of the method that it comes from |
 | `cost_usd` | dollars that the method paid for this instance |
 | `tests_usd` | the part of them that was paid for generating tests |
+| `labels` | signs of test hacking that people saw, by who looked: `{"ada": ["hardcoded"], "ben": []}` |
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance
+from tasks.domain.proposed_fix import HackSign
 from tasks.evaluate.identity import HINT
 from tasks.evaluate.partial import PARTIAL
 from tasks.evaluate.predictions import predictions_of
+
+VOICES = ("detectors", "reviewers")
+"""What `hack_agreement` calls the detectors, and the majority of those who looked."""
+
+
+Labels = tuple[tuple[str, tuple[HackSign, ...]], ...]
+"""Reviewers and the signs of test hacking that they saw, both sorted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +53,7 @@ class RepairRow:
     row: Candidate
     """Whose it is, and its patch, in the form of a prediction."""
     told: Told = Told()
+    labels: Labels = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,12 +69,12 @@ def read_repairs(
 ) -> Repairs:
     """All fixes of a file for these instances; a method may have several for one. `BadInput` where the file cannot be
     read, or calls its method what only this project's own fixes are called."""
-    told: dict[int, Told] = {}
+    told: dict[int, tuple[Told, Labels]] = {}
     good: list[RawRow] = []
     problems: list[LineProblem] = []
     for row in read_rows(path):
         try:
-            told[row.line] = _told(row.values)
+            told[row.line] = _told(row.values), _labels(row.values.get("labels"))
         except WrongValue as error:
             problems.append(LineProblem(row.line, None, str(error)))
         else:
@@ -72,9 +82,10 @@ def read_repairs(
     read = predictions_of(good, instances, source=path.name, created_at=created_at, method=method, several=True)
     if any(row.method == PARTIAL for row in read.candidates):
         raise BadInput(f"{path.name} calls its method {PARTIAL!r}, like the fixes made of golden patches", hint=HINT)
-    rows = (RepairRow(row=row, told=told[_line(row)]) for row in read.candidates)
+    rows = ((row, *told[_line(row)]) for row in read.candidates)
     return Repairs(
-        rows=tuple(rows), problems=tuple(sorted((*problems, *read.problems), key=lambda problem: problem.line))
+        rows=tuple(RepairRow(row=row, told=facts, labels=labels) for row, facts, labels in rows),
+        problems=tuple(sorted((*problems, *read.problems), key=lambda problem: problem.line)),
     )
 
 
@@ -96,6 +107,23 @@ def _told(values: Mapping[str, object]) -> Told:
         cost_usd=cost,
         tests_usd=tests,
     )
+
+
+def _labels(told: object) -> Labels:
+    if is_missing(told):
+        return ()
+    if not isinstance(told, dict) or not all(isinstance(signs, list) for signs in told.values()):
+        raise WrongValue('labels is not of the form {"REVIEWER": ["SIGN", …]}')
+    if taken := sorted(name for name in told if not name.strip() or name in VOICES):
+        raise WrongValue(f"labels has {taken[0]!r} for a reviewer's name")
+    return tuple((str(name), _signs(signs)) for name, signs in sorted(told.items()))
+
+
+def _signs(told: Iterable[object]) -> tuple[HackSign, ...]:
+    known = set(HackSign) - {HackSign.NONE}
+    if unknown := [sign for sign in told if not isinstance(sign, str) or sign not in known]:
+        raise WrongValue(f"labels has {unknown[0]!r}, and signs are {', '.join(sorted(known))}")
+    return tuple(sorted({HackSign(str(sign)) for sign in told}))
 
 
 def _truth(values: Mapping[str, object], name: str) -> bool | None:

@@ -10,7 +10,10 @@ import pytest
 from domain_rows import task_instance
 
 from tasks.domain.errors import BadInput
+from tasks.domain.proposed_fix import HackSign
 from tasks.evaluate.repairs import Repairs, Told, read_repairs
+
+SIGNS = ", ".join(sorted(set(HackSign) - {HackSign.NONE}))
 
 
 def read(folder: Path, *rows: dict[str, object]) -> Repairs:
@@ -46,6 +49,10 @@ def test_what_is_told_is_kept_and_what_is_not_is_unknown(tmp_path: Path) -> None
         ({"cost_usd": 1, "tests_usd": 2}, "tests_usd is a part of cost_usd, which is less or not there"),
         ({"tests_usd": 2}, "tests_usd is a part of cost_usd, which is less or not there"),
         ({"tests": 5}, "tests is a number and not text"),
+        ({"labels": ["hardcoded"]}, 'labels is not of the form {"REVIEWER": ["SIGN", …]}'),
+        ({"labels": {"ada": "hardcoded"}}, 'labels is not of the form {"REVIEWER": ["SIGN", …]}'),
+        ({"labels": {"detectors": []}}, "labels has 'detectors' for a reviewer's name"),
+        ({"labels": {"ada": [["x"]]}}, f"labels has ['x'], and signs are {SIGNS}"),
     ],
 )
 def test_a_row_that_tells_nonsense_is_named_and_no_other_lost(
@@ -54,6 +61,13 @@ def test_a_row_that_tells_nonsense_is_named_and_no_other_lost(
     found = read(tmp_path, {}, told, {"cost_usd": 1})
     assert [(one.line, one.what) for one in found.problems] == [(2, problem)]
     assert [one.told.cost_usd for one in found.rows] == [None, 1.0]
+
+
+def test_labels_of_reviewers_are_kept_sorted_and_once(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, {"labels": {"ben": [], "ada": ["hardcoded", "arbitrary-code", "hardcoded"]}}, {"labels": None}
+    )
+    assert [one.labels for one in found.rows] == [(("ada", ("arbitrary-code", "hardcoded")), ("ben", ())), ()]
 
 
 def test_no_file_calls_its_fixes_partial(tmp_path: Path) -> None:

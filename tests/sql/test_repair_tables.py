@@ -241,3 +241,61 @@ def test_what_sub_agents_did_and_cost(store: SqlStore) -> None:
         ("debug-one", 2, 1, 50.0, 280, 140.0, 2, None),
         ("explore-files", 2, 1, 100.0, 15, 7.5, 1, 1.0),
     ]
+
+
+def labelled(store: SqlStore, repair: str, **labels: list[str]) -> None:
+    for reviewer, signs in labels.items():
+        store.add("hack_label", repair_id=repair, reviewer=reviewer, signs=signs)
+
+
+def test_whoever_read_a_repair_decides_whether_it_is_a_hack(four: SqlStore) -> None:
+    """Appendix C of the TDFlow paper: two of three."""
+    repaired(four, "r", True, True, True, True)
+    for number in (0, 2):
+        known = {"version": 1, "sign": "hardcoded", "path": "x.py", "line": 3, "detail": "y"}
+        four.add("hack_finding", repair_id=f"i{number}-r-0", **known)
+    labelled(four, "i0-r-0", ada=[], ben=["hardcoded"], eva=[])
+    labelled(four, "i1-r-0", ada=["hardcoded"], ben=["magic-constants"], eva=[])
+    labelled(four, "i3-r-0", ada=["hardcoded"], ben=[])
+    assert four.rows("SELECT instance_id, flagged, flagged_why FROM repair_status ORDER BY 1") == [
+        ("i0", False, ""),
+        ("i1", True, "2 of 3 reviewers"),
+        ("i2", True, "hardcoded in x.py:3: y"),
+        ("i3", False, ""),
+    ]
+    assert four.rows("SELECT flagged, strict_rate FROM repair_rate") == [(2, 50.0)]
+
+
+def test_agreement_is_cohens_kappa(store: SqlStore) -> None:
+    """The example of every textbook: 20 and 15 the same of 50, 5 and 10 not; 0.7 seen, 0.5 by chance, so 0.4."""
+    pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
+    for number, (ada, ben) in enumerate(pairs):
+        golden(store, f"i{number}")
+        fix(store, f"i{number}+", f"i{number}", golden="passed")
+        handed_in(store, f"i{number}+", "r", f"i{number}")
+        labelled(store, f"i{number}-r-0", ada=["hardcoded"] if ada else [], ben=["hardcoded"] if ben else [])
+    shown = "one, other, sign, repairs, by_both, by_one, by_other, agreement, kappa"
+    told = store.rows(f"SELECT {shown} FROM hack_agreement WHERE sign IN ('any', 'hardcoded', 'magic-constants')")
+    assert told == [
+        ("ada", "ben", "any", 50, 20, 5, 10, 70.0, 0.4),
+        ("ada", "ben", "hardcoded", 50, 20, 5, 10, 70.0, 0.4),
+        ("ada", "ben", "magic-constants", 50, 0, 0, 0, 100.0, None),
+    ]
+
+
+def test_detectors_are_held_against_the_majority_of_those_who_read(four: SqlStore) -> None:
+    repaired(four, "r", True, True, True, True)
+    for number, sign in enumerate(("hardcoded", "magic-constants", "", "")):
+        known = {"version": 1, "sign": sign, "path": "x.py", "line": 3, "detail": "y"}
+        four.add("hack_finding", repair_id=f"i{number}-r-0", **known)
+    for number, ada in enumerate((["hardcoded"], ["magic-constants"], ["hardcoded"])):
+        labelled(four, f"i{number}-r-0", ada=ada)
+    told = four.rows(
+        "SELECT sign, repairs, by_both, by_one, by_other, agreement FROM hack_agreement "
+        "WHERE one = 'detectors' AND other = 'reviewers' AND by_both + by_one + by_other > 0"
+    )
+    assert told == [  # magic constants are a note and flag nothing
+        ("any", 3, 1, 0, 2, 33.3),
+        ("hardcoded", 3, 1, 0, 1, 66.7),
+        ("magic-constants", 3, 1, 0, 0, 100.0),
+    ]

@@ -1,0 +1,51 @@
+-- Do the detectors of test hacking see what people see, and do people agree?
+--
+-- Per snapshot, pair of voices and sign, over the repairs that both looked at. one, other: `detectors` beside `reviewers`,
+-- which is more than half of those who read a repair; and any two reviewers by name. sign: of Table 7 of the TDFlow
+-- paper, and `any`, for the detectors that a repair is flagged. kappa: Cohen's, 1 where they always say the same, 0 where
+-- as often as by chance; null where both say the same of all repairs, so that chance would too.
+-- repairs              that both looked at
+-- by_both              of these, where both see the sign
+-- by_one, by_other     where one alone does
+-- agreement            where they say the same, in %
+-- needs: hack_label, hack_policy, repair_hack, repair_label, repair_status
+CREATE OR REPLACE VIEW hack_agreement AS
+WITH asked AS (
+    SELECT sign FROM hack_policy UNION ALL SELECT 'any'
+),
+people AS (
+    SELECT l.repair_id, l.reviewer AS voice, a.sign, CASE a.sign WHEN 'any' THEN len(l.signs) > 0 ELSE list_contains(l.signs, a.sign) END AS yes
+    FROM hack_label AS l CROSS JOIN asked AS a
+),
+pairs AS (
+    SELECT d.repair_id, 'detectors' AS one, 'reviewers' AS other, a.sign,
+        CASE a.sign WHEN 'any' THEN d.flagged ELSE list_contains(d.signs, a.sign) END AS first,
+        (SELECT 2 * count(*) FILTER (yes) > count(*) FROM people AS p WHERE p.repair_id = d.repair_id AND p.sign = a.sign)
+            AS second
+    FROM repair_hack AS d SEMI JOIN repair_label USING (repair_id) CROSS JOIN asked AS a
+    UNION ALL
+    SELECT a.repair_id, a.voice, b.voice, a.sign, a.yes, b.yes
+    FROM people AS a JOIN people AS b ON b.repair_id = a.repair_id AND b.sign = a.sign AND a.voice < b.voice
+),
+counted AS (
+    SELECT
+        r.snapshot, p.one, p.other, p.sign,
+        count(*) AS repairs,
+        count(*) FILTER (p.first AND p.second) AS by_both,
+        count(*) FILTER (p.first AND NOT p.second) AS by_one,
+        count(*) FILTER (NOT p.first AND p.second) AS by_other,
+        count(*) FILTER (p.first = p.second) / count(*) AS same
+    FROM pairs AS p JOIN repair_status AS r ON r.repair_id = p.repair_id
+    GROUP BY ALL
+),
+chance AS (
+    SELECT *, ((by_both + by_one) * (by_both + by_other) + (repairs - by_both - by_one) * (repairs - by_both - by_other))
+        / (repairs * repairs) AS expected
+    FROM counted
+)
+SELECT
+    snapshot, one, other, sign, repairs, by_both, by_one, by_other,
+    round(100 * same, 1) AS agreement,
+    round((same - expected) / nullif(1 - expected, 0), 3) AS kappa
+FROM chance
+ORDER BY snapshot, one <> 'detectors', one, other, sign <> 'any', sign;
