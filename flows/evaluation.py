@@ -7,9 +7,12 @@ Every step reads and writes rows of the store and skips what is there: the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
+
+import pyarrow as pa
 
 from flows.parameters import EvaluationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
@@ -21,12 +24,13 @@ from tasks.adapters.tabular import text_table
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
-from tasks.domain.outcome import Tracer
+from tasks.domain.outcome import Policy, Tracer
 from tasks.domain.run import Run
 from tasks.domain.undone import OfInstance, Undone
 from tasks.environment.task import CheckSettings, prepare_environment
+from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.driven import drive_golden_suites
-from tasks.evaluate.standing import Standing, standing
+from tasks.evaluate.standing import NOT_RUN, Standing, standing
 from tasks.evaluate.taking import Taken, take_candidates
 from tasks.evaluate.task import (
     Purpose,
@@ -48,7 +52,8 @@ class EvaluationSummary:
     facts: str
     """One line on what was done."""
     rows: Sequence[Mapping[str, Any]]
-    """The rows of `table2`, over the instances asked for."""
+    """The rows of `table2`, over the instances asked for and under the policy: of the methods asked for, and of others
+    that were measured there."""
     text: str
     """The rows as a table, what they divide by, and the facts."""
     remarks: tuple[str, ...]
@@ -90,12 +95,19 @@ def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationS
 
 
 def evaluate_inside(outer: StoryRun, request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
-    """Evaluate as a part of another story."""
-    return outer.tell(STORY, request.title, asdict(request), lambda run: evaluate(request, settings, run))
+    """Evaluate as a part of another story, which makes the views when it needs them: to judge anew what every story
+    inside it ran took a seventh of a demo."""
+    return outer.tell(STORY, request.title, asdict(request), lambda run: _evaluate(request, settings, run))
 
 
 def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     """The story."""
+    summary = _evaluate(request, settings, run)
+    ensure_views(settings.store, settings.database, settings.sql)
+    return summary
+
+
+def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
@@ -109,12 +121,12 @@ def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> E
     drive_golden_suites(places, ready)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
-    found = standing(places, settings.sql, request.snapshot, request.instances)
+    ask = partial(standing, places, settings.sql, request.snapshot, request.instances, request.policy)
+    found = ask()
     if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
-        found = standing(places, settings.sql, request.snapshot, request.instances)
+        found = ask()
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
-        found = standing(places, settings.sql, request.snapshot, request.instances)
-    ensure_views(settings.store, settings.database, settings.sql)
+        found = ask()
     return _summary(run, sources, taken, torn, suites, found, _denominator(request, len(instances)))
 
 
@@ -163,16 +175,28 @@ def _denominator(request: EvaluationRequest, instances: int) -> str:
     """What the table divides by, in words."""
     if not request.instances:
         return f"n counts all {instances} instances of {request.snapshot}"
-    return f"n counts the {instances} instances asked for; `swt query table2` counts all of {request.snapshot}"
+    whole = "table2" if request.policy is Policy.TESTS_ONLY else f"\"FROM table2_by('paper', '{request.policy}')\""
+    return f"n counts the {instances} instances asked for; `swt query {whole}` counts all of {request.snapshot}"
 
 
-def _misses(found: Standing, asked: Collection[InstanceId]) -> list[str]:
-    """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read."""
+def _shown(found: Standing, taken: Taken) -> pa.Table:
+    """A method that was not asked for and that nothing was measured of is no row: its name would stand there with n 0,
+    as if its runs had failed."""
+    rows = found.table.select(["method", "model", "n"]).to_pylist()
+    return found.table.filter(
+        pa.array([(row["method"], row["model"]) in taken.methods or row["n"] > 0 for row in rows])
+    )
+
+
+def _misses(found: Standing, taken: Taken) -> list[str]:
+    """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read. Of
+    golden tests that nobody asked for and that never ran there is nothing to say."""
+    asked = any(method == GOLDEN for method, _ in taken.methods)
     return [
         f"golden not solved: {row['instance_id']}: {row['reason']}: {row['detail']}"
         + (f" (swt log {row['run']})" if row["run"] else "")
         for row in found.misses.to_pylist()
-        if row["instance_id"] in asked
+        if row["instance_id"] in taken.suites and (asked or row["reason"] != NOT_RUN)
     ]
 
 
@@ -194,10 +218,11 @@ def _summary(
         f"{taken.candidates} candidates, {taken.malformed} not well-formed; {suites.total.executed} runs, "
         f"{suites.total.reused} reused; {len(undone)} undone"
     )
+    table = _shown(found, taken)
     return EvaluationSummary(
         facts=facts,
-        rows=found.table.to_pylist(),
-        text="\n".join((text_table(found.table), denominator, facts, *_misses(found, taken.suites.keys()))),
+        rows=table.to_pylist(),
+        text="\n".join((text_table(table), denominator, facts, *_misses(found, taken))),
         remarks=remarks,
         undone=undone,
         ran=suites.total,

@@ -122,7 +122,6 @@ def rebuild(
     reached = _reach(request, settings, run, chosen)
     passed = _collect(request, settings, run, reached)
     collected = answered([one.repo for one in chosen], run.undone(), request.collected)
-    ensure_views(settings.store, settings.database, settings.sql)
     published = already_published(settings.places, request.name)
     validated = Validated()
     if published:
@@ -262,6 +261,7 @@ def _publish(
     counted = run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=POOL)]).results
     if not counted:  # what is published is left alone by later runs, so nothing may be missing of it
         return PublicationOutcome(published=None, remark=f"{request.name} is not published: its facts are not counted")
+    ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
     unit = Publication(snapshot=request.name, pool=POOL, previous=previous, unchanged=request.unchanged)
     done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
     return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")

@@ -75,6 +75,7 @@ def freeze(request: PublishRequest, settings: Settings, run: StoryRun) -> Snapsh
         said = f"{request.snapshot} is not published: its facts are not counted"
         return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
     previous = published_before(settings.places, request.snapshot)
+    ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
     unit = Publication(snapshot=request.snapshot, pool=request.pool, previous=previous, unchanged=True)
     done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
     ensure_views(settings.store, settings.database, settings.sql)

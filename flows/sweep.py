@@ -132,6 +132,8 @@ def sweep(
     finally:
         board.close()
     evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None
+    if evaluation:
+        ensure_views(settings.store, settings.database, settings.sql)
     cells = cells_of(request.methods, request.models, len(instances), done)
     spent = meter.spent
     return SweepSummary(

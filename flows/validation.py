@@ -83,17 +83,26 @@ def validate_here(request: ValidationRequest, settings: Settings, repeats: Repea
 def validate_inside(
     outer: StoryRun, request: ValidationRequest, settings: Settings, repeats: Repeats
 ) -> ValidationSummary:
-    """Validate as a part of another story."""
-    return outer.tell(STORY, request.title, asdict(request), lambda run: validate(request, settings, run, repeats))
+    """Validate as a part of another story, which makes the views when it needs them."""
+    return outer.tell(STORY, request.title, asdict(request), lambda run: _validate(request, settings, run, repeats))
 
 
 def validate(
     request: ValidationRequest, settings: Settings, run: StoryRun, repeats: Repeats | None = None
 ) -> ValidationSummary:
     """The story. `repeats` says how often and under which conditions golden tests are run again."""
+    summary = _validate(request, settings, run, repeats)
+    ensure_views(settings.store, settings.database, settings.sql)
+    return summary
+
+
+def _validate(
+    request: ValidationRequest, settings: Settings, run: StoryRun, repeats: Repeats | None
+) -> ValidationSummary:
     places, snapshot = settings.places, request.snapshot
     asked = EvaluationRequest(candidates=("golden", "nop"), snapshot=snapshot, instances=request.instances)
     evaluation = evaluate_inside(run, asked, settings)
+    ensure_views(settings.store, settings.database, settings.sql)
     reasons = golden_reasons(settings.database, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(reasons)
     ready = evaluation.environments
@@ -125,7 +134,6 @@ def validate(
         retired=retired,
     )
     judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
-    ensure_views(settings.store, settings.database, settings.sql)
     return ValidationSummary(
         validations=judged,
         evaluation=evaluation,

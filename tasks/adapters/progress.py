@@ -21,7 +21,8 @@ def shown(name: str, total: int, every_s: float = LINE_S) -> Iterator[Callable[[
     console = Console(file=sys.stderr)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     done, told = 0, time.monotonic()
-    with Progress(*columns, console=console, refresh_per_second=2) as bar:
+    # A thread that draws twice a second is for those who look: in a log file it only takes time.
+    with Progress(*columns, console=console, refresh_per_second=2, auto_refresh=console.is_terminal) as bar:
         task = bar.add_task(name, total=total)
 
         def advance() -> None:

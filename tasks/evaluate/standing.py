@@ -11,7 +11,11 @@ import pyarrow as pa
 from tasks.adapters.store.kept_answers import kept_answers
 from tasks.adapters.store.latest import literal
 from tasks.domain.names import SuiteId
+from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
+
+NOT_RUN = "not-run"
+"""The reason in `golden_miss` of golden tests without runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +27,14 @@ class Standing:
     to_confirm: frozenset[SuiteId]
     """Would-be successes that untraced repeats do not speak for, and a sample of the other suites."""
     table: pa.Table
-    """The rows of `table2`, over the instances asked for."""
+    """The rows of `table2_among`, over the instances asked for."""
     misses: pa.Table
     """The rows of `golden_miss`."""
 
 
-def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str]) -> Standing:
-    """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any."""
+def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str], policy: Policy) -> Standing:
+    """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any, and about
+    submissions under `policy`."""
     asked = literal(snapshot)
     among = ", ".join(map(literal, instances))
     suites, table, misses = kept_answers(
@@ -38,7 +43,7 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str])
         ("suite_to_repeat", "table2_by", "golden_miss"),
         (
             f"FROM suite_to_repeat WHERE snapshot = {asked}",
-            f"FROM table2_among('paper', 'tests-only', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
+            f"FROM table2_among('paper', '{policy}', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
             f"FROM golden_miss WHERE snapshot = {asked}",
         ),
         places.answers,

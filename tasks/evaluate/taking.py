@@ -17,7 +17,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate, Submission, Suite
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, SuiteId
+from tasks.domain.names import InstanceId, MethodName, ModelName, SuiteId
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import Left
@@ -34,6 +34,8 @@ class Taken:
 
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
     """Suites to run."""
+    methods: frozenset[tuple[MethodName, ModelName | None]]
+    """Whose candidates they are, with the model of each."""
     candidates: int
     malformed: int
     left: tuple[Left, ...]
@@ -86,6 +88,7 @@ def take_candidates(
     problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
     return Taken(
         suites={name: intake.suites_to_run(references=references) for name, intake in intakes.items()},
+        methods=frozenset((row.method, row.model) for row in candidates),
         candidates=len(submissions),
         malformed=sum(not row.well_formed for row in submissions),
         left=tuple(left),

@@ -94,6 +94,34 @@ def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings
     assert {key: verdicts[key] for key in stated} == stated
 
 
+def methods_and_n(summary: EvaluationSummary) -> dict[str, int]:
+    return {row["method"]: row["n"] for row in summary.rows}
+
+
+def test_a_method_that_was_not_asked_for_is_in_the_table_only_where_something_was_measured_of_it(
+    settings: Settings,
+) -> None:
+    careful, cheater = PREDICTIONS[:2]
+    chosen = choose_instances(settings.places, SNAPSHOT, FEW[:1])
+    take_candidates(settings.places, ("golden",), chosen, Policy.TESTS_ONLY, references=True)  # and then it was killed
+    first = judge(settings, careful, instances=FEW[:1], coverage=False)
+    assert methods_and_n(first) == {"demo-careful": 1}
+    assert "golden" not in first.text
+    assert methods_and_n(judge(settings, cheater, instances=FEW[:1], coverage=False)) == {
+        "demo-careful": 1,
+        "demo-cheater": 1,
+    }
+    assert methods_and_n(judge(settings, "golden", instances=FEW[:1]))["golden"] == 1
+
+
+def test_the_table_is_about_the_policy_asked_for(settings: Settings) -> None:
+    said = judge(settings, PREDICTIONS[0], instances=FEW[:1], policy=Policy.AS_SUBMITTED)
+    assert methods_and_n(said) == {"demo-careful": 1}
+    assert "`swt query \"FROM table2_by('paper', 'as-submitted')\"` counts all of demo" in said.text
+    answered = rows(settings, "FROM table2_by('paper', 'as-submitted')")
+    assert [row["method"] for row in answered] == ["demo-careful"]
+
+
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)

@@ -15,11 +15,10 @@ import duckdb
 import pyarrow as pa
 
 from tasks.adapters.store.disk import Disk
-from tasks.adapters.store.latest import column_list, latest, literal, quoted
+from tasks.adapters.store.latest import column_list, latest, quoted
 from tasks.adapters.store.layout import FACTS, PART, folder
-from tasks.adapters.store.parquet import stored_schema
 from tasks.adapters.store.questions import Question, as_tables, define
-from tasks.adapters.store.reading import source_of
+from tasks.adapters.store.reading import source_in, source_of
 from tasks.adapters.store.schema import columns
 from tasks.domain.candidate import Candidate
 from tasks.domain.run import Run
@@ -132,24 +131,15 @@ def _load_facts(
     wanted = f"SELECT run_key, {PART} FROM {FULL}run WHERE {KEY} IN (FROM batch)"
     keys = {row[0] for row in connection.sql(wanted).fetchall()}
     listed = (entry for repo in sorted({one.repo for one in batch}) for entry in disk.files(folder(row_type, repo)))
-    paths = [entry.path for entry in listed if entry.path.endswith(".parquet") and _may_hold(entry.name, keys)]
-    connection.register("no_facts", stored_schema(row_type).empty_table())
+    files = [entry for entry in listed if entry.path.endswith(".parquet") and _may_hold(entry.name, keys)]
+    found = source_in(connection, disk, row_type, files)
     shown = ", ".join(f"fact.{quoted(column.name)}" for column in columns(row_type))
     connection.execute(
         f"CREATE OR REPLACE TABLE {name} AS SELECT {shown} "
-        f"FROM {_facts_in(disk, paths)} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
+        f"FROM {found} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
     )
 
 
 def _may_hold(file: str, keys: set[str]) -> bool:
     """Files of one run say in their name which; packs may hold any."""
     return not file.startswith("part-") or file.removeprefix("part-").partition("-")[0] in keys
-
-
-def _facts_in(disk: Disk, paths: Sequence[str]) -> str:
-    if not paths:
-        return "no_facts"
-    listed = ", ".join(literal(f"{disk.url}/{path}") for path in paths)
-    return (
-        f"(FROM no_facts UNION ALL BY NAME FROM read_parquet([{listed}], union_by_name=true, hive_partitioning=false))"
-    )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from tasks.adapters.store.disk import Disk
+from tasks.adapters.store.disk import Disk, Entry
 from tasks.adapters.store.duck import for_one_question
-from tasks.adapters.store.held import Held
+from tasks.adapters.store.held import Held, HeldFiles
 from tasks.adapters.store.latest import Source, latest, literal, quoted
 from tasks.adapters.store.layout import FACTS
 from tasks.adapters.store.parquet import data_files, stored_schema
@@ -26,6 +27,9 @@ ATTEMPTS = 20
 """Each is another listing: beside a compaction that deletes early, several in a row may be out of date."""
 _GONE = ("No such file", "Cannot open file", "No files found that match")
 HELD = Held(budget=256 << 20)
+HELD_FILES = HeldFiles(budget=128 << 20)
+SMALL = 32 << 10
+"""Bytes of a file that is held: that of a run has a few rows and 20 KB; a pack has as many as there were."""
 Answer = TypeVar("Answer")
 
 
@@ -105,15 +109,28 @@ def glob_of(url: str, row_type: type[Any]) -> str:
 
 def source_of(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]) -> str:
     """FROM clause over the files of a table and its empty form."""
+    return source_in(connection, disk, kind, data_files(disk, kind))
+
+
+def source_in(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any], files: Sequence[Entry]) -> str:
+    """FROM clause over some files of a table and its empty form, with the `filename` that each row came from.
+
+    Small files are read by Arrow and held; of large ones DuckDB reads what it needs.
+    """
     name = f"{table_name(kind)}_files"
-    files = data_files(disk, kind)
     empty = stored_schema(kind).append(pa.field("filename", pa.string())).empty_table()
-    connection.register(name, empty)
-    if not files:
-        return name
-    paths = ", ".join(literal(f"{disk.url}/{entry.path}") for entry in files)
+    small = [entry for entry in files if entry.size <= SMALL]
+    each = [HELD_FILES.table(disk.url, entry, partial(_rows_of, disk, entry)) for entry in small]
+    connection.register(name, pa.concat_tables([empty, *each], promote_options="default"))
+    paths = ", ".join(literal(f"{disk.url}/{entry.path}") for entry in files if entry.size > SMALL)
     found = f"read_parquet([{paths}], union_by_name=true, filename=true, hive_partitioning=false)"
-    return f"(FROM {name} UNION ALL BY NAME FROM {found})"
+    return f"(FROM {name} UNION ALL BY NAME FROM {found})" if paths else name
+
+
+def _rows_of(disk: Disk, entry: Entry) -> pa.Table:
+    with disk.source(entry.path) as source:
+        table = pq.ParquetFile(source).read(use_threads=False)
+    return table.append_column("filename", pa.array([f"{disk.url}/{entry.path}"] * table.num_rows, pa.string()))
 
 
 def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
