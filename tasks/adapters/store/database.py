@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +40,6 @@ from tasks.adapters.store.questions import (
     as_tables,
     define,
     named_queries,
-    other_views,
     views_of,
 )
 from tasks.adapters.store.reading import glob_of, steadily
@@ -196,30 +198,60 @@ def _recorded(database: Path) -> str:
 
 
 def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: str) -> None:
+    """What no store decides comes from `_made`; then what its place is in: tables, what is kept, and the digest."""
+    made = _made(tuple((one, one.path.read_text("utf-8")) for one in questions))
     path.unlink(missing_ok=True)
-    with connected(store=url) as connection:
-        _empty_tables(connection)
-        connection.execute(f"ATTACH {literal(str(path))} AS warehouse (STORAGE_VERSION '{FORMAT}')")
-        connection.execute("USE warehouse")
-        connection.execute("BEGIN")
-        for row_type in TABLES:
-            connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
-        kept = kept_of(questions)
-        _define_all(connection, questions, url, kept)
-        for statement in table_views(url):
+    path.write_bytes(made.file)
+    with _writing(path, url) as connection:
+        for statement in (*_kept_views(kept_of(questions), url), *table_views(url)):
             connection.execute(statement)
-        connection.execute(comments.statements(comments.view_comments(connection, questions)))
+        connection.execute(made.comments)
         made_from = f"SELECT {literal(definitions)} AS digest, {literal(url)} AS store"
         connection.execute(f"CREATE VIEW {MADE_FROM} AS {made_from}")
         connection.execute(
             f"COMMENT ON VIEW {MADE_FROM} IS 'Tells of which store it is, and when it has to be made anew'"
         )
+
+
+@contextmanager
+def _writing(path: Path, url: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that writes to a database file, all or nothing. Without a store there are tables of no rows."""
+    with connected(store=url) as connection:
+        if not url:
+            _empty_tables(connection)
+        connection.execute(f"ATTACH {literal(str(path))} AS warehouse (STORAGE_VERSION '{FORMAT}')")
+        connection.execute("USE warehouse")
+        connection.execute("BEGIN")
+        yield connection
         connection.execute("COMMIT")
         connection.execute("USE memory")
         connection.execute("DETACH warehouse")
 
 
-def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...], url: str, kept: Kept) -> None:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What a database file has whatever the store is."""
+
+    file: bytes
+    comments: str
+    """Statements. DuckDB loses those of columns where it writes a file again, so they come last."""
+
+
+@lru_cache(maxsize=2)
+def _made(texts: tuple[tuple[Question, str], ...]) -> _Made:
+    """All views over tables of no rows. It takes two CPU seconds, and a process may make a file for several stores."""
+    questions = tuple(question for question, _ in texts)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "views.duckdb"
+        with _writing(path) as connection:
+            for row_type in TABLES:
+                connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
+            _define_all(connection, questions)
+            found = comments.statements(comments.view_comments(connection, questions))
+        return _Made(path.read_bytes(), found)
+
+
+def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
     """Every view, first as an empty table, then from the last to the first as itself.
 
     DuckDB looks through all that a view is made of when it is created; tables end that look. For a hundred views that
@@ -227,20 +259,26 @@ def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question
     """
     for question in questions:
         define(connection, as_tables(question))
-    if kept.names:
-        connection.execute(f"CREATE VIEW {INDEX} AS {select_index(lambda name: glob_of_kept(url, kept, name))}")
-        connection.execute(f"COMMENT ON VIEW {INDEX} IS 'Which instances are judged: their kept rows, and what for'")
-        for name, text in INDEX_TEXTS.items():
-            connection.execute(f"COMMENT ON COLUMN {INDEX}.{quoted(name)} IS {literal(text)}")
     for question in reversed(questions):
         for name in views_of(question):
             connection.execute(f"DROP TABLE {name}")
-        if question.kept:
-            body = select_kept(question.name, lambda name: glob_of_kept(url, kept, name))
-            connection.execute(f"CREATE VIEW {question.name} AS {body}")
-            define(connection, other_views(question))
-        else:
-            define(connection, question)
+        define(connection, question)
+
+
+def _kept_views(kept: Kept, url: str) -> Iterator[str]:
+    """CREATE statements of the index and of all that is kept below it."""
+    if not kept.names:
+        return
+
+    def stored(name: str) -> str:
+        return glob_of_kept(url, kept, name)
+
+    yield f"CREATE VIEW {INDEX} AS {select_index(stored)}"
+    yield f"COMMENT ON VIEW {INDEX} IS 'Which instances are judged: their kept rows, and what for'"
+    for name, text in INDEX_TEXTS.items():
+        yield f"COMMENT ON COLUMN {INDEX}.{quoted(name)} IS {literal(text)}"
+    for name in kept.names:
+        yield f"CREATE OR REPLACE VIEW {name} AS {select_kept(name, stored)}"
 
 
 def empty_database(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -171,16 +172,22 @@ def seed(disk: Disk, kept: Kept) -> None:
     """A file without rows for each kept view, so that every glob finds something and knows the columns."""
     if disk.size(f"{kept.root}/{INDEX}/{SEED}") is not None:
         return
+    for name, data in _seeds(kept):
+        disk.write(f"{kept.root}/{name}/{SEED}", data)
+    disk.write(f"{kept.root}/{INDEX}/{SEED}", parquet_bytes(_INDEX_SCHEMA.empty_table()))
+
+
+@lru_cache(maxsize=2)
+def _seeds(kept: Kept) -> tuple[tuple[str, bytes], ...]:
+    """Name and file of each kept view, the same in every store."""
     with connected() as connection:
         for row_type in kept.tables:
             connection.register("no_rows", arrow_schema(row_type).empty_table())
             connection.execute(f"CREATE TABLE {table_name(row_type)} AS FROM no_rows")
         for question in kept.closure:
             define(connection, as_tables(question))
-        for name in kept.names:
-            empty = connection.sql(f"SELECT *, '' AS {PART} FROM {name} LIMIT 0").to_arrow_table()
-            disk.write(f"{kept.root}/{name}/{SEED}", parquet_bytes(empty))
-    disk.write(f"{kept.root}/{INDEX}/{SEED}", parquet_bytes(_INDEX_SCHEMA.empty_table()))
+        empty = {n: connection.sql(f"SELECT *, '' AS {PART} FROM {n} LIMIT 0").to_arrow_table() for n in kept.names}
+    return tuple((name, parquet_bytes(table)) for name, table in empty.items())
 
 
 def differences(store_root: str, sql: Path, *, share: float, at_least: int, draw: int) -> Iterator[Problem]:
