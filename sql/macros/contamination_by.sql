@@ -1,6 +1,6 @@
 -- Is a method better on what its model may have seen? Instances before and after the model's own knowledge cutoff.
 --
--- FROM contamination_by('paper', 'tests-only'): per snapshot, method and model with a known cutoff (`model_fact`),
+-- FROM contamination_by('paper', 'tests-only'); `contamination_of` has several graders at once, null for all. Per snapshot, method and model with a known cutoff (`model_fact`),
 -- sample 0. n_before, solved_before, S_before in %: pull requests opened before the end of the cutoff's last day, and
 -- …_after; difference in percentage points; p_exact: Fisher's exact test, one-sided, that the rate before is higher;
 -- p_z: the pooled two-proportion z-test (paper, section 5.4, table 7). detectable: the smallest difference in points
@@ -13,16 +13,16 @@
 -- difference                   of these, in percentage points
 -- unmeasured                   instances without the runs, left out
 -- needs: method_instance, used_instance, model_fact, exact_tests, normal_tests
-CREATE OR REPLACE MACRO contamination_by(for_grader, for_policy) AS TABLE
+CREATE OR REPLACE MACRO contamination_of(for_graders, for_policy) AS TABLE
 WITH sided AS (
     SELECT m.*, f.cutoff, i.created_at < f.cutoff AS before
-    FROM method_instance(for_grader, for_policy) AS m
+    FROM method_instance_of(for_graders, for_policy) AS m
     JOIN model_fact AS f ON f.model = m.model AND f.cutoff IS NOT NULL
     JOIN used_instance AS i ON i.snapshot = m.snapshot AND i.instance_id = m.instance_id
 ),
 counted AS (
     SELECT
-        snapshot, method, model, cutoff,
+        grader, snapshot, method, model, cutoff,
         count(*) FILTER (measured AND before) AS n_before,
         count(*) FILTER (solved AND before) AS solved_before,
         count(*) FILTER (measured AND NOT before) AS n_after,
@@ -30,7 +30,7 @@ counted AS (
         count(*) FILTER (before IS NULL) AS undated,
         count(*) FILTER (NOT measured) AS unmeasured
     FROM sided
-    GROUP BY snapshot, method, model, cutoff
+    GROUP BY grader, snapshot, method, model, cutoff
 ),
 rated AS (
     SELECT
@@ -40,7 +40,7 @@ rated AS (
     FROM counted
 )
 SELECT
-    for_grader AS grader, snapshot, method, model, CAST(cutoff AS DATE) - 1 AS cutoff,
+    grader, snapshot, method, model, CAST(cutoff AS DATE) - 1 AS cutoff,
     n_before, solved_before, round(100.0 * solved_before / nullif(n_before, 0), 1) AS S_before,
     n_after, solved_after, round(100.0 * solved_after / nullif(n_after, 0), 1) AS S_after,
     round(100 * gap, 1) AS difference,
@@ -51,4 +51,7 @@ SELECT
     CASE WHEN gap > 0 THEN instances_needed(pooled, gap) END AS needed,
     undated, unmeasured
 FROM rated
-ORDER BY snapshot, method, model;
+ORDER BY grader, snapshot, method, model;
+
+CREATE OR REPLACE MACRO contamination_by(for_grader, for_policy) AS TABLE
+SELECT * FROM contamination_of([for_grader], for_policy);

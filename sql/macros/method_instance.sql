@@ -1,47 +1,58 @@
 -- Every method on every instance of its snapshot, sample 0, by the grader `for_grader` and the policy `for_policy`.
 --
+-- `method_instance_of` is the same for several graders at once, null for all, with a column grader.
 -- Columns: snapshot, method, model, provenance (of the method's candidates: `verified`, `self_reported`, `oracle`, or
 -- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
 -- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
 -- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
 -- (solved, and no guard failed; null as well where a solved one was not guarded), chance (as in `guarded`).
--- needs: used_instance, counted_candidate, counted_policy, guarded, left_undone
-CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
-WITH entry AS (
-    SELECT snapshot, method, model, string_agg(DISTINCT provenance, '+' ORDER BY provenance) AS provenance
-    FROM counted_candidate
+-- The controls `golden` and `nop` count by the first policy that they have, where they do not have this one.
+-- needs: candidate_result, withdrawn_instance, used_instance, grader, left_undone
+CREATE OR REPLACE MACRO method_instance_of(for_graders, for_policy) AS TABLE
+WITH placed AS MATERIALIZED (
+    SELECT *, coalesce(policy = for_policy OR (policy IS NOT NULL AND method IN ('golden', 'nop')), false) AS asked
+    FROM candidate_result ANTI JOIN withdrawn_instance USING (snapshot, instance_id)
     WHERE sample = 0
-    GROUP BY snapshot, method, model
+        AND (for_graders IS NULL OR list_contains(for_graders, grader))
+        AND policy IS NOT DISTINCT FROM CASE WHEN list_contains(policies, for_policy) THEN for_policy ELSE policies[1] END
+),
+source AS (
+    SELECT DISTINCT snapshot, method, model, provenance, grader FROM placed
+),
+entry AS (
+    SELECT snapshot, method, model, grader, string_agg(provenance, '+' ORDER BY provenance) AS provenance
+    FROM source
+    GROUP BY snapshot, method, model, grader
 ),
 cell AS (
-    SELECT
-        e.snapshot, e.method, e.model, e.provenance, i.instance_id, c.candidate_id,
-        c.candidate_id IS NULL AND u.instance_id IS NULL AS absent
+    SELECT e.*, i.instance_id
     FROM entry AS e
     JOIN (SELECT DISTINCT snapshot, instance_id FROM used_instance) AS i ON i.snapshot = e.snapshot
-    LEFT JOIN counted_candidate AS c
-        ON c.snapshot = e.snapshot AND c.instance_id = i.instance_id AND c.sample = 0
-        AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model
-    LEFT JOIN left_undone AS u
-        ON u.snapshot = e.snapshot AND u.instance_id = i.instance_id AND u.method = e.method AND u.model = e.model
 ),
-graded AS (
-    SELECT v.*
-    FROM guarded AS v
-    JOIN counted_policy(for_policy) AS p ON p.candidate_id = v.candidate_id AND p.policy = v.policy
-    WHERE v.grader = for_grader
+told AS (
+    SELECT c.*, p.* EXCLUDE (snapshot, method, model, grader, provenance, instance_id),
+        p.candidate_id IS NULL AND u.instance_id IS NULL AS absent
+    FROM cell AS c
+    LEFT JOIN placed AS p
+        ON p.snapshot = c.snapshot AND p.instance_id = c.instance_id AND p.method = c.method
+        AND p.model IS NOT DISTINCT FROM c.model AND p.grader = c.grader
+    LEFT JOIN left_undone AS u
+        ON u.snapshot = c.snapshot AND u.instance_id = c.instance_id AND u.method = c.method AND u.model = c.model
 )
 SELECT
-    c.snapshot, c.method, c.model, c.provenance,
-    c.method || coalesce(' (' || c.model || ')', '') AS name,
-    c.instance_id, c.candidate_id, v.policy,
-    c.absent OR coalesce(v.measured, false) AS measured,
-    CASE WHEN c.absent THEN false ELSE v.well_formed END AS well_formed,
-    CASE WHEN c.absent THEN false ELSE v.solved END AS solved,
-    CASE WHEN c.absent THEN false ELSE v.guarded END AS guarded,
-    v.chance,
-    CASE WHEN c.absent THEN false ELSE v.fail_to_any END AS fail_to_any,
-    CASE WHEN c.absent THEN false ELSE v.fail_to_pass END AS fail_to_pass,
-    CASE WHEN c.absent THEN false ELSE v.pass_to_pass END AS pass_to_pass
-FROM cell AS c
-LEFT JOIN graded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id;
+    grader, snapshot, method, model, provenance,
+    method || coalesce(' (' || model || ')', '') AS name,
+    instance_id, candidate_id,
+    CASE WHEN asked THEN policy END AS policy,
+    absent OR coalesce(asked AND measured, false) AS measured,
+    CASE WHEN absent THEN false WHEN asked THEN well_formed END AS well_formed,
+    CASE WHEN absent THEN false WHEN asked THEN solved END AS solved,
+    CASE WHEN absent THEN false WHEN asked THEN guarded END AS guarded,
+    CASE WHEN asked THEN chance END AS chance,
+    CASE WHEN absent THEN false WHEN asked THEN fail_to_any END AS fail_to_any,
+    CASE WHEN absent THEN false WHEN asked THEN fail_to_pass END AS fail_to_pass,
+    CASE WHEN absent THEN false WHEN asked THEN pass_to_pass END AS pass_to_pass
+FROM told;
+
+CREATE OR REPLACE MACRO method_instance(for_grader, for_policy) AS TABLE
+SELECT * EXCLUDE (grader) FROM method_instance_of([for_grader], for_policy);

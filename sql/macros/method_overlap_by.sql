@@ -34,16 +34,15 @@ solver AS (
 weight AS (
     SELECT snapshot, mask, kept, unguarded, count(*) AS instances FROM solver GROUP BY ALL
 ),
+named AS (
+    SELECT snapshot, list(name ORDER BY place) AS names, count(*) AS methods FROM ranked GROUP BY snapshot
+),
 subset AS (
-    SELECT snapshot, list(name ORDER BY place) AS names, unnest(range(1, 1 << count(*))) AS mask
-    FROM ranked
-    GROUP BY snapshot
+    SELECT snapshot, unnest(range(1, 1 << methods)) AS mask FROM named
 ),
 counted AS (
     SELECT
-        s.snapshot,
-        [s.names[i] for i in range(1, len(s.names) + 1) if s.mask & (1 << (i - 1)) <> 0] AS methods,
-        bit_count(s.mask) AS size,
+        s.snapshot, s.mask,
         coalesce(sum(w.instances) FILTER (w.mask = s.mask), 0)::BIGINT AS exactly,
         coalesce(sum(w.instances) FILTER (w.mask & s.mask <> 0), 0)::BIGINT AS by_any,
         coalesce(sum(w.instances) FILTER (w.mask & s.mask = s.mask), 0)::BIGINT AS by_all,
@@ -52,8 +51,12 @@ counted AS (
         CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask <> 0), 0)::BIGINT END AS by_any_guarded,
         CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask = s.mask), 0)::BIGINT END AS by_all_guarded
     FROM subset AS s LEFT JOIN weight AS w ON w.snapshot = s.snapshot
-    GROUP BY s.snapshot, s.names, s.mask
+    GROUP BY s.snapshot, s.mask
 )
-SELECT * EXCLUDE (open)
-FROM counted
-ORDER BY snapshot, size, methods;
+SELECT
+    c.snapshot,
+    [n.names[i] for i in range(1, len(n.names) + 1) if c.mask & (1 << (i - 1)) <> 0] AS methods,
+    bit_count(c.mask) AS size,
+    c.* EXCLUDE (snapshot, mask, open)
+FROM counted AS c JOIN named AS n ON n.snapshot = c.snapshot
+ORDER BY c.snapshot, size, methods;

@@ -1,7 +1,8 @@
 -- Table 2 of the paper for any grader and policy: `FROM table2_by('swt_bench', 'as-submitted')`.
 --
 -- `table2_among` divides by the instances of a list instead of all of a snapshot, and leaves out methods without a
--- candidate for any of them: `FROM table2_among('paper', 'tests-only', ['pallets__flask-4045'])`.
+-- candidate for any of them: `FROM table2_among('paper', 'tests-only', ['pallets__flask-4045'])`. `table2_of` has several
+-- graders at once, null for all, with a column grader.
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
@@ -17,9 +18,9 @@
 -- P_P            in %, some case of T passes in both
 -- S_low, S_high  Wilson's 95 % interval of S, in %
 -- needs: method_instance, wilson, guarded_share
-CREATE OR REPLACE MACRO table2_among(for_grader, for_policy, asked) AS TABLE
+CREATE OR REPLACE MACRO table2_of(for_graders, for_policy, asked) AS TABLE
 SELECT
-    snapshot, method, model, any_value(provenance) AS provenance,
+    grader, snapshot, method, model, any_value(provenance) AS provenance,
     count(*) FILTER (measured) AS n,
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
@@ -33,11 +34,14 @@ SELECT
     round(100 * wilson_high(count(*) FILTER (solved), n), 1) AS S_high,
     count(*) FILTER (solved) AS solved,
     count(*) FILTER (solved AND guarded IS NULL) AS unguarded
-FROM method_instance(for_grader, for_policy)
+FROM method_instance_of(for_graders, for_policy)
 WHERE asked IS NULL OR list_contains(asked, instance_id)
-GROUP BY snapshot, method, model
+GROUP BY grader, snapshot, method, model
 HAVING asked IS NULL OR count(candidate_id) > 0
-ORDER BY snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;
+ORDER BY grader, snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;
+
+CREATE OR REPLACE MACRO table2_among(for_grader, for_policy, asked) AS TABLE
+SELECT * EXCLUDE (grader) FROM table2_of([for_grader], for_policy, asked);
 
 CREATE OR REPLACE MACRO table2_by(for_grader, for_policy) AS TABLE
 SELECT * FROM table2_among(for_grader, for_policy, NULL::VARCHAR[]);

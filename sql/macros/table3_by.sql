@@ -8,14 +8,14 @@
 -- dc_all, dc_solved, dc_guarded, dc_unsolved  mean change coverage in %: over all instances, the solved ones, those that
 --     hold, the unsolved ones
 -- n_all, n_solved, n_guarded, n_unsolved  instances in each mean
--- needs: method_instance, counted_policy, counted_candidate, change_coverage
+-- needs: method_instance, candidate_result, change_coverage
 CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
 WITH covered AS MATERIALIZED (
     FROM change_coverage
 ),
 reference AS (
     SELECT c.snapshot, c.instance_id, d.definition, max(d.denominator) AS denominator
-    FROM counted_candidate AS c
+    FROM (SELECT DISTINCT snapshot, instance_id, method, candidate_id FROM candidate_result) AS c
     JOIN covered AS d ON d.candidate_id = c.candidate_id
     WHERE d.measured AND (c.method = 'golden' OR d.definition = 'paper')
     GROUP BY c.snapshot, c.instance_id, d.definition

@@ -10,18 +10,14 @@
 -- difficulty       mean of this snapshot's instances, in logits above the first one's
 -- spread           standard deviation of a snapshot's instances, in logits
 -- part             abilities are comparable within a part
--- needs: method_ability, snapshot_difficulty, table2_by, graders
+-- needs: method_ability, snapshot_difficulty, table2_by
 CREATE OR REPLACE VIEW ability AS
-WITH score AS (
-    SELECT * FROM each_grader($$
-        SELECT '{grader}' AS grader, snapshot, method, model, n, S, S_guarded FROM table2_by('{grader}', 'tests-only')
-    $$)
-)
 SELECT
     s.snapshot, a.grader, a.guarded, s.method, s.model, s.n, s.S, s.S_guarded,
     round(a.ability, 2) AS ability, round(a.low, 2) AS ability_low, round(a.high, 2) AS ability_high,
     round(d.difficulty, 2) AS difficulty, round(d.spread, 2) AS spread, a.part
 FROM method_ability AS a
-JOIN score AS s ON s.grader = a.grader AND s.method = a.method AND s.model IS NOT DISTINCT FROM a.model
+JOIN table2_of(NULL::VARCHAR[], 'tests-only', NULL::VARCHAR[]) AS s
+    ON s.grader = a.grader AND s.method = a.method AND s.model IS NOT DISTINCT FROM a.model
 LEFT JOIN snapshot_difficulty AS d ON d.grader = a.grader AND d.guarded = a.guarded AND d.snapshot = s.snapshot
 ORDER BY s.snapshot, a.grader, a.guarded, a.part, a.ability DESC, s.method, s.model;

@@ -9,20 +9,19 @@
 -- usd_per_success, usd_per_guarded  dollars of all calls for each solved instance
 -- tokens_per_success  tokens of all calls for each
 -- seconds_per_success  seconds of all work for each
--- needs: method_cost, counted_candidate, guarded, table11
+-- needs: method_cost, guarded, table11
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH hit AS (
     SELECT
-        c.snapshot, c.method, c.model, v.grader,
-        count(DISTINCT c.instance_id) FILTER (v.solved) AS solved,
+        v.snapshot, v.method, v.model, v.grader,
+        count(DISTINCT v.instance_id) FILTER (v.solved) AS solved,
         CASE
             WHEN count(*) FILTER (v.solved AND v.guarded IS NULL) = 0
-                THEN count(DISTINCT c.instance_id) FILTER (v.guarded)
+                THEN count(DISTINCT v.instance_id) FILTER (v.guarded)
         END AS guarded
-    FROM counted_candidate AS c
-    JOIN guarded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
+    FROM guarded AS v
     WHERE v.policy = 'tests-only'
-    GROUP BY c.snapshot, c.method, c.model, v.grader
+    GROUP BY v.snapshot, v.method, v.model, v.grader
 )
 SELECT
     m.snapshot, m.method, m.model, h.grader, m.instances, m.calls,

@@ -7,17 +7,16 @@
 -- k          samples that are drawn
 -- pass_at_k  in %, unbiased
 -- any        in %, instances that some of the first k samples solve
--- needs: counted_candidate, guarded, used_instance, unbiased_pass, left_undone
+-- needs: candidate_result, guarded, used_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (
     SELECT
-        c.snapshot, c.method, c.model, c.instance_id, v.grader, v.policy,
-        count(*) FILTER (v.measured) AS samples,
-        count(*) FILTER (v.solved) AS hits,
-        count(*) FILTER (v.guarded) AS kept,
-        count(*) FILTER (v.solved AND v.guarded IS NULL) AS unguarded
-    FROM counted_candidate AS c
-    JOIN guarded AS v ON v.snapshot = c.snapshot AND v.candidate_id = c.candidate_id
+        snapshot, method, model, instance_id, grader, policy,
+        count(*) FILTER (measured) AS samples,
+        count(*) FILTER (solved) AS hits,
+        count(*) FILTER (guarded) AS kept,
+        count(*) FILTER (solved AND guarded IS NULL) AS unguarded
+    FROM guarded
     GROUP BY ALL
 ),
 entry AS (
@@ -27,7 +26,7 @@ asked AS (
     SELECT e.*, unnest(range(1, most + 1)) AS k FROM entry AS e
 ),
 submitted AS (
-    SELECT DISTINCT snapshot, method, model, instance_id FROM counted_candidate
+    SELECT DISTINCT snapshot, method, model, instance_id FROM candidate_result
 ),
 cell AS (
     SELECT

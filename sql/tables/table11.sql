@@ -6,14 +6,16 @@
 -- took when they were made.
 -- instances                     those that the method worked on
 -- seconds_mean, seconds_median, seconds_max  for one instance
--- needs: labelled_generation, method_call, counted_candidate
+-- needs: labelled_generation, method_call, candidate_result, withdrawn_instance
 CREATE OR REPLACE VIEW table11 AS
 WITH work AS (
     SELECT
         g.snapshot, g.label AS method, g.model, g.instance_id,
         max(g.seconds) AS wall, min(g.started_at) AS started_at
     FROM labelled_generation AS g
-    JOIN counted_candidate AS c ON c.snapshot = g.snapshot AND c.candidate_id = g.candidate_id
+    SEMI JOIN (
+        FROM candidate_result ANTI JOIN withdrawn_instance USING (snapshot, instance_id)
+    ) AS c ON c.snapshot = g.snapshot AND c.candidate_id = g.candidate_id
     GROUP BY g.snapshot, g.label, g.model, g.instance_id, g.config_key
     QUALIFY row_number() OVER (
         PARTITION BY g.snapshot, g.label, g.model, g.instance_id ORDER BY min(g.started_at) DESC

@@ -2,7 +2,6 @@
 --
 -- One row per (candidate_id, policy, grader) of a well-formed submission: failed_guards: names, sorted; unmeasured: a
 -- guard was not measured; chance: as in `guard_chance`.
--- kept: beside the runs
 -- needs: guard_result, guard_chance
 CREATE OR REPLACE VIEW guard_summary AS
 SELECT

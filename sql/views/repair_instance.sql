@@ -7,11 +7,11 @@
 -- handed_in   there is a repair
 -- flagged     it shows a sign of test hacking that makes it count as failed
 -- why   as in `fix_status`
--- needs: used_instance, repair_status
+-- needs: used_instance, counted_repair, repair_status
 CREATE OR REPLACE VIEW repair_instance AS
 WITH entry AS (
     SELECT snapshot, method, model, string_agg(DISTINCT nullif(tests, ''), '+' ORDER BY nullif(tests, '')) AS tests
-    FROM repair_status
+    FROM counted_repair
     WHERE sample = 0
     GROUP BY snapshot, method, model
 )

@@ -8,12 +8,15 @@
 -- name                  both in one
 -- repair, repair_model  method and model of the repair
 -- tested                the method handed in a test for the instance
--- needs: used_instance, counted_candidate, submission, repair_status, fix_filter, left_undone
+-- needs: used_instance, candidate_result, withdrawn_instance, submission, repair_status, fix_filter, left_undone
 CREATE OR REPLACE VIEW repair_kept AS
-WITH entry AS (
-    SELECT DISTINCT snapshot, method, model
-    FROM counted_candidate
+WITH placed AS (
+    SELECT DISTINCT snapshot, method, model, instance_id, candidate_id
+    FROM candidate_result ANTI JOIN withdrawn_instance USING (snapshot, instance_id)
     WHERE sample = 0 AND method NOT IN ('golden', 'nop')
+),
+entry AS (
+    SELECT DISTINCT snapshot, method, model FROM placed
 ),
 pair AS (
     SELECT
@@ -24,8 +27,8 @@ pair AS (
         c.candidate_id IS NOT NULL AND s.candidate_id IS NULL AS unsubmitted
     FROM entry AS e
     JOIN repair_status AS r ON r.snapshot = e.snapshot
-    LEFT JOIN counted_candidate AS c
-        ON c.snapshot = e.snapshot AND c.instance_id = r.instance_id AND c.sample = 0
+    LEFT JOIN placed AS c
+        ON c.snapshot = e.snapshot AND c.instance_id = r.instance_id
         AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model
     LEFT JOIN submission AS s ON s.candidate_id = c.candidate_id AND s.policy = 'tests-only'
     LEFT JOIN left_undone AS u

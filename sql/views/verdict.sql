@@ -2,7 +2,10 @@
 --
 -- Columns as in `paper` but `counted`. Verdicts on candidates that a later one took the place of,
 -- and on withdrawn instances, are in the graders.
--- needs: graders, withdrawn_instance
+-- needs: candidate_result, withdrawn_instance
 CREATE OR REPLACE VIEW verdict AS
-SELECT * FROM each_grader($$SELECT * EXCLUDE (counted) FROM {grader} WHERE counted$$)
-ANTI JOIN withdrawn_instance USING (snapshot, instance_id);
+SELECT
+    candidate_id, policy, instance_key, instance_id, snapshot, method, model, sample, grader,
+    measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason
+FROM candidate_result ANTI JOIN withdrawn_instance USING (snapshot, instance_id)
+WHERE policy IS NOT NULL;

@@ -63,7 +63,8 @@ Content key of the snapshot: `{content}`. Made by commit `{commit}` of Rolling S
     {command}
 
 and loaded with `datasets.load_dataset("parquet", data_files="{file}")` (`"json"` for JSON lines), or from this folder
-with `datasets.load_dataset(".")`. The code under test and the issues are under the licences of their repositories.
+with `datasets.load_dataset(".")`. From Parquet `created_at` is the text that stands there, from JSON lines `datasets`
+makes it a time in UTC. The code under test and the issues are under the licences of their repositories.
 """
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
+import altair as alt
 import duckdb
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -30,6 +37,7 @@ from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
 from tasks.evaluate.checking import check_submission
 from tasks.evaluate.predictions import read_predictions
+from tasks.report.exports import swe_bench_row
 
 ASKED = re.findall(r"^## (\d+)\. .*?```sql\n(.*?);?\n```", (PROJECT / "docs" / "asking.md").read_text(), re.S | re.M)
 MAY_BE_EMPTY = {"3", "8", "9", "10", "12", "13"}
@@ -67,6 +75,28 @@ def test_every_worked_question_is_answered(judged: Settings) -> None:
         assert json.loads(out.getvalue()) or number in MAY_BE_EMPTY, question
 
 
+def test_the_notebook_runs_on_the_demo(judged: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell, in one namespace as a kernel has it; every frame has rows and every chart can be drawn."""
+    monkeypatch.setenv("SWT_DATABASE", str(judged.database))
+    notebook = json.loads((PROJECT / "docs" / "asking.ipynb").read_text())
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert [cell["outputs"] for cell in code] == [[]] * len(code), "clear the outputs: they are of one machine's rows"
+    seen: dict[str, Any] = {}
+    try:
+        for cell in code:
+            exec(compile("".join(cell["source"]), cell["id"], "exec"), seen)
+    finally:
+        seen["warehouse"].close()  # it has other settings than ours, and both cannot be open in one process
+    frames = {name: value for name, value in seen.items() if isinstance(value, pd.DataFrame)}
+    assert {name: len(frame) > 0 for name, frame in frames.items()} == dict.fromkeys(frames, True)
+    assert set(frames) == {"board", "cells", "solved", "pairs", "covered", "moved"}
+    assert set(frames["board"]["method"]) == {"golden", "demo-careful", "demo-hasty"}
+    charts = {name: value for name, value in seen.items() if isinstance(value, alt.TopLevelMixin)}
+    assert set(charts) >= {"scores", "matrix", "coverage", "moves"}
+    for chart in charts.values():
+        chart.to_dict(validate=True)
+
+
 def test_abilities_stand_beside_the_scores(judged: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWT_STORE", judged.store)
     ran = CliRunner().invoke(app, ["rate", "--times", "20"])
@@ -98,10 +128,45 @@ def test_instances_come_back_as_they_went(judged: Settings, tmp_path: Path, name
     assert f"swt export swe-bench {name} --snapshot demo" in card
 
 
-def test_a_data_set_loads_in_datasets(judged: Settings, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="the `datasets` package is not installed")
-    export(judged, "swe-bench", tmp_path / "lite.parquet", SNAPSHOT)
-    assert len(datasets.load_dataset(str(tmp_path), split="test", cache_dir=str(tmp_path / "cache"))) == 10
+@pytest.mark.datasets
+@pytest.mark.parametrize("name", ["lite.jsonl", "lite.parquet"])
+def test_a_data_set_is_the_same_rows_in_datasets(judged: Settings, tmp_path: Path, name: str) -> None:
+    """By its data card and by its file: every row and column as our own instances have them. Of JSON lines `datasets`
+    makes times where a text looks like one, in UTC and without saying so."""
+    export(judged, "swe-bench", tmp_path / name, SNAPSHOT)
+    rows = sorted(Store(judged.store).read(TaskInstance, snapshot=SNAPSHOT), key=lambda row: row.instance_id)
+    expected = [swe_bench_row(row) for row in rows]
+    kind = "json" if name.endswith("jsonl") else "parquet"
+    for asked in ({"path": str(tmp_path)}, {"path": kind, "data_files": {"test": str(tmp_path / name)}}):
+        assert _in_datasets(asked, tmp_path / "cache") == expected
+
+
+@pytest.mark.datasets
+def test_predictions_are_the_same_rows_in_datasets(judged: Settings, tmp_path: Path) -> None:
+    export(judged, "predictions", tmp_path / "preds.jsonl", SNAPSHOT)
+    rows = [json.loads(line) for line in (tmp_path / "preds.jsonl").read_text().splitlines()]
+    names = {name: None for row in rows for name in row}
+    found = _in_datasets({"path": "json", "data_files": {"test": str(tmp_path / "preds.jsonl")}}, tmp_path / "cache")
+    assert {row["model_name_or_path"] for row in rows} == {"demo-careful", "demo-hasty"}
+    assert found == [names | row for row in rows]
+
+
+def _in_datasets(asked: Mapping[str, object], cache: Path) -> list[dict[str, object]]:
+    """The rows that `load_dataset` gives, in an interpreter that has `datasets`; skipped where none has."""
+    python = os.environ.get("SWT_DATASETS", sys.executable)
+    if subprocess.run([python, "-c", "import datasets"], capture_output=True, check=False).returncode:
+        pytest.skip("`datasets` is not installed: name an interpreter that has it, SWT_DATASETS=…/bin/python")
+    code = (
+        "import json, sys, datasets; asked = json.loads(sys.argv[1])\n"
+        "rows = datasets.load_dataset(**asked, split='test').to_list()\n"
+        "print(json.dumps(rows, default=lambda time: time.isoformat() + '+00:00'))"
+    )
+    call = [python, "-c", code, json.dumps({**asked, "cache_dir": str(cache)})]
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(cache / "home")}
+    done = subprocess.run(call, capture_output=True, text=True, check=False, env=env, cwd=cache.parent)
+    assert done.returncode == 0, done.stderr
+    rows: list[dict[str, object]] = json.loads(done.stdout)
+    return rows
 
 
 def test_predictions_come_back_as_they_went(judged: Settings, tmp_path: Path) -> None:

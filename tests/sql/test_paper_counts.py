@@ -1,6 +1,7 @@
 """The paper's integer counts as verdicts: the questions print its tables, and the true figure where it printed another.
 
-Verdicts are given, not judged: `guarded` and what stands below it is replaced by rows for the length of a test.
+Verdicts are given, not judged: `candidate_result` and what stands below it is replaced by rows while a test
+lasts.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ RATES = "W, S, F_X, F_P, P_P"
 
 @pytest.fixture
 def given(store: SqlStore) -> Iterator[SqlStore]:
-    """Tables in the place of `guarded`, `change_coverage` and `fix_status`."""
+    """Tables in the place of `candidate_result`, `change_coverage` and `fix_status`."""
     store.con.execute("BEGIN")
-    for name in ("guarded", "change_coverage", "fix_status"):
+    for name in ("candidate_result", "change_coverage", "fix_status"):
         store.con.execute(f"CREATE TABLE given AS FROM {name} LIMIT 0; DROP VIEW {name}")
         store.con.execute(f"ALTER TABLE given RENAME TO {name}")
     yield store
@@ -69,7 +70,8 @@ def verdicts(
     """Candidates for `count` instances, of which the first so many are well-formed, solved, F→X, F→P and P→P."""
     store.con.execute(
         "CREATE OR REPLACE TABLE cell AS SELECT ? AS snapshot, ? || '-' || ? || '-' || i AS candidate_id, "
-        "'tests-only' AS policy, 'i' || i AS instance_id, 'i' || i AS instance_key, ? AS method, ?::VARCHAR AS model, "
+        "'tests-only' AS policy, ['tests-only'] AS policies, "
+        "'i' || i AS instance_id, 'i' || i AS instance_key, ? AS method, ?::VARCHAR AS model, "
         "0 AS sample, '' AS problem, 'verified' AS provenance, '' AS source, TIMESTAMPTZ '2026-01-01' AS created_at, "
         "'paper' AS grader, true AS measured, i - ? < ? AS well_formed, i - ? < ? AS solved, i - ? < ? AS fail_to_any, "
         "i - ? < ? AS fail_to_pass, i - ? < ? AS pass_to_pass, solved AS guarded, 'paper' AS definition, "
@@ -78,7 +80,7 @@ def verdicts(
         + [value for rate in rates for value in (start, rate)]
         + [delta_c, start, start + count],
     )
-    for table in ("candidate", "submission", "guarded", "change_coverage"):
+    for table in ("candidate", "submission", "candidate_result", "change_coverage"):
         known = {row[0] for row in store.rows(f"SELECT column_name FROM (DESCRIBE {table})")}
         shared = [name for (name,) in store.rows("SELECT column_name FROM (DESCRIBE cell)") if name in known]
         store.con.execute(f"INSERT INTO {table} BY NAME SELECT {', '.join(shared)} FROM cell")
