@@ -80,7 +80,10 @@ class Fault(StrEnum):
     NO_USAGE = "no-usage"
 
 
-ACCOUNT = (Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN)
+ACCOUNT = (
+    *(Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN),
+    *(Fault.BILLING_OFF, Fault.HARD_LIMIT, Fault.EXPIRED_KEY),
+)
 """What a dead key or an empty account gets, whatever it asks."""
 SAID_INSTEAD: Mapping[Fault, Reply] = {
     Fault.FILTERED: Reply(text="", finish_reason=Finish.CONTENT_FILTER),
