@@ -183,9 +183,8 @@ def _shown(found: Standing, taken: Taken) -> pa.Table:
     """A method that was not asked for and that nothing was measured of is no row: its name would stand there with n 0,
     as if its runs had failed."""
     rows = found.table.select(["method", "model", "n"]).to_pylist()
-    return found.table.filter(
-        pa.array([(row["method"], row["model"]) in taken.methods or row["n"] > 0 for row in rows])
-    )
+    kept = [(row["method"], row["model"]) in taken.methods or row["n"] > 0 for row in rows]
+    return found.table.filter(pa.array(kept, pa.bool_()))
 
 
 def _misses(found: Standing, taken: Taken) -> list[str]:
