@@ -2,8 +2,10 @@
 --
 -- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. method: of all who proposed it;
 -- status and why as in `fix_status`; rejected_by, accepted_by: names of the methods whose counted candidate was run on
--- it. why names golden cases, and is null where the instance is held out, unless `with_golden`.
--- needs: repair, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
+-- it. signs: of test hacking, that some who proposed it show; flagged: one of them makes it count as failed; both null
+-- where nobody looked. why names golden cases and hack_why may quote what they ask for: both are null where the instance
+-- is held out, unless `with_golden`.
+-- needs: repair, repair_hack, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
 CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE
 WITH tried AS (
     SELECT r.fix_id, r.rejected, c.method || coalesce(' (' || c.model || ')', '') AS name
@@ -15,14 +17,18 @@ WITH tried AS (
 proposed AS (
     SELECT
         instance_key, fix_id,
-        string_agg(DISTINCT method, ', ' ORDER BY method) AS method,
-        bool_or(touches_tests) AS touches_tests
-    FROM repair
-    WHERE snapshot = for_snapshot
+        string_agg(DISTINCT r.method, ', ' ORDER BY r.method) AS method,
+        bool_or(r.touches_tests) AS touches_tests,
+        list_sort(list_distinct(flatten(list(h.signs)))) AS signs,
+        bool_or(h.flagged) AS flagged,
+        max(h.why) AS hack_why
+    FROM repair AS r LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
+    WHERE r.snapshot = for_snapshot
     GROUP BY instance_key, fix_id
 )
 SELECT
-    o.instance_id, f.fix_id, f.method, f.touches_tests, s.status,
+    o.instance_id, f.fix_id, f.method, f.touches_tests, f.signs, f.flagged, s.status,
+    CASE WHEN with_golden OR NOT o.held_out THEN f.hack_why END AS hack_why,
     CASE WHEN with_golden OR NOT o.held_out THEN s.why END AS why,
     coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (t.rejected), []) AS rejected_by,
     coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (NOT t.rejected), []) AS accepted_by

@@ -21,7 +21,7 @@ BY_SNAPSHOT = ("page_method", "page_grader", "page_year", "table1", "table3", "c
 """Views with a column that names the snapshot."""
 OF_FIXES = (
     *("repair_rate", "repair_filter", "repair_overlap", "repair_agreement"),
-    *("repair_by_bad_tests", "repair_by_iteration", "repair_by_cost", "test_transitions"),
+    *("repair_by_bad_tests", "repair_by_iteration", "repair_by_cost", "test_transitions", "page_hacking"),
 )
 """The same, about repairs of the code and what tests say of them."""
 COMPARING = ("pairwise", "ensemble", "disagreement_reasons", "success_by_repository")

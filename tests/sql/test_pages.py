@@ -253,6 +253,30 @@ def test_ability_and_fixes_have_their_place_where_they_are_known(store: SqlStore
     assert_every_link_leads_somewhere(tmp_path)
 
 
+def test_signs_of_test_hacking_stand_where_the_fixes_do(store: SqlStore, tmp_path: Path) -> None:
+    """How many of a method's repairs show each on the page of fixes, which of them on the instance's; what a detector
+    quotes may be what golden tests ask for, so it is golden."""
+    small(store, manifest="m")
+    store.add("proposed_fix", fix_id="f" * 8, instance_key="one", instance_id="one", problem="does-not-apply")
+    repair = {"snapshot": "s", "instance_key": "one", "instance_id": "one", "fix_id": "f" * 8}
+    store.add("repair", method="mender", repair_id="r", **repair)
+    store.add("repair", method="clean", repair_id="q", **repair)
+    seen = {"version": 1, "path": HOSTILE, "line": 3, "detail": f"quoted {HELD_BACK}"}
+    store.add("hack_finding", repair_id="r", sign="hardcoded", **seen)
+    store.add("hack_finding", repair_id="r", sign="magic-constants", **seen)
+    store.add("hack_finding", repair_id="q", version=1, sign="")
+    built(store, tmp_path / "held")
+    pages = texts(tmp_path / "held")
+    (section,) = re.findall(r'<h2 id="hacking">.*?</tbody>', pages["fixes.html"], re.S)
+    rows = re.findall(r"<th scope=\"row\">(.*?)</th><td>([a-z-]+)<.*?<td>(flag|note)</td><td[^>]*>(\d)<", section)
+    assert rows == [("mender", "hardcoded", "flag", "1"), ("mender", "magic-constants", "note", "1")]
+    page = next(text for path, text in pages.items() if path.startswith("instance/") and "mender" in text)
+    assert "hardcoded, magic-constants" in page
+    assert not [path for path, text in pages.items() if HELD_BACK in text or HOSTILE in text]
+    built(store, tmp_path / "shown", golden=True)
+    assert f"quoted {HELD_BACK}" in texts(tmp_path / "shown")["instance/one.html"]
+
+
 def test_what_became_of_a_candidate(store: SqlStore) -> None:
     store.add("snapshot", snapshot="s")
     store.instance("i")
