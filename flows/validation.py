@@ -31,12 +31,13 @@ from tasks.validate.task import (
     LeakLook,
     ToJudge,
     audit_instance,
-    golden_reasons,
+    golden_misses,
     golden_suites,
     judge_instances,
     needs_settling,
     retired_since,
 )
+from tasks.validate.verdict import UNMEASURED, GoldenMiss
 
 STORY = "validate"
 
@@ -103,8 +104,8 @@ def _validate(
     asked = EvaluationRequest(candidates=("golden", "nop"), snapshot=snapshot, instances=request.instances)
     evaluation = evaluate_inside(run, asked, settings)
     ensure_views(settings.store, settings.database, settings.sql)
-    reasons = golden_reasons(settings.database, snapshot)
-    wanted = [InstanceId(name) for name in request.instances] or list(reasons)
+    misses = golden_misses(settings.database, snapshot)
+    wanted = [InstanceId(name) for name in request.instances] or list(misses)
     ready = evaluation.environments
     looks = [LeakLook(snapshot=snapshot, instance_id=name, env_id=env) for name, env in ready.items()]
     leaks = run.round("leaks", bind(audit_instance, places), looks).by_subject
@@ -114,7 +115,7 @@ def _validate(
         repeats = replace(repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
     how = replace(run_settings(settings), repeats=replace(repeats, faketime=repeats.faketime or _faketime()))
     rounds = _Rounds(run, bind(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
-    solved = {name: env for name, env in clean.items() if reasons.get(name) == ""}
+    solved = {name: env for name, env in clean.items() if misses.get(name, UNMEASURED) is None}
     retired = retired_since(places, snapshot, solved) if request.health else {}
     if request.health:
         rounds.make("health", _but(solved, retired), Purpose.HEALTH)
@@ -122,12 +123,12 @@ def _validate(
     rounds.make("validation", _but(solved, retired), Purpose.VALIDATE)
     open_questions = needs_settling(places, snapshot, _but(solved, retired))
     rounds.make("settling", _only(solved, open_questions), Purpose.SETTLE)
-    rounds.make("doubts", {name: env for name, env in clean.items() if reasons.get(name)}, Purpose.DOUBT)
+    rounds.make("doubts", {name: env for name, env in clean.items() if misses.get(name)}, Purpose.DOUBT)
     undone = run.undone()
     judge = partial(
         _to_judge,
         environments=ready,
-        reasons=reasons,
+        misses=misses,
         leaks=leaks,
         troubles=_troubles(undone),
         broken={row.subject: row.detail for row in undone if row.error == BuildFailed.slug},
@@ -182,7 +183,7 @@ def _to_judge(
     name: InstanceId,
     *,
     environments: Mapping[InstanceId, EnvId],
-    reasons: Mapping[InstanceId, str],
+    misses: Mapping[InstanceId, GoldenMiss | None],
     leaks: Mapping[str, str],
     troubles: Mapping[str, str],
     broken: Mapping[str, str],
@@ -191,7 +192,7 @@ def _to_judge(
     return ToJudge(
         instance_id=name,
         env_id=environments.get(name),
-        golden_reason=reasons.get(name, "not-measured"),
+        golden=misses.get(name, UNMEASURED),
         trouble=troubles.get(name, ""),
         leak=leaks.get(name, ""),
         broken=broken.get(name, ""),

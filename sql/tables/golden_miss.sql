@@ -2,8 +2,8 @@
 --
 -- One row per snapshot, instance_id and instance_key. reason: the grader's, or the cause for which no environment is ready. detail: what
 -- stood in the way of the environment, else how many cases of the golden tests do not pass on the fixed code, with the
--- first of them, else what the run says of itself. run: the beginning of the key of the run on the fixed code, for
--- `swt log`.
+-- first of them, else what the run says of itself. skipped_only: whether all those are skipped, which says that the
+-- environment lacks what they need. run: the beginning of the key of the run on the fixed code, for `swt log`.
 -- needs: paper, withdrawn_instance, submission_run, case_matrix, run, environment_attempt
 CREATE OR REPLACE VIEW golden_miss AS
 WITH attempt AS (
@@ -21,6 +21,7 @@ broken AS (
     SELECT
         candidate_id, policy, count(*) AS cases,
         count(*) FILTER (candidate_after <> 'passed') AS failing,
+        count(*) FILTER (candidate_after = 'skipped') AS skipped,
         min(candidate_after || ' ' || case_id) FILTER (candidate_after <> 'passed') AS first_failing
     FROM case_matrix WHERE in_t
     GROUP BY candidate_id, policy
@@ -33,6 +34,7 @@ SELECT
         WHEN b.failing > 0 THEN format('{} of {} cases: {}', b.failing, b.cases, b.first_failing)
         ELSE coalesce(o.detail, '')
     END AS detail,
+    coalesce(b.skipped > 0 AND b.skipped = b.failing, false) AS skipped_only,
     coalesce(left(m.candidate_after, 8), '') AS run
 FROM missed AS m
 LEFT JOIN attempt AS a USING (instance_key)

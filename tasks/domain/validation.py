@@ -19,6 +19,8 @@ class InvalidReason(StrEnum):
     """No case of the golden tests fails before and passes after."""
     GOLDEN_FAILS = "golden_fails"
     """Some case that the golden tests add or change does not pass on the fixed code."""
+    SKIPPED = "skipped"
+    """Such cases are skipped here: the environment lacks what they need. It says nothing of the instance either."""
     FLAKY = "flaky"
     """It had such a case, but none of them is stable."""
     NO_TESTS = "no_tests"

@@ -180,7 +180,8 @@ def _known_intakes(
 def _suites_read(store: Store, instances: Iterable[TaskInstance]) -> frozenset[SuiteId]:
     """Suites of these instances whose code was read by the code of now: golden ones nearly always were, and to read
     one takes 0.1 CPU s."""
-    judged = store.read(Submission, instance_key={instance.instance_key for instance in instances})
+    keys = {instance.instance_key for instance in instances}
+    judged = store.read(Submission, instance_key=keys) if keys else ()
     return frozenset(row.suite_id for row in judged if row.suite_id and row.judged_by == intake_version())
 
 

@@ -17,7 +17,12 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, RepoName
 from tasks.domain.validation import InvalidReason, Validation
 
-NOT_ITS_FAULT = (InvalidReason.INFRASTRUCTURE, InvalidReason.INSTALL_ERROR, InvalidReason.RUNTIME_ERROR)
+NOT_ITS_FAULT = (
+    InvalidReason.INFRASTRUCTURE,
+    InvalidReason.INSTALL_ERROR,
+    InvalidReason.RUNTIME_ERROR,
+    InvalidReason.SKIPPED,
+)
 FIRST_BREAK = timedelta(days=25)
 """After the first attempt that says nothing of the instance, so that the next month tries again; it doubles with every
 further one. Shorter than a month: a schedule must not miss it by an hour."""

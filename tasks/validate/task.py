@@ -26,7 +26,7 @@ from tasks.domain.validation import CaseStability, InvalidReason, Stability, Val
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import ValidationRuns, golden_suites_of, look
 from tasks.validate.rota import Record, records, to_look_at, turn
-from tasks.validate.verdict import Evidence, Judgement, finding, quarantined
+from tasks.validate.verdict import Evidence, GoldenMiss, Judgement, finding, quarantined
 
 NAMED = 5
 """Files that a reason names."""
@@ -39,8 +39,8 @@ class ToJudge:
     instance_id: InstanceId
     env_id: EnvId | None
     """Null where no environment could be built."""
-    golden_reason: str
-    """Why the grader `paper` does not call the golden tests solved; empty where it does."""
+    golden: GoldenMiss | None = None
+    """Why the golden tests are not solved; null where they are."""
     trouble: str = ""
     """A failure of ours that kept it from being run; empty otherwise."""
     leak: str = ""
@@ -71,17 +71,23 @@ def audit_instance(places: Places, unit: LeakLook) -> str:
     return look_for_leaks(places, instance, built).complaint
 
 
-def golden_reasons(database: Path, snapshot: str) -> dict[InstanceId, str]:
-    """Why the grader `paper` does not call the golden tests of an instance solved; empty where it does."""
+def golden_misses(database: Path, snapshot: str) -> dict[InstanceId, GoldenMiss | None]:
+    """What stands between each instance of a snapshot and solved golden tests; null where nothing does."""
     answer = query(
         database,
-        f"""SELECT t.instance_id, coalesce(p.reason, 'not-measured') AS reason
+        f"""SELECT
+                t.instance_id, coalesce(p.reason, 'not-measured') AS reason,
+                coalesce(any_value(m.detail), '') AS detail, coalesce(bool_and(m.skipped_only), false) AS skipped_only
             FROM task_instance AS t
             LEFT JOIN paper AS p ON p.instance_key = t.instance_key AND p.snapshot = t.snapshot
                  AND p.method = 'golden' AND p.policy = 'tests-only'
-            WHERE t.snapshot = {literal(snapshot)} ORDER BY t.instance_id""",
+            LEFT JOIN golden_miss AS m ON m.instance_key = t.instance_key AND m.snapshot = t.snapshot
+                 AND m.reason = p.reason
+            WHERE t.snapshot = {literal(snapshot)} GROUP BY t.instance_id, p.reason ORDER BY t.instance_id""",
     )
-    return {InstanceId(row["instance_id"]): row["reason"] for row in answer.to_pylist()}
+    return {
+        InstanceId(row.pop("instance_id")): GoldenMiss(**row) if row["reason"] else None for row in answer.to_pylist()
+    }
 
 
 def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -> tuple[Validation, ...]:
@@ -165,7 +171,7 @@ def _judge(
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
-        golden_reason=asked.golden_reason,
+        golden=asked.golden,
         infrastructure=seen.infrastructure,
     )
     rows = golden + _rows(instance, asked.env_id, seen, SuiteKind.NONE)

@@ -45,32 +45,54 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenMiss:
+    """Why the grader `paper` does not call the golden tests of an instance solved."""
+
+    reason: str
+    """The grader's."""
+    detail: str = ""
+    """Which cases do not pass on the fixed code, as `golden_miss` has it."""
+    skipped_only: bool = False
+    """Whether all of those are skipped."""
+
+    @property
+    def text(self) -> str:
+        return f"paper: {self.reason}" + (f", {self.detail}" if self.detail else "")
+
+
+UNMEASURED = GoldenMiss(reason="not-measured")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What is known of one instance."""
 
     runs: Sequence[Observed]
     cases: Sequence[CaseStability]
     """Of the golden suite."""
-    golden_reason: str
-    """Why the grader `paper` does not call the golden tests solved; empty where it does."""
+    golden: GoldenMiss | None = None
+    """Null where the golden tests are solved."""
     infrastructure: tuple[str, ...] = ()
     """Runs that are missing because of failures of ours."""
 
 
 def finding(evidence: Evidence) -> Judgement:
     """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
-    cases, no F2P, golden tests that fail on the fixed code."""
+    cases, what is skipped here, no F2P, golden tests that fail on the fixed code."""
     if evidence.infrastructure:
         return Judgement(InvalidReason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
         return ended
     kinds = [case.stability for case in evidence.cases]
+    missed = evidence.golden
+    if Stability.FAIL_TO_PASS not in kinds and (unstable := _unstable(evidence.cases)):
+        return unstable
+    if missed and missed.skipped_only:
+        return Judgement(InvalidReason.SKIPPED, missed.text)
     if Stability.FAIL_TO_PASS not in kinds:
-        return _without_f2p(evidence.cases)
-    if evidence.golden_reason:
-        return Judgement(
-            OF_GRADER.get(evidence.golden_reason, InvalidReason.NO_F2P), f"paper: {evidence.golden_reason}"
-        )
+        return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")
+    if missed:
+        return Judgement(OF_GRADER.get(missed.reason, InvalidReason.NO_F2P), missed.text)
     return Judgement(InvalidReason.NONE)
 
 
@@ -95,10 +117,10 @@ def _says_something(run: Observed) -> bool:
     return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
 
 
-def _without_f2p(cases: Sequence[CaseStability]) -> Judgement:
-    """Why there is no stable F2P: the first kind of instability that any case shows, else none ever was."""
+def _unstable(cases: Sequence[CaseStability]) -> Judgement | None:
+    """The first kind of instability that any case shows."""
     for kind, reason in OF_CASE.items():
         named = [case.case_id for case in cases if case.stability is kind]
         if named:
             return Judgement(reason, f"{kind}: {', '.join(named[:3])}")
-    return Judgement(InvalidReason.NO_F2P)
+    return None

@@ -151,6 +151,14 @@ def test_a_file_that_defines_tests_runs_whatever_its_name() -> None:
     assert suite.files == ("tests/reproduce.py",)
 
 
+def test_a_helper_with_a_function_called_test_is_no_test_file() -> None:
+    """A decorator's example for type checkers, as attrs has it: it cannot be imported, and no runner is meant to."""
+    example = new("tests/typing_example.py", "@check\ndef test(cls: type) -> None: ...\nraise Error(1)\n")
+    suite = rule(TESTS + example).suite
+    assert suite is not None
+    assert suite.files == ("tests/test_new.py",)
+
+
 def test_equal_changes_are_one_suite_however_they_are_written() -> None:
     written = [
         TESTS,

@@ -273,6 +273,8 @@ def test_the_server_is_told_to_release_more_history(hub: Hub, url: str) -> None:
     httpx.post(f"{url}/dev", json={"until": week(6).isoformat(), "faults": "502=1", "vanish": {"a/b": 451}})
     assert hub.world.until == week(6)
     assert hub.world.vanished == {"a/b": 451}
+    httpx.post(f"{url}/dev", json={"vanish": {"a/b": 200}})
+    assert hub.world.vanished == {}
     assert ask(hub).status_code == 502
     httpx.post(f"{url}/dev", json={"until": None, "faults": ""})
     assert len(pulls(hub)) == 12

@@ -221,7 +221,7 @@ def test_an_instance_without_golden_runs_is_unmeasured(store: SqlStore) -> None:
 
 
 def test_golden_misses_say_why(store: SqlStore) -> None:
-    for name in "abcd":
+    for name in "abcde":
         store.instance(name)
     store.judged("a", "golden", SOLVED)
     store.judged("b", "golden", {**SOLVED, "test_a.py::other": "- - failed skipped"})
@@ -232,11 +232,15 @@ def test_golden_misses_say_why(store: SqlStore) -> None:
     ):
         at = START + timedelta(hours=hour)
         store.add("environment_attempt", instance_key="c", env_id=env_id, cause=cause, error=error, tried_at=at)
-    found = store.rows("SELECT instance_id, reason, detail, run <> '' FROM golden_miss")
+    store.judged(
+        "e", "golden", {**SOLVED, "test_a.py::other": "- - failed skipped", "test_a.py::one": "- - failed failed"}
+    )
+    found = store.rows("SELECT instance_id, reason, detail, skipped_only, run <> '' FROM golden_miss")
     assert found == [
-        ("b", "not-passed-after", "1 of 2 cases: skipped test_a.py::other", True),
-        ("c", "no-environment", "not-compiled: no _core", False),
-        ("d", "not-run", "", False),
+        ("b", "not-passed-after", "1 of 2 cases: skipped test_a.py::other", True, True),
+        ("c", "no-environment", "not-compiled: no _core", False, False),
+        ("d", "not-run", "", False, False),
+        ("e", "fails-after", "2 of 3 cases: failed test_a.py::one", False, True),
     ]
 
 

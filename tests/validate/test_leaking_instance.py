@@ -55,7 +55,7 @@ class Desk:
         )
 
     def judge(self, leak: str) -> Validation:
-        asked = ToJudge(instance_id=self.instance.instance_id, env_id=BUILT, golden_reason="", leak=leak)
+        asked = ToJudge(instance_id=self.instance.instance_id, env_id=BUILT, leak=leak)
         (row,) = judge_instances(self.places, "demo", (asked,))
         return row
 

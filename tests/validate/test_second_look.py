@@ -74,7 +74,7 @@ def test_only_runs_since_it_was_retired_speak_for_it(tmp_path: Path) -> None:
     for number, passes in enumerate((True, True, False, True)):
         add_run(store, f"old{number}", CodeState.AFTER, passes, 30)
     add_run(store, "old", CodeState.BEFORE, False, 30)
-    asked = ToJudge(instance_id=ONE.instance_id, env_id=EnvId("e"), golden_reason="")
+    asked = ToJudge(instance_id=ONE.instance_id, env_id=EnvId("e"))
     (retired,) = judge_instances(places, ONE.snapshot, (asked,))
     assert retired.reason is InvalidReason.FLAKY
 

@@ -7,14 +7,14 @@ from tasks.domain.names import CaseId, EnvId, InstanceKey
 from tasks.domain.outcome import RunStatus
 from tasks.domain.validation import InvalidReason
 from tasks.validate.judge import Observed, SeenCase, case_rows
-from tasks.validate.verdict import Evidence, finding, quarantined
+from tasks.validate.verdict import Evidence, GoldenMiss, finding, quarantined
 
 
-def evidence(seen: list[Observed], golden_reason: str = "", infrastructure: tuple[str, ...] = ()) -> Evidence:
+def evidence(seen: list[Observed], golden: GoldenMiss | None = None, infrastructure: tuple[str, ...] = ()) -> Evidence:
     names = sorted({case for one in seen for case in one.outcomes})
     cases = [SeenCase(case_id=CaseId(name), path="t.py", label=name) for name in names]  # type: ignore[arg-type]
     rows = case_rows(InstanceKey("k"), EnvId("e"), cases, seen)
-    return Evidence(runs=seen, cases=rows, golden_reason=golden_reason, infrastructure=infrastructure)
+    return Evidence(runs=seen, cases=rows, golden=golden, infrastructure=infrastructure)
 
 
 CASES = {
@@ -41,10 +41,27 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "golden", "reason"), CASES.values(), ids=CASES)
 def test_the_reason(text: str, golden: str, reason: InvalidReason) -> None:
-    found = finding(evidence(runs(text), golden))
+    found = finding(evidence(runs(text), GoldenMiss(reason=golden) if golden else None))
 
     assert found.reason is reason
     assert found.valid is (reason is InvalidReason.NONE)
+
+
+SKIPPED = {
+    "all that changed": ("before plain S P\nafter plain S P", InvalidReason.SKIPPED),
+    "one beside an F2P": ("before plain F S\nafter plain P S", InvalidReason.SKIPPED),
+    "but one needs a network": ("before plain S\nafter plain S\nafter online P", InvalidReason.NEEDS_NETWORK),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), SKIPPED.values(), ids=SKIPPED)
+def test_what_is_skipped_for_want_of_something_is_told_by_name(text: str, reason: InvalidReason) -> None:
+    missed = GoldenMiss(reason="not-passed-after", detail="1 of 2 cases: skipped t.py::test_a", skipped_only=True)
+
+    found = finding(evidence(runs(text), missed))
+
+    assert found.reason is reason
+    assert "t.py::test_a" in found.detail or reason is InvalidReason.NEEDS_NETWORK
 
 
 @pytest.mark.parametrize(

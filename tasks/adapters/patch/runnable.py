@@ -9,7 +9,9 @@ from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.names import RepoPath
 
-_DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test|^\s*class Test", re.MULTILINE)
+_DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test\w|^\s*class Test", re.MULTILINE)
+"""A function that is called just `test` is an example of a decorator more often than a test: attrs has such a file for
+type checkers, which cannot be imported."""
 
 
 def files_that_run(changes: Iterable[Change], *, helpers: bool) -> tuple[RepoPath, ...]:

@@ -48,8 +48,16 @@ class Column:
     decode: Convert
     default: Any
     """What an older file without the column means; `MISSING` where it cannot be told."""
-    text: str
-    """The docstring below the field."""
+    hint: Any
+    """The field's type, resolved."""
+    owner: type[Any]
+    """The dataclass."""
+
+    @property
+    def text(self) -> str:
+        """The docstring below the field, else what its type says. Read when it is asked for: source takes 5 ms a table,
+        and who only reads rows needs none."""
+        return _texts(cast(Hashable, self.owner)).get(self.name, "") or _kind_text(self.hint)
 
     @property
     def field(self) -> pa.Field:
@@ -63,11 +71,8 @@ def columns(row_type: type[Any]) -> tuple[Column, ...]:
 
 @cache
 def _columns(row_type: Any) -> tuple[Column, ...]:
-    hints, texts = get_type_hints(row_type), field_texts(Provenance) | field_texts(row_type)
-    return tuple(
-        _column(field, hints[field.name], texts.get(field.name, "") or _kind_text(hints[field.name]))
-        for field in fields(row_type)
-    )
+    hints = get_type_hints(row_type)
+    return tuple(_column(field, hints[field.name], row_type) for field in fields(row_type))
 
 
 def arrow_schema(row_type: type[Any]) -> pa.Schema:
@@ -98,7 +103,12 @@ def from_arrow(table: pa.Table, row_type: type[Row]) -> tuple[Row, ...]:
     return tuple(row_type(**dict(zip(names, row, strict=True))) for row in zip(*values, strict=True))
 
 
-def field_texts(row_type: type[Any]) -> dict[str, str]:
+@cache
+def _texts(row_type: Any) -> dict[str, str]:
+    return _field_texts(Provenance) | _field_texts(row_type)
+
+
+def _field_texts(row_type: type[Any]) -> dict[str, str]:
     """Field name → the docstring below it, read from the source of the class."""
     source = textwrap.dedent(inspect.getsource(row_type))
     body = syntax_tree(source).body[0]
@@ -137,11 +147,11 @@ def _docstring(node: ast.stmt) -> str:
     return ""
 
 
-def _column(field: Field[Any], hint: Any, text: str) -> Column:
+def _column(field: Field[Any], hint: Any, owner: type[Any]) -> Column:
     inner, nullable = _optional(hint)
     arrow, encode, decode = _storage(inner)
     default = field.default if field.default is not MISSING else (None if nullable else MISSING)
-    return Column(field.name, arrow, nullable, encode, decode, default, text)
+    return Column(field.name, arrow, nullable, encode, decode, default, hint, owner)
 
 
 def _optional(hint: Any) -> tuple[Any, bool]:

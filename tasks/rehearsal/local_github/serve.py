@@ -4,7 +4,7 @@
     GET  /dev              requests and faults so far, by name, as JSON
     POST /dev              {"until": "2026-01-31T00:00:00Z"|null, "vanish": {"owner/name": 404}, "faults": "502=0.1",
                             "delete": {"owner/name": [7]}, "unlisted": {"owner/name": 2}, "rename": {"a/b": "c/d"},
-                            "disagree": {"owner/name": {"7": "counts"}}}
+                            "disagree": {"owner/name": {"7": "counts"}}}; a status of 200 brings one back
 
 The server signs nothing and checks no token: any will do. It listens on this machine only.
 """
@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from http import HTTPStatus
 
 import httpx
 from anyio import CapacityLimiter
@@ -83,7 +84,8 @@ def _dev(hub: Hub, method: str, body: bytes) -> Response:
     with hub.world.lock:
         if "until" in told:
             hub.world.until = datetime.fromisoformat(told["until"]) if told["until"] else None
-        hub.world.vanished.update(told.get("vanish", {}))
+        gone = {**hub.world.vanished, **told.get("vanish", {})}
+        hub.world.vanished = {name: status for name, status in gone.items() if status != HTTPStatus.OK}
         hub.world.renamed.update(told.get("rename", {}))
         hub.world.unlisted.update(told.get("unlisted", {}))
         for name, others in told.get("disagree", {}).items():

@@ -1,0 +1,237 @@
+"""A year of rebuilds on real histories: month after month through `rebuild/monthly`, one worker, a fault every third.
+
+    python -m benchmarks.rolling_year --git 'FOLDER/{repo}' --repos pallets/click --repos psf/black --work FOLDER
+
+GitHub is the local one, fed from `--git`; each month it shows more of the histories. What goes wrong: the flow run is
+killed as soon as it has judged something; GitHub answers one question in five with an error; the worker is killed with
+its flow run, as if the machine were gone; a repository is not there. A month that is not Completed is asked for again
+by the same deployment, as its operator would. Store, cache and database are below `--work`, and a month that is in
+`months.jsonl` there is not done again, so the command goes on where it was ended. At the end, or with `--told`, it
+prints a row for each month and for each repository.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import time
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from benchmarks.measured import machine, text_table
+from benchmarks.prefect_server import Prefect, prefect_server
+from flows.settings import PROJECT
+from tasks.adapters.store.database import ensure_views, query
+from tasks.domain.errors import InfrastructureError
+from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
+from tasks.rehearsal.local_github.serve import listening
+
+FAULTS = ("flow run killed", "GitHub answers 502", "machine gone", "repository gone")
+EVERY = 3
+TIMES = 4
+"""So often one month is asked for."""
+MONTH_S = 4 * 3600.0
+VERDICTS = """
+    SELECT repo, count(*) AS judged, count(*) FILTER (valid) AS valid,
+        coalesce(string_agg(DISTINCT reason, ', ') FILTER (NOT valid), '') AS reasons
+    FROM latest_validation GROUP BY ALL ORDER BY repo
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Month:
+    """What one month came to."""
+
+    name: str
+    fault: str = ""
+    asked: int = 0
+    """How often the deployment was run until it was Completed."""
+    states: tuple[str, ...] = ()
+    message: str = ""
+    """What the last flow run said of itself."""
+    requests: int = 0
+    """To GitHub, all runs of the month together."""
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    """Of the worker, its flow runs and all that these started; without Prefect's server and the local GitHub."""
+    store_mb: float = 0.0
+    cache_gb: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Year:
+    """The year under way."""
+
+    work: Path
+    prefect: Prefect
+    github: str
+    parameters: Mapping[str, Any]
+    done: list[Month] = field(default_factory=list)
+
+    def month(self, name: str, until: datetime, fault: str, gone: str) -> Month:
+        """Let it be rebuilt until it is published, or often enough."""
+        self._tell(until=until.isoformat(), faults="502=0.2,seed=7" if fault == FAULTS[1] else "")
+        if fault == FAULTS[3]:
+            self._tell(vanish={gone: 404})
+        states: list[str] = []
+        message, asked = "", self._requests()
+        begun, before = time.monotonic(), _children_s()
+        while len(states) < TIMES and states[-1:] != ["COMPLETED"]:
+            with self.prefect.worker(f"{name}-{len(states)}", "--limit", "1") as worker:
+                killed = fault if not states else ""
+                run = self._run(name, worker.pid, killed)
+            states.append(run["state_type"])
+            message = run["state"].get("message") or ""
+            self._tell(vanish={gone: 200}, faults="")
+        return Month(
+            name=name,
+            fault=fault,
+            asked=len(states),
+            states=tuple(states),
+            message=message,
+            requests=self._requests() - asked,
+            wall_s=time.monotonic() - begun,
+            cpu_s=_children_s() - before,
+            store_mb=_size(self.work / "store") / 1e6,
+            cache_gb=_size(self.work / "cache") / 1e9,
+        )
+
+    def _run(self, name: str, worker: int, fault: str) -> Any:
+        """The flow run at its end; where it or its machine is to go, as soon as it has judged something."""
+        found = self.prefect.ask("/deployments/name/rebuild/monthly")
+        body = {"parameters": {**self.parameters, "snapshot": name}, "idempotency_key": f"{name}-{worker}"}
+        asked = self.prefect.ask(f"/deployments/{found['id']}/create_flow_run", body)
+        known, deadline = self._verdicts(), time.monotonic() + MONTH_S
+        while time.monotonic() < deadline:
+            run = self.prefect.ask(f"/flow_runs/{asked['id']}")
+            if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
+                return run
+            if fault in (FAULTS[0], FAULTS[2]) and self._verdicts() > known:
+                for pid in [worker] * (fault == FAULTS[2]) + _descendants(worker):
+                    with suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                if fault == FAULTS[2]:  # nobody is left to say so
+                    self.prefect.ask(f"/flow_runs/{asked['id']}/set_state", {"state": {"type": "CRASHED"}})
+                    return {"state_type": "GONE", "state": {}}
+                fault = ""
+            time.sleep(2)
+        raise InfrastructureError(f"{name} does not end", hint=f"see the logs in {self.work}")
+
+    def _verdicts(self) -> int:
+        return len(list((self.work / "store" / "validation").rglob("*.parquet")))
+
+    def _requests(self) -> int:
+        with urllib.request.urlopen(f"{self.github}/dev") as answer:  # noqa: S310 - our own server
+            return sum(json.load(answer)["requests"].values())
+
+    def _tell(self, **what: object) -> None:
+        urllib.request.urlopen(f"{self.github}/dev", json.dumps(what).encode()).close()  # noqa: S310
+
+
+def main(
+    git: Annotated[str, typer.Option(help="Git repositories, with {repo}.")],
+    repos: Annotated[list[str], typer.Option(help="OWNER/NAME; may be repeated.")],
+    work: Annotated[Path, typer.Option(help="Folder of store, cache and logs.")],
+    first: Annotated[str, typer.Option(help="The first month; it has all from --since on.")] = "2025-09",
+    since: Annotated[str, typer.Option(help="Pull requests from this day on.")] = "2025-06-01",
+    months: Annotated[int, typer.Option(help="How many.", min=1)] = 12,
+    limit: Annotated[int, typer.Option(help="New instances for each repository and month.", min=1)] = 4,
+    told: Annotated[bool, typer.Option(help="Only print what is there.")] = False,
+) -> None:
+    """Rebuild month after month, then print the tables."""
+    work.mkdir(parents=True, exist_ok=True)
+    file = work / "months.jsonl"
+    have = [Month(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+    environ = {
+        **os.environ,
+        "SWT_STORE": str(work / "store"),
+        "SWT_CACHE": str(work / "cache"),
+        "SWT_DATABASE": str(work / "swt.duckdb"),
+        "SWT_GITHUB_TOKENS": "any-will-do",
+    }
+    if not told:
+        request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
+        hub = hub_for(work / "mirrors", work, request, typer.echo)
+        parameters = {"repositories": repos, "since": since, "limit": limit, "git": git}
+        with listening(hub, 0) as github, prefect_server(work, {**environ, "SWT_GITHUB_URL": f"{github}/graphql"}) as p:
+            year = Year(work=work, prefect=p, github=github, parameters=parameters)
+            for number in range(len(have), months):
+                name, until = _named(first, number)
+                fault = FAULTS[number // EVERY % len(FAULTS)] if number % EVERY == EVERY - 1 else ""
+                have.append(year.month(name, until, fault, repos[0]))
+                with file.open("a") as out:
+                    out.write(json.dumps(asdict(have[-1])) + "\n")
+                typer.echo(f"{name}: {', '.join(have[-1].states)}: {have[-1].message}")
+    _print(work, have)
+
+
+def _named(first: str, number: int) -> tuple[str, datetime]:
+    """The month's name, and the moment after it."""
+    year, month = map(int, first.split("-"))
+    index = year * 12 + month - 1 + number
+    return f"{index // 12}-{index % 12 + 1:02}", datetime((index + 1) // 12, (index + 1) % 12 + 1, 1, tzinfo=UTC)
+
+
+def _descendants(pid: int) -> list[int]:
+    """Of a process, as `/proc` has them now."""
+    children = [
+        int(one) for task in Path(f"/proc/{pid}/task").glob("*") for one in (task / "children").read_text().split()
+    ]
+    return [*children, *(grand for child in children for grand in _descendants(child))]
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _size(folder: Path) -> int:
+    """Bytes on the disk, each file once."""
+    seen = {(stat.st_dev, stat.st_ino): stat.st_blocks * 512 for stat in _stats(folder)}
+    return sum(seen.values())
+
+
+def _stats(folder: Path) -> list[os.stat_result]:
+    found = []
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found.append(os.lstat(Path(where) / name))
+    return found
+
+
+def _print(work: Path, months: list[Month]) -> None:
+    store, database = str(work / "store"), work / "swt.duckdb"
+    ensure_views(store, database, PROJECT / "sql")
+    typer.echo(machine())
+    rows = [
+        [
+            one.name,
+            one.fault or "-",
+            ", ".join(one.states).lower(),
+            str(one.requests),
+            f"{one.cpu_s / 60:.1f}",
+            f"{one.wall_s / 60:.1f}",
+            f"{one.store_mb:.0f}",
+            f"{one.cache_gb:.1f}",
+        ]
+        for one in months
+    ]
+    typer.echo(
+        text_table(["month", "fault", "flow runs", "requests", "CPU min", "wall min", "store MB", "cache GB"], rows)
+    )
+    found = query(database, VERDICTS).to_pylist()
+    typer.echo(text_table(list(found[0]), [[str(value) for value in row.values()] for row in found]))
+
+
+if __name__ == "__main__":
+    typer.run(main)
