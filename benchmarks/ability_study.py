@@ -107,7 +107,8 @@ def gap_of_rates(drawn: Drawn, early: Counts, late: Counts) -> float:
 
 def centred(values: Floats) -> Floats:
     """Differences to the mean."""
-    return values - values.mean()
+    centre: float = values.mean()
+    return values - centre
 
 
 def rows(runs: int, times: int) -> Iterator[str]:

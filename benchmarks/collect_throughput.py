@@ -23,16 +23,16 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from benchmarks.measured import machine
-from tasks.adapters.git.changes import Changes, Commit, Counts, Range
+from tasks.adapters.git.changes import Changes, Commit, Counts, Range, Tree
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
 from tasks.domain.names import RepoName, Sha
-from tasks.filter.facts import Inputs, pull_table, rejections
+from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.rules import RULES, RuleLimits
 from tasks.filter.screen import Material, statements_of
 from tasks.scrape.keywords import closing_mentions
@@ -110,7 +110,7 @@ def has_both_halves(diff: str) -> bool:
 
 def _filter(pulls: Sequence[PullRequest], issues: Sequence[Issue], links: Sequence[IssueLink]) -> tuple[Rejection, ...]:
     """All rules but those that ask git, from rows to rows."""
-    words = {}
+    words: dict[PullKey, int] = {}
     repositories = [Repository(repo=RepoName(name), licence="MIT", default_branch="main") for name in REPOSITORIES]
     for repository in repositories:
         repo = repository.repo
@@ -149,7 +149,7 @@ def _samples(changes: Changes) -> Iterator[Sample]:
             yield Sample(changes.repo, text, files, changes.patch(change).decode("utf-8", "replace"))
 
 
-def _trees(graph: dict[Sha, Commit], sha: Sha) -> tuple[str, str]:
+def _trees(graph: dict[Sha, Commit], sha: Sha) -> tuple[Tree, Tree]:
     return graph[graph[sha].parents[0]].tree, graph[sha].tree
 
 

@@ -45,7 +45,7 @@ from tasks.environment.task import CheckSettings, climb_for, record
 from tasks.evaluate.taking import take_candidates
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, choose_instances, run_suites
 from tasks.scrape.repositories import find_repository, read_repositories
-from tasks.validate.task import ToJudge, golden_reasons, golden_suites, judge_instances
+from tasks.validate.task import ToJudge, golden_misses, golden_suites, judge_instances
 
 CACHE = Settings().cache
 MEASURED = "environment_inference.jsonl"
@@ -199,10 +199,10 @@ def _judged(row: Row, one: Measured, settings: Settings) -> Judged:
     places, store = settings.places, Store(settings.store)
     (instance,) = choose_instances(places, one.instance, ())
     env_id = EnvId(one.env_id) if one.env_id else None
-    reason = golden_reasons(settings.database, one.instance)[instance.instance_id]
-    if env_id and reason:
+    missed = golden_misses(settings.database, one.instance)[instance.instance_id]
+    if env_id and missed:
         _run(settings, instance, env_id, Purpose.DOUBT)
-    asked = ToJudge(instance_id=instance.instance_id, env_id=env_id, golden_reason=reason)
+    asked = ToJudge(instance_id=instance.instance_id, env_id=env_id, golden=missed)
     (validation,) = judge_instances(places, one.instance, (asked,))
     listed = row.get("FAIL_TO_PASS")
     names = json.loads(listed) if isinstance(listed, str) else listed

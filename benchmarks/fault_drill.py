@@ -37,12 +37,20 @@ from tasks.domain.undone import INTERRUPTED, FlowRound, Undone, Unit
 from tasks.scrape.task import TOKEN_VARIABLES
 
 KILL, LATE = "kill", "late kill"
+
+
+def _ended_here() -> BaseException:
+    """Nothing of this process goes on behind the signal."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return KeyboardInterrupt()
+
+
 FAULTS: dict[str, Callable[[], BaseException]] = {
     "ours": lambda: InfrastructureError("disk full"),
     "bug": lambda: ZeroDivisionError("a bug"),
     "Ctrl-C": KeyboardInterrupt,
-    KILL: lambda: os.kill(os.getpid(), signal.SIGKILL) or KeyboardInterrupt(),
-    LATE: lambda: os.kill(os.getpid(), signal.SIGKILL) or KeyboardInterrupt(),
+    KILL: _ended_here,
+    LATE: _ended_here,
 }
 """A late kill comes when the unit's work is done and in the store, and nobody was told of it yet."""
 SLUGS = {"ours": "infrastructure", "bug": "bug"}

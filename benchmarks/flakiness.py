@@ -34,7 +34,7 @@ from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs,
 from tasks.validate.judge import Observed, SeenCase, case_rows
 from tasks.validate.observe import golden_suites_of, look
 from tasks.validate.verdict import STABLE as STABLE_KINDS
-from tasks.validate.verdict import Evidence, finding, quarantined
+from tasks.validate.verdict import Evidence, GoldenMiss, finding, quarantined
 
 DRAWS = 500
 SNAPSHOT = "flips"
@@ -133,7 +133,7 @@ def draw(rounds: Rounds, rate: float, lot: random.Random) -> Fate:
 
 def _fate(bench: Bench, seen: Sequence[Observed], *, solved: bool, runs: int) -> Fate:
     rows = _rows(bench, seen)
-    valid = finding(Evidence(runs=seen, cases=rows, golden_reason="" if solved else "fails-after")).valid
+    valid = finding(Evidence(runs=seen, cases=rows, golden=None if solved else GoldenMiss(reason="fails-after"))).valid
     (row,) = [row for row in rows if row.case_id == FLIPPING]
     return Fate(
         refused=not solved,

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from tasks.adapters.git.changes import Changes, Commit, Count, Counts, Range
 from tasks.adapters.git.command import GitFailed
@@ -159,8 +159,8 @@ def _compare(bench: Bench, row: Row) -> Compared:
     change = Range(base.base_commit, base.fixed_commit)
     split = split_diff(bench.changes.patch(change), partial(is_test, repository=bench.repository))
     (whole,) = bench.changes.replay([(change, (split.source, split.tests))])
-    split = _why_other_split(row, to_text(split.source), to_text(split.tests))
-    return replace(compared, split=split, reproduces="yes" if whole else "no")
+    why = _why_other_split(row, to_text(split.source), to_text(split.tests))
+    return replace(compared, split=why, reproduces="yes" if whole else "no")
 
 
 def _merge_commit(bench: Bench, row: Row) -> Sha | None:

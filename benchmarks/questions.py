@@ -100,7 +100,7 @@ def main() -> None:
 
 
 def _count(root: Path) -> int:
-    (row,) = duckdb.sql(f"SELECT count(*) FROM read_parquet('{root}/case_outcome/*/*.parquet')").fetchall()
+    (row,) = duckdb.execute("SELECT count(*) FROM read_parquet(?)", [f"{root}/case_outcome/*/*.parquet"]).fetchall()
     return int(row[0])
 
 

@@ -33,6 +33,7 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import SnapshotName
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
 from tasks.rehearsal.contract import HELPFUL
@@ -40,7 +41,7 @@ from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.scrape.swe_bench_rows import import_instances
 
-SNAPSHOT = "orchestration"
+SNAPSHOT = SnapshotName("orchestration")
 OURS = ("zero_shot", "zero_shot_plus", "pass_at_5", "libro", "auto_code_rover", "agent")
 PLUG_INS = ("plug_a", "plug_b", "plug_c", "plug_d")
 SHARDS = 2
