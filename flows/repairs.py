@@ -22,7 +22,7 @@ from tasks.adapters.llm.switchboard import Switchboard
 from tasks.domain.candidate import Candidate
 from tasks.domain.llm import Work
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey
-from tasks.domain.repair import RepairAttempt
+from tasks.domain.repair import RepairAttempt, SubAgent
 from tasks.evaluate.fixes import take_fixes
 from tasks.evaluate.repairs import RepairRow, Told
 from tasks.evaluate.stored import PREFIX
@@ -46,7 +46,8 @@ def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSu
     )
     if not attempts:
         return FixesSummary(text=facts, remarks=(), undone=run.undone(), exit_code=NOTHING)
-    tests = () if request.tests == GOLDEN else (f"{PREFIX}{request.tests}",)  # how good they are decides a lot
+    given = sorted({row.tests for row in attempts} - {GOLDEN})
+    tests = tuple(f"{PREFIX}{name}" for name in given)  # how good they are decides a lot
     judging = FixesRequest(fixes=(METHOD,), snapshot=snapshot, instances=names, tests=tests)
     judged = judge_fixes(judging, settings, run, taken)
     return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
@@ -57,13 +58,18 @@ def _attempts(
 ) -> tuple[RepairAttempt, ...]:
     """One for each instance whose environment is there and whose work was finished."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, (request.model,), budget)
+    board = open_board(settings, (request.model, *dict.fromkeys(dict(request.roles).values())), budget)
     board.recover()  # first: what a killed one may have paid counts against this one's ceiling
     try:
         built = prepare(run, settings, request.snapshot, names)
         units = [
             RepairWork(
-                snapshot=request.snapshot, instance_id=name, env_id=env_id, model=request.model, tests=request.tests
+                snapshot=request.snapshot,
+                instance_id=name,
+                env_id=env_id,
+                model=request.model,
+                tests=request.tests,
+                roles=request.roles,
             )
             for name, env_id in built.items()
         ]
@@ -81,7 +87,13 @@ def _attempts(
 
 
 def _model(
-    request: RepairRequest, board: Switchboard, meter: Meter, unit: RepairWork, key: InstanceKey, step: str
+    request: RepairRequest,
+    board: Switchboard,
+    meter: Meter,
+    unit: RepairWork,
+    key: InstanceKey,
+    agent: SubAgent,
+    step: str,
 ) -> Model:
     """Who answers one sub-agent."""
     work = Work(
@@ -92,7 +104,7 @@ def _model(
         step=f"{unit.tests} {step}",
         sweep=request.payer,
     )
-    return board.model(unit.model, work, meters=(meter,))
+    return board.model(unit.model_of(agent), work, meters=(meter,))
 
 
 def _handed_in(attempt: RepairAttempt) -> RepairRow:

@@ -13,9 +13,9 @@ from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from flows.parameters import RateRequest, ReportRequest
 from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
+from flows.snapshot_parameters import RateRequest, ReportRequest
 from tasks.ability.task import Rating, abilities, rate
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table

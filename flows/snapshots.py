@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.parameters import PublishRequest, ValidationRequest, WithdrawRequest
+from flows.parameters import ValidationRequest
 from flows.run import StoryRun, bind
 from flows.settings import Settings
+from flows.snapshot_parameters import PublishRequest, WithdrawRequest
 from flows.validation import validate_inside
 from tasks.adapters.store.database import ensure_views, query, selection
 from tasks.adapters.store.warehouse import Store

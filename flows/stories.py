@@ -22,17 +22,14 @@ from flows.parameters import (
     FixesRequest,
     GenerateRequest,
     LocalizeRequest,
-    PublishRequest,
-    RateRequest,
     RebuildRequest,
     RepairRequest,
-    ReportRequest,
     StrengthRequest,
     SweepRequest,
     ValidationRequest,
-    WithdrawRequest,
 )
 from flows.settings import settings_from
+from flows.snapshot_parameters import PublishRequest, RateRequest, ReportRequest, WithdrawRequest
 from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
 

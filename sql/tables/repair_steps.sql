@@ -1,6 +1,7 @@
 -- What did the sub-agents of a repair method do, and what did each kind of them cost?
 --
 -- Per method, model and sub-agent, over all attempts, finished or not.
+-- asked         the model of the sub-agent, which may have one of its own
 -- steps         sub-agents that worked
 -- attempts      attempts at an instance that they were part of
 -- submitted     steps that handed in what was asked of them
@@ -13,7 +14,7 @@
 -- needs: repair_step
 CREATE OR REPLACE VIEW repair_steps AS
 SELECT
-    method, model, agent,
+    method, model, agent, coalesce(asked, model) AS asked,
     count(*) AS steps,
     count(DISTINCT attempt_id) AS attempts,
     count(*) FILTER (submitted) AS submitted,
@@ -26,5 +27,5 @@ SELECT
         round(100.0 * sum(cost_usd) / nullif(sum(sum(cost_usd)) OVER (PARTITION BY method, model), 0), 1)
     END AS cost_share
 FROM repair_step
-GROUP BY method, model, agent
-ORDER BY method, model, agent;
+GROUP BY method, model, agent, coalesce(asked, model)
+ORDER BY method, model, agent, coalesce(asked, model);

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from tasks.domain.errors import UsageError
 from tasks.domain.names import (
     CaseId,
     EnvId,
@@ -22,12 +24,38 @@ from tasks.domain.table import table
 class SubAgent(StrEnum):
     """Who worked on a step."""
 
+    GENERATE_TESTS = "generate-tests"
+    """Writes tests that reproduce the issue, where nobody hands some in."""
     EXPLORE_FILES = "explore-files"
     """Reads the repository as it was, and proposes a patch against it."""
     REVISE_PATCH = "revise-patch"
     """Mends what keeps a patch from being applied."""
     DEBUG_ONE = "debug-one"
     """Finds out with a debugger why one test fails on a patch, and reports it."""
+
+
+Roles = tuple[tuple[str, str], ...]
+"""Sub-agent, as a parameter spells it (`debug_one`), and its model, sorted."""
+
+
+def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
+    """The sub-agents with a model of their own, of `NAME=MODEL` texts. `UsageError` for one that nobody is, or that is
+    named twice with different models, or writes tests where some are given."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, _, asked = one.partition("=")
+        if name not in ROLES:
+            raise UsageError(f"there is no sub-agent {name!r}", hint=f"one of {', '.join(ROLES)}")
+        if not asked or set(asked) & set(",[]=@ "):
+            raise UsageError(f"{one} names no model", hint=f"--param {name}=gpt-4.1-2025-04-14")
+        if found.setdefault(name, asked) != asked:
+            raise UsageError(f"{name} is to be {found[name]} and {asked}", hint="name one of them")
+        if SubAgent(name.replace("_", "-")) is SubAgent.GENERATE_TESTS and not generating:
+            raise UsageError("nobody generates tests where some are given", hint="--tests generate")
+    return tuple(sorted((name, asked) for name, asked in found.items() if asked != model))
+
+
+ROLES = tuple(agent.value.replace("-", "_") for agent in SubAgent)
 
 
 class RepairEnd(StrEnum):
@@ -37,6 +65,8 @@ class RepairEnd(StrEnum):
     """All failing tests pass and no other one broke."""
     ITERATIONS = "iterations"
     """They were used up."""
+    NO_TESTS = "no-tests"
+    """Generate Tests handed in none that fail on the base commit."""
 
 
 @table("attempt_id", "iteration", "agent", "case_id", folder="method")
@@ -50,12 +80,14 @@ class RepairStep:
     method: MethodName
     model: ModelName
     iteration: int
-    """1-based."""
+    """1-based; 0 for Generate Tests, which comes before."""
     agent: SubAgent
     case_id: CaseId
     """The test that was debugged; empty for the other sub-agents."""
     submitted: bool
     """Whether it handed in what was asked of it, within its turns."""
+    asked: ModelName | None = None
+    """The model of this sub-agent; null in rows of a time when all had the same."""
     submission: str
     """The patch or the report; empty where there is none."""
     calls: int
@@ -121,7 +153,8 @@ class RepairAttempt:
     method: MethodName
     model: ModelName
     tests: str
-    """Whose tests it worked with: `golden`, or `METHOD@MODEL` of a candidate."""
+    """Whose tests it worked with: `golden`, or `METHOD@MODEL` of a candidate, which is its own method where it wrote
+    them."""
     end: RepairEnd
     iterations: int
     """That were begun."""
@@ -130,8 +163,9 @@ class RepairAttempt:
     patch: str
     """The chosen one; empty for none."""
     calls: int
+    """All replies, those of Generate Tests as well."""
     cost_usd: float | None
-    """Of all replies when they were made; null where a price is unknown."""
+    """Of all replies but those of Generate Tests, when they were made; null where a price is unknown."""
     tests_usd: float | None
     """What generating the tests cost, which is no part of it; null where that is unknown."""
     started_at: datetime

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 
 from tasks.domain.names import MethodName
 from tasks.domain.outcome import SandboxKind
+from tasks.domain.repair import Roles
 from tasks.domain.run import Limits
 
 METHOD = "tdflow"
@@ -19,6 +20,7 @@ class TdflowLimits:
     debugged: int = 18
     """Tests that are debugged in one iteration. Where more fail: targets first, then broken ones, each in the order in
     which they ran."""
+    generate_turns: int = 200
     explore_turns: int = 75
     revise_turns: int = 50
     debug_turns: int = 250
@@ -39,6 +41,8 @@ class TdflowLimits:
 
 GOLDEN = "golden"
 """The tests that people wrote."""
+GENERATE = "generate"
+"""Those that Generate Tests writes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +55,10 @@ class RepairSettings:
     """Whether the code under test may run where nothing isolates it."""
     limits: Limits = field(default_factory=Limits)
 
-    def method(self, tests: str) -> MethodName:
-        """What the method is counted as: with other tests or fewer iterations it takes nobody's place."""
+    def method(self, tests: str, roles: Roles = ()) -> MethodName:
+        """What the method is counted as: with other tests, models or iterations it takes nobody's place."""
         default, own = TdflowLimits().facts, self.tdflow.facts
         changed = [f"{name}={own[name]}" for name in sorted(own) if own[name] != default[name]]
+        changed += [f"{role}={model}" for role, model in roles]
         changed += [] if tests == GOLDEN else [f"tests={tests}"]
         return MethodName(f"{METHOD}[{','.join(changed)}]" if changed else METHOD)

@@ -22,15 +22,17 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import CaseId, EnvId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.places import Places
-from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
+from tasks.domain.repair import RepairAttempt, RepairEnd, RepairPatch, RepairStep, Roles, SubAgent
 from tasks.domain.undone import OfInstance
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
 from tasks.methods.journal import journal_of
+from tasks.repair.generating import ReproductionWriter
 from tasks.repair.prompts import PROMPTS
-from tasks.repair.settings import GOLDEN, METHOD, RepairSettings
+from tasks.repair.settings import GENERATE, GOLDEN, METHOD, RepairSettings
+from tasks.repair.sub_agents import StepTaken, SubAgents
 from tasks.repair.suite import GivenTests, Goal
-from tasks.repair.tdflow import PatchTried, StepTaken, Tdflow, Worked
+from tasks.repair.tdflow import PatchTried, Tdflow, Worked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,15 +42,21 @@ class RepairWork(OfInstance):
     env_id: EnvId
     model: str
     tests: str = GOLDEN
-    """`golden` for those that people wrote, `METHOD@MODEL` for a candidate in the store."""
+    """`golden` for those that people wrote, `METHOD@MODEL` for a candidate in the store, `generate` for those that a
+    sub-agent writes first."""
+    roles: Roles = ()
+    """Sub-agents with a model of their own."""
 
     @property
     def scope(self) -> str:
-        return f"{self.snapshot} {self.model} {self.tests}"
+        return " ".join((self.snapshot, self.model, self.tests, *map("=".join, self.roles)))
+
+    def model_of(self, agent: SubAgent) -> str:
+        return dict(self.roles).get(agent.value.replace("-", "_"), self.model)
 
 
-Models = Callable[[RepairWork, InstanceKey, str], Model]
-"""The model for one step of the work on one instance, metered and recorded as such."""
+Models = Callable[[RepairWork, InstanceKey, SubAgent, str], Model]
+"""The model for one sub-agent and step of the work on one instance, metered and recorded as such."""
 
 
 def repair(places: Places, settings: RepairSettings, models: Models, unit: RepairWork) -> RepairAttempt:
@@ -68,25 +76,30 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
         trusted=settings.trusted,
         limits=settings.limits,
     )
-    tests, tests_usd = _tests(store, unit, hands)
+    tests, tests_usd = (None, None) if unit.tests == GENERATE else _tests(store, unit, hands)
     attempt_id = _attempt_id(unit, hands, settings, tests)
     if known := store.read(RepairAttempt, attempt_id=attempt_id):
         return known[0]
     hands.pass_gate(store)
-    rows = _Rows(store, unit, instance, attempt_id, settings.method(unit.tests))
+    rows = _Rows(store, unit, instance, attempt_id, settings.method(unit.tests, unit.roles))
     started = datetime.now(UTC)
     with journal_of(places, attempt_id) as journal, LocalWorkbench(hands.supplies()) as bench:
-        flow = Tdflow(
-            task=brief(instance, environment, hands.paths, hands.read, hands.history),
-            tests=tests,
-            bench=bench,
-            models=lambda step: models(unit, instance.instance_key, step),
-            journal=journal,
+        task = brief(instance, environment, hands.paths, hands.read, hands.history)
+        agents = SubAgents(
+            models=lambda agent, step: models(unit, instance.instance_key, agent, step),
             limits=settings.tdflow,
             step=rows.step,
-            patch=rows.patch,
         )
-        attempt = rows.attempt(tests, tests_usd, flow.work(), started)
+        name = tests.name if tests else rows.tests_name
+        if tests is None:
+            writer = ReproductionWriter(name=name, task=task, bench=bench, journal=journal)
+            rows.candidate(writer.work(agents))
+            tests, tests_usd = writer.tests, rows.tests_usd
+        worked = Worked(end=RepairEnd.NO_TESTS)
+        if tests:
+            flow = Tdflow(task=task, tests=tests, bench=bench, agents=agents, journal=journal, patch=rows.patch)
+            worked = flow.work()
+        attempt = rows.attempt(name, tests_usd, worked, started)
         journal.finish()
     return attempt
 
@@ -113,13 +126,14 @@ def _paid(store: Store, where: dict[str, str]) -> float | None:
     return None if None in costs or not costs else sum(cost or 0.0 for cost in costs)
 
 
-def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests: GivenTests) -> str:
+def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests: GivenTests | None) -> str:
     """Content key of all that decides an attempt."""
-    given = [[change.path, change.after] for change in tests.changes]
-    wanted = None if tests.fail_to_pass is None else sorted(tests.fail_to_pass)
+    given = [[change.path, change.after] for change in tests.changes] if tests else []
+    wanted = None if tests is None or tests.fail_to_pass is None else sorted(tests.fail_to_pass)
     return content_key(
         "repair-attempt", unit.snapshot, hands.instance.content, hands.environment.env_id, METHOD, unit.model,
-        settings.tdflow.facts, PROMPTS.texts(), tests.name, given, wanted,
+        settings.tdflow.facts, PROMPTS.texts(), tests.name if tests else GENERATE, given, wanted,
+        *filter(None, [unit.roles]),
     )  # fmt: skip
 
 
@@ -134,6 +148,8 @@ class _Rows:
         self.attempt_id = attempt_id
         self.calls = 0
         self.usd: float | None = 0.0
+        self.tests_usd: float | None = 0.0
+        self.instance = instance
         self.owner: dict[str, Any] = {
             "attempt_id": attempt_id,
             "instance_key": instance.instance_key,
@@ -144,12 +160,16 @@ class _Rows:
 
     def step(self, taken: StepTaken) -> None:
         self.calls += taken.conversation.calls
-        self.usd = None if self.usd is None or taken.cost_usd is None else self.usd + taken.cost_usd
+        if taken.agent is SubAgent.GENERATE_TESTS:
+            self.tests_usd = taken.cost_usd
+        else:
+            self.usd = None if self.usd is None or taken.cost_usd is None else self.usd + taken.cost_usd
         row = RepairStep(
             **self.owner,
             iteration=taken.iteration,
             agent=taken.agent,
             case_id=CaseId(taken.case_id),
+            asked=ModelName(taken.asked),
             submitted=taken.submission is not None,
             submission=taken.submission or "",
             calls=taken.conversation.calls,
@@ -180,13 +200,37 @@ class _Rows:
         )
         self.store.write([row])
 
-    def attempt(self, tests: GivenTests, tests_usd: float | None, worked: Worked, started: datetime) -> RepairAttempt:
+    @property
+    def tests_name(self) -> str:
+        """What tests are called that the attempt has written itself."""
+        return f"{self.owner['method']}@{self.unit.model}"
+
+    def candidate(self, patch: str) -> None:
+        """The tests that were written, as a candidate to be judged like others; empty for none."""
+        method, model, key = self.owner["method"], self.owner["model"], self.instance.instance_key
+        row = Candidate(
+            candidate_id=Candidate.id_of(key, method, model, 0, patch),
+            snapshot=SnapshotName(self.unit.snapshot),
+            instance_id=self.instance.instance_id,
+            instance_key=key,
+            method=method,
+            model=model,
+            sample=0,
+            patch=patch,
+            provenance="verified",
+            source=self.attempt_id,
+            problem="",
+            created_at=datetime.now(UTC),
+        )
+        self.store.write([row])
+
+    def attempt(self, tests: str, tests_usd: float | None, worked: Worked, started: datetime) -> RepairAttempt:
         chosen = worked.chosen
         row = RepairAttempt(
             **self.owner,
             snapshot=SnapshotName(self.unit.snapshot),
             env_id=self.unit.env_id,
-            tests=tests.name,
+            tests=tests,
             end=worked.end,
             iterations=len(worked.tried),
             iteration=chosen.iteration if chosen else None,

@@ -1,5 +1,6 @@
 """TDFlow: a workflow of sub-agents from failing tests to a fix (the TDFlow paper, section 3).
 
+    [Generate Tests ─► tests ─►] (generating.py)
     Explore Files ─► patch ─► applies? ─no─► Revise Patch ─► applies? ─no─┐
           ▲                      │yes                           │yes      │
           │                      ▼                              ▼         │
@@ -15,12 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from threading import Lock
-from typing import TypeVar
+from dataclasses import dataclass
 
-from tasks.adapters.llm.base import Model, ModelQuestion, Reply, user
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Reason, Refused, Rung
 from tasks.adapters.patch.read import read_patch
@@ -32,38 +29,19 @@ from tasks.domain.method_task import MethodTask
 from tasks.domain.names import content_key
 from tasks.domain.outcome import RunStatus
 from tasks.domain.repair import RepairEnd, SubAgent
-from tasks.methods.conversation import Conversation, Thread, Unusable
+from tasks.methods.conversation import Unusable
 from tasks.methods.diffs import diffs_in
 from tasks.methods.journal import Journal
-from tasks.methods.method import MethodBudget
-from tasks.methods.tools import HandingIn, ModelTool, tool_spec, work_until_submitted
+from tasks.methods.tools import HandingIn, tool_spec
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
 from tasks.repair.prompts import prompt
 from tasks.repair.settings import TdflowLimits
+from tasks.repair.sub_agents import SubAgents
 from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, put, source_of
 
 _NO_END = "see whether `swt validate` finds the instance's environment in order"
-REMINDER = "Call a tool. When you are done, hand in what you were asked for with the tool for it."
 TARGET, GUARDED = "reproduction", "regression"
-
-Models = Callable[[str], Model]
-"""The model for one sub-agent, by the name of its step: `explore-files 2`, `debug-one 2.3`."""
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepTaken:
-    """What one sub-agent did."""
-
-    iteration: int
-    agent: SubAgent
-    case_id: str
-    submission: str | None
-    conversation: Conversation
-    cost_usd: float | None
-    started_at: datetime
-    finished_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,23 +79,6 @@ class Worked:
         return min(ran, key=lambda one: (len(one.broken), len(one.failing), one.iteration), default=None)
 
 
-@dataclass(slots=True)
-class Costed:
-    """A model, and what its replies cost when they were made."""
-
-    behind: Model
-    usd: float | None = 0.0
-
-    @property
-    def name(self) -> str:
-        return self.behind.name
-
-    def complete(self, question: ModelQuestion) -> Reply:
-        reply = self.behind.complete(question)
-        self.usd = None if self.usd is None or reply.cost_usd is None else self.usd + reply.cost_usd
-        return reply
-
-
 @dataclass(slots=True, kw_only=True)
 class Tdflow:
     """One attempt at one instance. What happens is told as it happens; an error of ours ends it, and another one that
@@ -127,12 +88,13 @@ class Tdflow:
     tests: GivenTests
     bench: Workbench
     """Stays as it is: sub-agents and runs work on forks of it."""
-    models: Models
+    agents: SubAgents
     journal: Journal
-    limits: TdflowLimits
-    step: Callable[[StepTaken], None]
     patch: Callable[[PatchTried, Goal], None]
-    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def limits(self) -> TdflowLimits:
+        return self.agents.limits
 
     def work(self) -> Worked:
         """Iterate until all tests pass, or no iteration is left.
@@ -206,7 +168,7 @@ class Tdflow:
                 listing=folder(bench),
             )
             submission = HandingIn(_SUBMIT_PATCH, self._read_patch)
-            return self._sub_agent(
+            return self.agents.work(
                 SubAgent.EXPLORE_FILES, number, text, Explorer(bench).tools, submission, self.limits.explore_turns
             )
 
@@ -224,7 +186,7 @@ class Tdflow:
                 return revised
 
             submission = HandingIn(_SUBMIT_PATCH, lambda patch: read(patch))
-            return self._sub_agent(
+            return self.agents.work(
                 SubAgent.REVISE_PATCH, number, text, Explorer(bench).tools, submission, self.limits.revise_turns
             )
 
@@ -252,52 +214,13 @@ class Tdflow:
             )
             tools = {"debugger": debugger.tool, **Explorer(bench).tools}
             submission = HandingIn(_SUBMIT_REPORT, lambda report: str(report))
-            found = self._sub_agent(
+            found = self.agents.work(
                 SubAgent.DEBUG_ONE, number, text, tools, submission, self.limits.debug_turns, name, case.case_id
             )
             return found or ""
 
     def _debugger(self, bench: Workbench, case: CaseSeen, name: str) -> CaseDebugger:
         return CaseDebugger(bench, case.path, case.case_id, self.journal, f"debug {name}")
-
-    def _sub_agent(
-        self,
-        agent: SubAgent,
-        number: int,
-        opening: str,
-        tools: dict[str, ModelTool],
-        submission: HandingIn[str],
-        turns: int,
-        name: str = "",
-        case_id: str = "",
-    ) -> str | None:
-        """What a sub-agent hands in within its turns."""
-        started, limits = datetime.now(UTC), self.limits
-        model = Costed(self.models(f"{agent.value} {name or number}"))
-        budget = MethodBudget(calls=turns, reply_tokens=limits.reply_tokens, seconds=limits.seconds)
-        conversation = Conversation(model, budget)
-        thread = Thread(
-            conversation,
-            [user(opening)],
-            temperature=limits.temperature,
-            sample=number - 1,  # the same prompt in a later iteration asks for another answer
-            step=agent.value,
-            tokens=limits.prompt_tokens,
-        )
-        handed_in = work_until_submitted(thread, tools, submission, reminder=REMINDER)
-        taken = StepTaken(
-            iteration=number,
-            agent=agent,
-            case_id=case_id,
-            submission=handed_in,
-            conversation=conversation,
-            cost_usd=model.usd,
-            started_at=started,
-            finished_at=datetime.now(UTC),
-        )
-        with self._lock:
-            self.step(taken)
-        return handed_in
 
     def _read_patch(self, patch: str) -> str:
         """The diff in what was submitted. One that cannot be applied is taken: mending it is another's part."""

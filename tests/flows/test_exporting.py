@@ -24,10 +24,11 @@ from flows.asking import ask, export
 from flows.cli import app
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest, RateRequest
+from flows.parameters import EvaluationRequest
 from flows.report import rate_methods
 from flows.run import Threads, begin
 from flows.settings import PROJECT, Settings
+from flows.snapshot_parameters import RateRequest
 from flows.snapshots import import_rows
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.sandbox.pick import available

@@ -18,7 +18,7 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
-from tasks.domain.errors import NotFound
+from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import MethodName, ModelName
@@ -30,6 +30,7 @@ from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
 INSTANCE = "rolling-swt-bench__larder-3"
 REQUEST = RepairRequest(snapshot="demo", model="scripted", instances=(INSTANCE,))
+NAMED = "tests/test_recipe.py:29 test_scaled_twice"
 WRONG = """--- a/larder/recipe.py
 +++ b/larder/recipe.py
 @@ -29,4 +29,4 @@ class Recipe:
@@ -46,7 +47,7 @@ class KnowsItLater:
 
     def __init__(self, settings: Settings) -> None:
         (row,) = Store(settings.store).read(TaskInstance, snapshot="demo", instance_id=INSTANCE)
-        self.golden = row.patch
+        self.golden, self.tests = row.patch, row.test_patch
 
     def __call__(self, call: Spoken) -> Step:
         opening = call.messages[0].text
@@ -54,6 +55,10 @@ class KnowsItLater:
         return Step(reply=calling(**self.call(opening, turn, call.messages[-1]), call_id=f"c{turn}"))
 
     def call(self, opening: str, turn: int, last: Message) -> dict[str, str]:
+        if "write tests that reproduce" in opening:
+            if turn == 0:
+                return {"name": "evaluate_tests", "patch": self.tests}
+            return {"name": "submit_tests", "patch": self.tests, "tests": NAMED}
         if "debugger is stopped" in opening:
             commands = ("ll", "b larder.recipe.Recipe.scaled", "c", "args")
             if turn < len(commands):
@@ -122,6 +127,61 @@ def test_generated_tests_are_given_and_judged_as_well(settings: Settings) -> Non
     asked = "SELECT method, repair, btr, n, resolved FROM repair_by_bad_tests"
     (bad,) = query(settings.database, asked).to_pylist()
     assert (bad["method"], bad["repair"], bad["n"], bad["resolved"]) == ("careful", handed_in.method, 1, 1)
+
+
+@pytest.mark.slow  # fourteen requests, one of which runs the tests of the demo before and after
+def test_it_writes_its_tests_itself_and_pays_each_call_once(settings: Settings) -> None:
+    """Stopped at each call in turn; one sub-agent asks a model of its own."""
+    request = replace(REQUEST, tests="generate", param=("generate_tests=scripted-demo",))
+    provider = ScriptedProvider(KnowsItLater(settings))
+    with provider.serve() as url:
+        here = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        for calls in range(20):
+            code, _, problems = told(replace(request, budget_calls=calls), here)
+            if code == 0:
+                break
+            assert "calls" in problems[0], problems
+        asked = len(provider.books)
+    store = Store(settings.store)
+    assert asked == calls == len({row.call_key for row in store.read(LlmCall, status=CallStatus.ANSWERED)})
+    (attempt,) = store.read(RepairAttempt)
+    name = "tdflow[generate_tests=scripted-demo,tests=generate]"
+    assert (attempt.method, attempt.tests, attempt.end, attempt.calls) == (name, f"{name}@scripted", "passed", asked)
+    steps = sorted(store.read(RepairStep), key=lambda row: row.finished_at)
+    assert [(row.iteration, row.agent.value, row.asked) for row in steps if row.agent != "debug-one"] == [
+        (0, "generate-tests", "scripted-demo"),
+        (1, "explore-files", "scripted"),
+        (1, "revise-patch", "scripted"),
+        (2, "explore-files", "scripted"),
+    ]
+    (generated,) = (row for row in store.read(Candidate) if row.source == attempt.attempt_id)
+    assert (generated.method, generated.model, generated.patch) == (name, "scripted", steps[0].submission)
+    asked_of = "SELECT method, repair, btr, n, resolved FROM repair_by_bad_tests"
+    (bad,) = query(settings.database, asked_of).to_pylist()
+    assert (bad["method"], bad["repair"], bad["btr"], bad["n"], bad["resolved"]) == (name, name, 0.0, 1, 1)
+
+
+@pytest.mark.slow  # two hundred replies
+def test_a_model_that_writes_no_tests_resolves_nothing(settings: Settings) -> None:
+    provider = ScriptedProvider(lambda _: Step(reply=calling("show_folder", call_id="c")))
+    with provider.serve() as url:
+        here = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        code, text, problems = told(replace(REQUEST, tests="generate"), here)
+    assert (code, [line.partition(": empty: ")[2] for line in problems]) == (0, ["the patch is empty"]), text
+    (attempt,) = Store(settings.store).read(RepairAttempt)
+    assert (attempt.end, attempt.patch, attempt.iterations, attempt.calls) == ("no-tests", "", 0, 200)
+    (row,) = query(settings.database, "SELECT resolved, handed_in FROM repair_rate").to_pylist()
+    assert (row["resolved"], row["handed_in"]) == (0, 1)
+
+
+def test_who_has_a_model_of_its_own_is_one_of_four(settings: Settings) -> None:
+    assert replace(REQUEST, param=("debug_one=scripted",)).roles == (), "the model that all have is nobody's own"
+    for tests, param in (
+        ("golden", ("judge=gpt",)), ("golden", ("debug_one=",)), ("golden", ("generate_tests=gpt",)),
+        ("generate", ("debug_one=a", "debug_one=b")),
+    ):  # fmt: skip
+        with pytest.raises(UsageError):
+            replace(REQUEST, tests=tests, param=param)
 
 
 def candidate(row: TaskInstance, patch: str) -> Candidate:

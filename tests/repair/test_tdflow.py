@@ -16,8 +16,9 @@ from tasks.methods.journal import Journal
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
 from tasks.repair.settings import TdflowLimits
+from tasks.repair.sub_agents import StepTaken, SubAgents
 from tasks.repair.suite import GivenTests, Goal
-from tasks.repair.tdflow import PatchTried, StepTaken, Tdflow, Worked
+from tasks.repair.tdflow import PatchTried, Tdflow, Worked
 
 TOY = TOYS[0]
 TESTS = """--- a/tests/test_counting.py
@@ -84,14 +85,16 @@ class Tale:
                 task=TOY.assignment.task,
                 tests=tests,
                 bench=bench,
-                models=self.for_step,
+                agents=self.agents,
                 journal=journal,
-                limits=self.limits,
-                step=self.steps.append,
                 patch=self.keep,
             ).work()
 
-    def for_step(self, _step: str) -> Model:
+    @property
+    def agents(self) -> SubAgents:
+        return SubAgents(models=self.for_step, limits=self.limits, step=self.steps.append)
+
+    def for_step(self, _agent: SubAgent, _step: str) -> Model:
         return self.model
 
     def keep(self, tried: PatchTried, _goal: Goal) -> None:
@@ -180,8 +183,8 @@ def test_tests_that_are_no_goal(tmp_path: Path, old: str, new: str, problem: str
         tests = GivenTests.of_patch("golden", TESTS.replace(old, new), bench.base, None)
         journal = Journal(tmp_path / "journal")
         flow = Tdflow(
-            task=TOY.assignment.task, tests=tests, bench=bench, models=tale.for_step, journal=journal,
-            limits=tale.limits, step=tale.steps.append, patch=tale.keep,
+            task=TOY.assignment.task, tests=tests, bench=bench, agents=tale.agents, journal=journal,
+            patch=tale.keep,
         )  # fmt: skip
         with pytest.raises(SwtError, match=problem):
             flow.work()

@@ -235,11 +235,12 @@ def test_what_sub_agents_did_and_cost(store: SqlStore) -> None:
         store.add(
             "repair_step", attempt_id="a", method="tdflow", model="gpt", iteration=iteration, agent=agent,
             case_id=f"t::{iteration}", submitted=submitted, calls=calls, reasons=reasons, cost_usd=usd,
+            asked="mini" if agent == "debug-one" else None,
         )  # fmt: skip
-    columns = "agent, steps, attempts, submitted_rate, calls, calls_per_step, refused, cost_usd"
+    columns = "agent, asked, steps, attempts, submitted_rate, calls, calls_per_step, refused, cost_usd"
     assert store.rows(f"SELECT {columns} FROM repair_steps") == [
-        ("debug-one", 2, 1, 50.0, 280, 140.0, 2, None),
-        ("explore-files", 2, 1, 100.0, 15, 7.5, 1, 1.0),
+        ("debug-one", "mini", 2, 1, 50.0, 280, 140.0, 2, None),
+        ("explore-files", "gpt", 2, 1, 100.0, 15, 7.5, 1, 1.0),
     ]
 
 

@@ -1,0 +1,67 @@
+"""What the stories about a whole snapshot can be asked for: publish, report, rate, withdraw (see parameters.py)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from flows.options import ARGUMENT, Option, Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishRequest(Request):
+    """Validate a snapshot's instances and publish those that are valid under another name, for good."""
+
+    pool: Annotated[str, Option(help="Name of the snapshot to take instances from.", flag=ARGUMENT)]
+    snapshot: Annotated[str, Option(help="Name of the snapshot to publish.", flag="--as")]
+
+    @property
+    def title(self) -> str:
+        return f"publish {self.snapshot}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest(Request):
+    """Write the report of a snapshot: a static site with leaderboard, figures, and a page for each instance, method and
+    candidate. What is there and has not changed is left as it is."""
+
+    snapshot: Annotated[str, Option(help="Name of the snapshot; empty: the newest that is in use.")] = ""
+    out: Annotated[Path | None, Option(help="Folder of the site; default: report/SNAPSHOT beside the database.")] = None
+    with_golden: Annotated[
+        bool, Option(help="Show what a submitter must not see: held-out golden sides, messages on fixed code.")
+    ] = False
+
+    @property
+    def title(self) -> str:
+        return f"report {self.snapshot or 'latest'}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRequest(Request):
+    """Put all methods on one scale, whichever snapshots they ran on, and say how hard each snapshot is. Methods that
+    ran on several tie them together. `swt query ability` shows it beside the scores."""
+
+    snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.")] = ()
+    grader: Annotated[str, Option(help="By whose verdicts.")] = "paper"
+    guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False
+    times: Annotated[int, Option(help="How often instances are drawn again for the intervals.", least=1)] = 400
+    seed: Annotated[int, Option(help="Of these draws.", least=0)] = 0
+
+    @property
+    def title(self) -> str:
+        return f"rate by {self.grader}" + (" guarded" if self.guarded else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawRequest(Request):
+    """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
+    snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""
+
+    snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT)]
+    reason: Annotated[str, Option(help="Why, for those who used it.")]
+    instance: Annotated[str, Option(help="Only this instance, such as one that its authors want taken down.")] = ""
+
+    @property
+    def title(self) -> str:
+        return f"withdraw {self.instance or self.snapshot}"
