@@ -214,6 +214,34 @@ def store_compact() -> None:
     say(compact_store(settings()))
 
 
+@store_app.command("copy")
+def store_copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="Folder or URL of a store.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Folder or URL of an empty place, or of a copy begun.")],
+) -> None:
+    """Copy a store, hold both sides against each other byte for byte; run again, it goes on where it was.
+
+    Example: swt store copy data/store 's3://bucket/swt?endpoint_override=s3.example.org'
+    """
+    from flows.asking import copy_store
+
+    text, clean = copy_store(source, target)
+    say(text)
+    raise typer.Exit(0 if clean else 1)
+
+
+@store_app.command("backup")
+def store_backup(
+    folder: Annotated[str, typer.Argument(help="Folder or URL under which each day has a copy of its own.")],
+) -> None:
+    """Copy the store to FOLDER/<date in UTC>; `swt store copy` brings it back to an empty place."""
+    from flows.asking import backup_store
+
+    text, clean = backup_store(settings(), folder)
+    say(text)
+    raise typer.Exit(0 if clean else 1)
+
+
 @store_app.command("gc")
 def store_gc() -> None:
     """Remove logs that no row names, and leftovers of killed writers."""

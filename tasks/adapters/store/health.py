@@ -108,7 +108,7 @@ def _logs(disk: Disk) -> Iterator[Problem]:
     """Kept files that rows refer to and that are gone or damaged."""
     there = {entry.path for entry in disk.files("files")}
     for path in sorted(there):
-        if path.endswith(".gz") and not _is_whole(disk, path):
+        if path.endswith(".gz") and not is_whole(disk, path):
             yield Problem("torn-log", path, "its content does not have the SHA-256 that it is named after")
     for sha, where in referenced_files(disk).items():
         if file_path(sha) not in there:
@@ -127,7 +127,8 @@ def referenced_files(disk: Disk) -> dict[str, str]:
     return found
 
 
-def _is_whole(disk: Disk, path: str) -> bool:
+def is_whole(disk: Disk, path: str) -> bool:
+    """Whether a kept file has the content that it is named after."""
     try:
         content = gzip.decompress(disk.read(path))
     except (OSError, EOFError, zlib.error):
