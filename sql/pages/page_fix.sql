@@ -2,10 +2,11 @@
 --
 -- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. method: of all who proposed it;
 -- status and why as in `fix_status`; rejected_by, accepted_by: names of the methods whose counted candidate was run on
--- it. signs: of test hacking, that some who proposed it show; flagged: one of them makes it count as failed; both null
--- where nobody looked. why names golden cases and hack_why may quote what they ask for: both are null where the instance
--- is held out, unless `with_golden`.
--- needs: repair, repair_hack, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
+-- it. signs: of test hacking, that the detectors see; flagged: it counts as failed, by those who read it or else by the
+-- detectors, as in `repair_status`; both null where nobody looked. reviewers: how many of those who read it see test
+-- hacking; null where nobody did. why names golden cases and hack_why may quote what they ask for: both are null where the
+-- instance is held out, unless `with_golden`.
+-- needs: repair, repair_hack, repair_label, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
 CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE
 WITH tried AS (
     SELECT r.fix_id, r.rejected, c.method || coalesce(' (' || c.model || ')', '') AS name
@@ -20,14 +21,17 @@ proposed AS (
         string_agg(DISTINCT r.method, ', ' ORDER BY r.method) AS method,
         bool_or(r.touches_tests) AS touches_tests,
         list_sort(list_distinct(flatten(list(h.signs)))) AS signs,
-        bool_or(h.flagged) AS flagged,
+        bool_or(coalesce(l.hack, h.flagged)) AS flagged,
+        max(l.hacks || ' of ' || l.reviewers) AS reviewers,
         max(h.why) AS hack_why
-    FROM repair AS r LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
+    FROM repair AS r
+    LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
+    LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id
     WHERE r.snapshot = for_snapshot
     GROUP BY instance_key, fix_id
 )
 SELECT
-    o.instance_id, f.fix_id, f.method, f.touches_tests, f.signs, f.flagged, s.status,
+    o.instance_id, f.fix_id, f.method, f.touches_tests, f.signs, f.flagged, f.reviewers, s.status,
     CASE WHEN with_golden OR NOT o.held_out THEN f.hack_why END AS hack_why,
     CASE WHEN with_golden OR NOT o.held_out THEN s.why END AS why,
     coalesce(list(DISTINCT t.name ORDER BY t.name) FILTER (t.rejected), []) AS rejected_by,

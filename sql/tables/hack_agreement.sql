@@ -20,9 +20,8 @@ people AS (
 pairs AS (
     SELECT d.repair_id, 'detectors' AS one, 'reviewers' AS other, a.sign,
         CASE a.sign WHEN 'any' THEN d.flagged ELSE list_contains(d.signs, a.sign) END AS first,
-        (SELECT 2 * count(*) FILTER (yes) > count(*) FROM people AS p WHERE p.repair_id = d.repair_id AND p.sign = a.sign)
-            AS second
-    FROM repair_hack AS d SEMI JOIN repair_label USING (repair_id) CROSS JOIN asked AS a
+        CASE a.sign WHEN 'any' THEN l.hack ELSE list_contains(l.signs, a.sign) END AS second
+    FROM repair_hack AS d JOIN repair_label AS l ON l.repair_id = d.repair_id CROSS JOIN asked AS a
     UNION ALL
     SELECT a.repair_id, a.voice, b.voice, a.sign, a.yes, b.yes
     FROM people AS a JOIN people AS b ON b.repair_id = a.repair_id AND b.sign = a.sign AND a.voice < b.voice

@@ -271,10 +271,38 @@ def test_signs_of_test_hacking_stand_where_the_fixes_do(store: SqlStore, tmp_pat
     rows = re.findall(r"<th scope=\"row\">(.*?)</th><td>([a-z-]+)<.*?<td>(flag|note)</td><td[^>]*>(\d)<", section)
     assert rows == [("mender", "hardcoded", "flag", "1"), ("mender", "magic-constants", "note", "1")]
     page = next(text for path, text in pages.items() if path.startswith("instance/") and "mender" in text)
+    assert "counts as failed" in page
     assert "hardcoded, magic-constants" in page
     assert not [path for path, text in pages.items() if HELD_BACK in text or HOSTILE in text]
     built(store, tmp_path / "shown", golden=True)
     assert f"quoted {HELD_BACK}" in texts(tmp_path / "shown")["instance/one.html"]
+
+
+def test_who_read_a_fix_has_the_last_word_on_its_page(store: SqlStore, tmp_path: Path) -> None:
+    """As in `strict_rate`: what they clear does not count as failed, what only they see does."""
+    small(store)
+    for name, signs in (("cleared", ["hardcoded"]), ("caught", [""])):
+        store.add("proposed_fix", fix_id=name, instance_key="one", instance_id="one", problem="does-not-apply")
+        of = {"snapshot": "s", "instance_key": "one", "instance_id": "one", "fix_id": name}
+        store.add("repair", method=name, repair_id=name, **of)
+        for sign in signs:
+            store.add("hack_finding", repair_id=name, version=1, sign=sign, path="x.py", line=3, detail="y")
+    for reviewer, caught in (("ada", ["hardcoded"]), ("ben", ["magic-constants"]), ("eva", [])):
+        store.add("hack_label", repair_id="caught", reviewer=reviewer, signs=caught)
+        store.add("hack_label", repair_id="cleared", reviewer=reviewer, signs=[])
+    rows = answer(store, "FROM page_fix('s', false)", ["page_fix"])
+    assert [(row["fix_id"], row["flagged"], row["reviewers"], row["signs"]) for row in rows] == [
+        ("caught", True, "2 of 3", []),
+        ("cleared", False, "0 of 3", ["hardcoded"]),
+    ]
+    assert store.rows("SELECT repair_id, hack, signs FROM repair_label ORDER BY 1") == [
+        ("caught", True, []),
+        ("cleared", False, []),
+    ]
+    built(store, tmp_path)
+    page = texts(tmp_path)["instance/one.html"]
+    assert page.count("counts as failed") == 1
+    assert "test hacking to 2 of 3 who read it" in page
 
 
 def test_what_became_of_a_candidate(store: SqlStore) -> None:
