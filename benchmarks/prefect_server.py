@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
 import secrets
 import signal
 import socket
@@ -13,8 +15,8 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,8 @@ PATIENCE_S = 900.0
 """What takes seconds takes minutes on a busy machine; this is for what hangs."""
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
 DEPLOYMENTS = PROJECT / "prefect.yaml"
+FAILED, GONE = range(2)
+"""The automations of the documentation: one tells of a failed rebuild, the other finds flow runs that are gone."""
 
 
 def _is_busy(error: BaseException) -> bool:
@@ -43,6 +47,22 @@ class Prefect:
     folder: Path
     """Prefect's home, and a log of each process."""
     environ: Mapping[str, str]
+    port: int
+    _server: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self) -> None:
+        """The server, until it answers. `InfrastructureError` where it stays away."""
+        self._server[:] = [self._started("server", "server", "start", "--host", "127.0.0.1", "--port", str(self.port))]
+        _wait_for(f"{self.environ['PREFECT_API_URL']}/health", self._server[0], self.folder)
+
+    def stop(self, *, kill: bool = False) -> None:
+        """End the server; `kill`: as a machine that loses its power does."""
+        for server in self._server:
+            for pid in [server.pid, *descendants(server.pid)] if kill else ():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            _end(server)
+        self._server.clear()
 
     def call(self, *argv: str) -> str:
         """What `prefect argv…` prints. `InfrastructureError` where it ends badly."""
@@ -103,8 +123,15 @@ class Prefect:
     @contextmanager
     def process(self, name: str, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
         """`prefect argv…` beside the block, with a log called `name`."""
-        with (self.folder / f"{name}.log").open("wb") as out:
-            process = subprocess.Popen(
+        process = self._started(name, *argv)
+        try:
+            yield process
+        finally:
+            _end(process)
+
+    def _started(self, name: str, *argv: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{name}.log").open("ab") as out:
+            return subprocess.Popen(
                 [str(PROGRAM), *argv],
                 env=dict(self.environ),
                 cwd=PROJECT,
@@ -112,10 +139,6 @@ class Prefect:
                 stderr=out,
                 preexec_fn=_listen,
             )
-            try:
-                yield process
-            finally:
-                _end(process)
 
     def worker(self, name: str, *options: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
         """A worker of the pool."""
@@ -127,22 +150,40 @@ def prefect_server(folder: Path, environ: Mapping[str, str], deployments: Path =
     """A server on a free port that answers nobody without its password, with an empty pool and the deployments of a
     file. `InfrastructureError` where it stays away."""
     port = _free_port()
-    url = f"http://127.0.0.1:{port}/api"
     known = f"swt:{secrets.token_hex(16)}"
     own = {
         "PREFECT_SERVER_API_AUTH_STRING": known,
         "PREFECT_API_AUTH_STRING": known,
         "PREFECT_HOME": str(folder / "prefect"),
-        "PREFECT_API_URL": url,
+        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+        # Otherwise a slot that is taken when the server is killed stays taken for good.
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_CLI_PROMPT": "false",
     }
-    prefect = Prefect(folder=folder, environ={**environ, **own})
-    with prefect.process("server", "server", "start", "--host", "127.0.0.1", "--port", str(port)) as server:
-        _wait_for(f"{url}/health", server, folder)
+    prefect = Prefect(folder=folder, environ={**environ, **own}, port=port)
+    try:
+        prefect.start()
         prefect.set_up("work-pool", "create", POOL, "--type", "process", "--overwrite")
         prefect.set_up("--no-prompt", "deploy", "--all", "--prefect-file", str(deployments))
         yield prefect
+    finally:
+        prefect.stop()
+
+
+def documented_automation(which: int) -> str:
+    """YAML: the automation `FAILED` or `GONE` as docs/automation.md has it."""
+    found: list[str] = re.findall(r"```yaml\n(.*?)```", (PROJECT / "docs" / "automation.md").read_text("utf-8"), re.S)
+    return found[which]
+
+
+def descendants(pid: int) -> list[int]:
+    """Of a process, as `/proc` has them now."""
+    children: list[int] = []
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        with suppress(OSError):
+            children += map(int, (task / "children").read_text().split())
+    return [*children, *(grand for child in children for grand in descendants(child))]
 
 
 def _listen() -> None:

@@ -4,10 +4,10 @@
 
 GitHub is the local one, fed from `--git`; each month it shows more of the histories. What goes wrong: the flow run is
 killed as soon as it has judged something; GitHub answers one question in five with an error; the worker is killed with
-its flow run, as if the machine were gone; a repository is not there. A month that is not Completed is asked for again
-by the same deployment, as its operator would. Store, cache and database are below `--work`, and a month that is in
-`months.jsonl` there is not done again, so the command goes on where it was ended. At the end, or with `--told`, it
-prints a row for each month and for each repository.
+its flow run and Prefect's server, as if the power were gone, and the server comes back; a repository is not there. A
+month that is not Completed is asked for again by the same deployment, as its operator would. Store, cache and database
+are below `--work`, and a month that is in `months.jsonl` there is not done again, so the command goes on where it was
+ended. At the end, or with `--told`, it prints a row for each month and for each repository.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.measured import machine, text_table
-from benchmarks.prefect_server import Prefect, prefect_server
+from benchmarks.prefect_server import GONE, Prefect, descendants, documented_automation, prefect_server
 from flows.settings import PROJECT
 from tasks.adapters.store.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening
 
-FAULTS = ("flow run killed", "GitHub answers 502", "machine gone", "repository gone")
+FAULTS = ("flow run killed", "GitHub answers 502", "power gone", "repository gone")
 EVERY = 3
 TIMES = 4
 """So often one month is asked for."""
@@ -116,12 +116,12 @@ class Year:
             if run["state_type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
                 return run
             if fault in (FAULTS[0], FAULTS[2]) and self._verdicts() > known:
-                for pid in [worker] * (fault == FAULTS[2]) + _descendants(worker):
+                for pid in [worker] * (fault == FAULTS[2]) + descendants(worker):
                     with suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
-                if fault == FAULTS[2]:  # nobody is left to say so
-                    self.prefect.ask(f"/flow_runs/{asked['id']}/set_state", {"state": {"type": "CRASHED"}})
-                    return {"state_type": "GONE", "state": {}}
+                if fault == FAULTS[2]:  # the automation has to find the flow run, and the server whose the slot was
+                    self.prefect.stop(kill=True)
+                    self.prefect.start()
                 fault = ""
             time.sleep(2)
         raise InfrastructureError(f"{name} does not end", hint=f"see the logs in {self.work}")
@@ -163,6 +163,8 @@ def main(
         hub = hub_for(work / "mirrors", work, request, typer.echo)
         parameters = {"repositories": repos, "since": since, "limit": limit, "git": git}
         with listening(hub, 0) as github, prefect_server(work, {**environ, "SWT_GITHUB_URL": f"{github}/graphql"}) as p:
+            (work / "gone.yaml").write_text(documented_automation(GONE))
+            p.call("automation", "create", "--from-file", str(work / "gone.yaml"))
             year = Year(work=work, prefect=p, github=github, parameters=parameters)
             for number in range(len(have), months):
                 name, until = _named(first, number)
@@ -179,14 +181,6 @@ def _named(first: str, number: int) -> tuple[str, datetime]:
     year, month = map(int, first.split("-"))
     index = year * 12 + month - 1 + number
     return f"{index // 12}-{index % 12 + 1:02}", datetime((index + 1) // 12, (index + 1) % 12 + 1, 1, tzinfo=UTC)
-
-
-def _descendants(pid: int) -> list[int]:
-    """Of a process, as `/proc` has them now."""
-    children = [
-        int(one) for task in Path(f"/proc/{pid}/task").glob("*") for one in (task / "children").read_text().split()
-    ]
-    return [*children, *(grand for child in children for grand in _descendants(child))]
 
 
 def _children_s() -> float:

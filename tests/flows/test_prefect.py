@@ -25,7 +25,7 @@ import tenacity
 import yaml
 from faulty_deployments import FULL
 
-from benchmarks.prefect_server import DEPLOYMENTS, ENDED, Prefect, prefect_server
+from benchmarks.prefect_server import DEPLOYMENTS, ENDED, FAILED, GONE, Prefect, documented_automation, prefect_server
 from flows.demo import DEMO, build_demo_mirror
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.database import query
@@ -42,7 +42,6 @@ SHARED = (8, 10, 12, 14)
 TESTS = Path(__file__).parent
 MONTH = {"snapshot": "2025-08", "repositories_file": str(DEMO / "repositories.toml"), "limit": 1, "git": ""}
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
-AUTOMATION = PROJECT / "docs" / "automation.md"
 SAVE_BLOCK = """
 import sys
 from prefect.blocks.notifications import SlackWebhook
@@ -234,6 +233,17 @@ def test_a_month_is_published_once_its_cause_is_gone_and_who_asked_for_it_is_tol
     assert told.empty(), "nobody is told of what went well"
 
 
+def test_the_documented_automation_for_a_gone_machine_is_taken(prefect: Prefect, tmp_path: Path) -> None:
+    """That it finds one takes longer than a test may: benchmarks/rolling_year.py."""
+    file = tmp_path / "gone.yaml"
+    file.write_text(documented_automation(GONE))
+    prefect.call("automation", "create", "--from-file", str(file))
+    made = {one["name"]: one for one in prefect.ask("/automations/filter", {})}["a machine is gone"]
+    assert made["trigger"]["after"] == ["prefect.flow-run.heartbeat"]
+    assert [action["state"] for action in made["actions"]] == ["CRASHED"]
+    assert made["enabled"]
+
+
 def published(settings: Settings) -> list[dict[str, Any]]:
     asked = "SELECT snapshot, instances FROM snapshot WHERE snapshot = '2025-08'"
     return query(settings.database, asked).to_pylist()
@@ -267,7 +277,7 @@ def automate(prefect: Prefect, address: str, folder: Path) -> None:
     """The automation of the documentation as it stands there, with a block of the documented kind."""
     argv = [sys.executable, "-c", SAVE_BLOCK, address]
     block = subprocess.run(argv, env=dict(prefect.environ), capture_output=True, text=True, check=True).stdout.strip()
-    example = AUTOMATION.read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
+    example = documented_automation(FAILED)
     assert "block_document_id: ID " in example
     file = folder / "failed-rebuild.yaml"
     file.write_text(example.replace("block_document_id: ID ", f"block_document_id: {block} "))
