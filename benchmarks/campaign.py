@@ -5,8 +5,8 @@
 Nothing is run. Every shard draws its candidates' runs from the CPU seconds that the store's runs took, on its machine's
 own cores; a machine gets an environment once; Prefect's server, the catalog, the object store and the provider of
 models are queues that all machines share, with the measured service times below. Two ways to cut are told beside each
-other: by instance, as `flows/shards.py` does, where all candidates of an instance are one unit of one machine, and by
-minutes, where an instance may lie in many shards.
+other: by instance, where all candidates of an instance are the work of one machine, and by
+minutes, as `flows/shards.py` does, where an instance may lie in many shards.
 
 A line for each: hours, what share of the machines' cores worked on tests, what share of the time each queue was busy,
 and which was busiest. Left out: a machine that fails, tests that disturb each other, the time to start machines.

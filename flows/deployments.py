@@ -112,9 +112,9 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
 
 def _share(request: SharedRequest, settings: Settings, shards: int) -> None:
     """Let other flow runs fill the store first."""
-    parts = planned(request, settings, shards)
-    if len(parts) > 1:
-        share(request, parts, Progress("shards", len(parts)).tell)
+    asked = planned(request, settings, shards)
+    if len(asked) > 1:
+        share(asked, Progress("shards", len(asked)).tell)
 
 
 def _title_of(story: Story[Any]) -> Callable[[], str]:

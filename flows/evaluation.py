@@ -112,11 +112,11 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
-    sources, methods = request.candidates, request.method
-    taken = take_candidates(places, sources, instances, request.policy, request.coverage, methods)
+    taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage, request.method)
     check_sandbox(places, how)
     run.leave("candidates", request.snapshot, taken.left)
-    wanted = {name: suites for name, suites in taken.suites.items() if suites and taken.candidates}
+    mine = {name: part_of(suites, request) for name, suites in taken.suites.items()}
+    wanted = {name: suites for name, suites in mine.items() if suites and taken.candidates}
     ready = prepare(run, settings, request.snapshot, wanted)
     drive_golden_suites(places, ready)
     suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
@@ -127,7 +127,16 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
         found = ask()
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
         found = ask()
-    return _summary(run, sources, taken, torn, suites, found, _denominator(request, len(instances)))
+    return _summary(run, request, taken, torn, suites, found, len(instances))
+
+
+def part_of(suites: tuple[SuiteId, ...], request: EvaluationRequest) -> tuple[SuiteId, ...]:
+    """The suites of an instance that are for this flow run; whoever has another part has none of them."""
+    if not request.part:
+        return suites
+    which, parts = request.share
+    kept = set(sorted(suites)[which - 1 :: parts])
+    return tuple(suite for suite in suites if suite in kept)
 
 
 def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
@@ -187,10 +196,10 @@ def _shown(found: Standing, taken: Taken) -> pa.Table:
     return found.table.filter(pa.array(kept, pa.bool_()))
 
 
-def _misses(found: Standing, taken: Taken) -> list[str]:
+def _misses(request: EvaluationRequest, found: Standing, taken: Taken) -> list[str]:
     """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read. Of
-    golden tests that nobody asked for and that never ran there is nothing to say."""
-    asked = any(method == GOLDEN for method, _ in taken.methods)
+    golden tests that never ran there is nothing to say where nobody asked for them, or another part has them."""
+    asked = any(method == GOLDEN for method, _ in taken.methods) and not request.part
     return [
         f"golden not solved: {row['instance_id']}: {row['reason']}: {row['detail']}"
         + (f" (swt log {row['run']})" if row["run"] else "")
@@ -201,14 +210,14 @@ def _misses(found: Standing, taken: Taken) -> list[str]:
 
 def _summary(
     run: StoryRun,
-    sources: Sequence[str],
+    request: EvaluationRequest,
     taken: Taken,
     torn: Iterable[Problem],
     suites: _Suites,
     found: Standing,
-    denominator: str,
+    instances: int,
 ) -> EvaluationSummary:
-    nobody = () if taken.candidates else (f"no candidate to judge in {', '.join(sources)}: nothing was run",)
+    nobody = () if taken.candidates else (f"no candidate to judge in {', '.join(request.candidates)}: nothing was run",)
     remarks = (*map(str, torn), *taken.problems, *nobody)
     for line in remarks:
         log.warning("%s", line)
@@ -221,13 +230,11 @@ def _summary(
     return EvaluationSummary(
         facts=facts,
         rows=table.to_pylist(),
-        text="\n".join((text_table(table), denominator, facts, *_misses(found, taken))),
+        text="\n".join((text_table(table), _denominator(request, instances), facts, *_misses(request, found, taken))),
         remarks=remarks,
         undone=undone,
         ran=suites.total,
         environments=suites.environments,
         suites=suites.suites,
-        exit_code=run.exit_code(
-            nothing=(not suites.environments and any(taken.suites.values())) or not taken.candidates
-        ),
+        exit_code=run.exit_code(nothing=bool(suites.suites and not suites.environments) or not taken.candidates),
     )

@@ -50,7 +50,7 @@ class SharedRequest(Request):
         return ROUNDS
 
     def of(self, instances: Sequence[str]) -> Self:
-        """The same on a part of its instances."""
+        """The same on some of its instances."""
         return replace(self, instances=tuple(instances))
 
 
@@ -70,14 +70,31 @@ class EvaluationRequest(SharedRequest):
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
     confirm: Annotated[bool, Option(help="Repeat without tracing what no guard run speaks for.")] = True
     guards: Annotated[bool, Option(help="Make the guard runs of would-be successes.")] = True
+    part: Annotated[
+        str, Option(help="Run only this part of each instance's suites, such as 2/5: several processes may share them.")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if self.part and not 1 <= self.share[0] <= self.share[1]:
+            raise UsageError(f"{self.part} is no part", hint="--part 2/5")
+
+    @property
+    def share(self) -> tuple[int, int]:
+        """Which part, from 1 on, and of how many."""
+        which, _, parts = self.part.partition("/")
+        return (int(which), int(parts)) if which.isdecimal() and parts.isdecimal() else (0, 0)
 
     @property
     def runs(self) -> int:
         return ROUNDS * len(self.candidates)
 
+    def parts(self, instance: str, parts: int) -> tuple[Self, ...]:
+        """The same on one instance, in so many parts."""
+        return tuple(replace(self.of((instance,)), part=f"{which}/{parts}") for which in range(1, parts + 1))
+
     @property
     def title(self) -> str:
-        return f"evaluate {self.snapshot}"
+        return f"evaluate {self.snapshot}" + f" {self.part}" * bool(self.part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

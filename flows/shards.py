@@ -1,5 +1,6 @@
 """A flow run of a deployment that is shared: its instances cut by environment, each shard a flow run of the same
-deployment, on whatever work pool that has.
+deployment, on whatever work pool that has. Where candidates are judged, an instance that would be several shards by
+itself is cut as well (`EvaluationRequest.part`): all machines would wait for the one that has it.
 
     request ─► instances, by environment ─► shards of some minutes ─► flow runs of the deployment
                                                                          └─ all ended ─► the parent tells the story
@@ -32,7 +33,7 @@ from prefect.events.filters import EventFilter, EventNameFilter, EventOccurredFi
 from prefect.settings import get_current_settings
 from prefect.states import Cancelled, Cancelling, Crashed
 
-from flows.parameters import GenerateRequest, SharedRequest
+from flows.parameters import EvaluationRequest, GenerateRequest, SharedRequest
 from flows.run import log
 from flows.settings import Settings
 from flows.sweep import chosen_instances
@@ -113,8 +114,14 @@ def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[RunTime], times
     return {row.instance_id: times * one(row) for row in instances}
 
 
-def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[tuple[InstanceId, ...], ...]:
-    """The instances of each shard; 0 `shards` are as many as take `SHARD_S` each."""
+def long_ones(seconds: Mapping[InstanceId, float], shards: int) -> dict[InstanceId, int]:
+    """The instances that take as long as several of so many equal shards, and of how many: `shards` in all at most."""
+    each = sum(seconds.values()) / shards
+    return {name: int(own / each) for name, own in seconds.items() if each and own >= 2 * each}
+
+
+def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[SharedRequest, ...]:
+    """What each shard is asked for; 0 `shards` are as many as take `SHARD_S` each."""
     if isinstance(request, GenerateRequest):
         instances = chosen_instances(request, settings)
     else:
@@ -122,11 +129,25 @@ def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[tu
     keys = tuple(row.instance_key for row in instances)
     seconds = seconds_of(instances, run_times(Store(settings.store), keys), request.runs)
     number = shards or max(1, math.ceil(sum(seconds.values()) / SHARD_S))
-    return cut({row.instance_id: f"{row.repo} {row.version}" for row in instances}, seconds, number)
+    groups = {row.instance_id: f"{row.repo} {row.version}" for row in instances}
+    return arranged(request, groups, seconds, number)
 
 
-def share(request: SharedRequest, parts: Sequence[Sequence[InstanceId]], tell: Callable[[int], None]) -> None:
-    """Let flow runs of this flow run's deployment do the parts; none is under way when it returns, or raises.
+def arranged(
+    request: SharedRequest, groups: Mapping[InstanceId, str], seconds: Mapping[InstanceId, float], shards: int
+) -> tuple[SharedRequest, ...]:
+    """`cut`, with what is too long for a shard in parts where the story can do that: about `shards` requests."""
+    apart: list[SharedRequest] = []
+    if isinstance(request, EvaluationRequest) and not request.part:
+        for name, parts in long_ones(seconds, shards).items():
+            apart += request.parts(name, parts)
+    long = {name for one in apart for name in one.instances}
+    rest = {name: group for name, group in groups.items() if name not in long}
+    return (*apart, *(request.of(some) for some in cut(rest, seconds, max(1, shards - len(apart)))))
+
+
+def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> None:
+    """Let flow runs of this flow run's deployment do what is asked; none is under way when it returns, or raises.
 
     `tell` is told how many have ended, at every look. `UsageError` where there is no deployment.
     """
@@ -134,8 +155,7 @@ def share(request: SharedRequest, parts: Sequence[Sequence[InstanceId]], tell: C
     if not parent or not deployment:
         raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
     with get_client(sync_client=True) as client:
-        asked = [_asked(request.of(part)) for part in parts]
-        watch = _Watch(client, UUID(str(deployment)), str(parent), asked)
+        watch = _Watch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
         try:
             watch.start()
             while watch.look():

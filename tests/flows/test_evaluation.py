@@ -63,6 +63,21 @@ def expected() -> list[dict[str, Any]]:
     return [row for row in map(json.loads, lines) if row["solved"] is not None and row["instance_id"] in INSTANCES]
 
 
+def test_parts_do_the_work_of_the_whole(settings: Settings) -> None:
+    """The parts in any order, one of them without a suite: then nothing is left to run, and all are judged."""
+    asked = {"instances": FEW[:1], "coverage": False, "guards": True}
+    parts = {part: judge(settings, "golden", "nop", *PREDICTIONS, part=f"{part}/9", **asked) for part in (9, 2, 1)}
+    assert {one.exit_code for one in parts.values()} == {0}
+    assert parts[9].ran.executed == 0
+    assert all("not solved" not in one.text for one in parts.values())
+    for part in range(3, 9):
+        judge(settings, "golden", "nop", *PREDICTIONS, part=f"{part}/9", **asked)
+    whole = judge(settings, "golden", "nop", *PREDICTIONS, **asked)
+    assert whole.ran.executed == 0
+    assert whole.ran.reused > 4
+    assert not rows(settings, "SELECT * FROM paper WHERE solved IS NULL")
+
+
 def test_golden_tests_that_are_not_solved_are_the_last_lines_and_name_a_run_whose_log_can_be_read(
     settings: Settings,
 ) -> None:

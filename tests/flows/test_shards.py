@@ -16,10 +16,12 @@ from prefect.events.filters import EventFilter
 from prefect.events.schemas.events import ReceivedEvent
 
 from flows.deployments import Progress
+from flows.evaluation import part_of
 from flows.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from flows.shards import BEAT, UNKNOWN_S, Heartbeats, RunTime, cut, run_times, seconds_of
+from flows.shards import BEAT, UNKNOWN_S, Heartbeats, RunTime, arranged, cut, run_times, seconds_of
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey
+from tasks.domain.errors import UsageError
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey, SuiteId
 
 NAMES = [InstanceId(f"i{number}") for number in range(7)]
 
@@ -48,6 +50,39 @@ def test_an_environment_stays_together_and_what_takes_long_stays_alone() -> None
 
 def test_nothing_to_cut_is_no_part() -> None:
     assert cut({}, {}, 3) == ()
+
+
+def test_an_instance_that_is_several_shards_is_cut_where_it_can_be() -> None:
+    """Three of four shards are for the long one; a story that cannot cut it lets it take its time."""
+    seconds = dict.fromkeys(NAMES, 1.0) | {NAMES[0]: 18.0}
+    groups = dict.fromkeys(NAMES, "e")
+    evaluation = EvaluationRequest(snapshot="s", candidates=("golden",))
+    asked = arranged(evaluation, groups, seconds, 4)
+    assert [(one.instances, one.part) for one in asked] == [
+        *(((NAMES[0],), f"{which}/3") for which in (1, 2, 3)),
+        (tuple(NAMES[1:]), ""),
+    ]
+    assert [one.instances for one in arranged(FixesRequest(snapshot="s", fixes=("f",)), groups, seconds, 4)] == [
+        (NAMES[0],),
+        tuple(NAMES[1:]),
+    ]
+    alone = arranged(evaluation, {NAMES[0]: "e"}, {NAMES[0]: 5.0}, 8)
+    assert [one.part for one in alone] == [f"{which}/8" for which in range(1, 9)]
+    assert arranged(evaluation, {}, {}, 3) == ()
+    assert [one.part for one in arranged(evaluation, groups, dict.fromkeys(NAMES, 0.0), 2)] == ["", ""]
+
+
+def test_parts_have_every_suite_once() -> None:
+    suites = tuple(SuiteId(f"s{number}") for number in (3, 1, 4, 0, 2))
+    asked = EvaluationRequest(snapshot="s", candidates=("golden",)).parts("i", 3)
+    assert [part_of(suites, one) for one in asked] == [("s3", "s0"), ("s1", "s4"), ("s2",)]
+    assert part_of(suites, EvaluationRequest(snapshot="s", candidates=())) == suites
+
+
+@pytest.mark.parametrize("part", ["0/3", "4/3", "2", "a/b", "1/", "-1/2"])
+def test_what_is_no_part_is_refused(part: str) -> None:
+    with pytest.raises(UsageError, match="is no part"):
+        EvaluationRequest(snapshot="s", candidates=("golden",), part=part)
 
 
 def test_seconds_are_the_instances_own_then_its_repositorys_then_those_of_all() -> None:
