@@ -9,8 +9,10 @@ from tasks.adapters.agents.catalogue import AGENTS
 from tasks.generate.methods.agent import CALLS, agent
 from tasks.generate.methods.auto_code_rover import ATTEMPTS, ROUNDS, auto_code_rover
 from tasks.generate.methods.external import External, anyway, parameters_of
+from tasks.generate.methods.libro import SAMPLES as LIBRO_SAMPLES
+from tasks.generate.methods.libro import TEMPERATURE as LIBRO_TEMPERATURE
 from tasks.generate.methods.libro import libro
-from tasks.generate.methods.pass_at_5 import SAMPLES, pass_at_5
+from tasks.generate.methods.pass_at_5 import SAMPLES, TEMPERATURE, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
 from tasks.generate.methods.zero_shot_plus import zero_shot_plus
 from tasks.methods.method import Method, MethodBudget
@@ -41,6 +43,7 @@ OURS = (
         samples=SAMPLES,
         calls=lambda _: SAMPLES,
         parameters=frozenset({"format"}),
+        anyway=frozenset({f"temperature={TEMPERATURE}"}),
     ),
     Method(
         name="libro",
@@ -49,6 +52,7 @@ OURS = (
         calls=lambda budget: budget.calls,
         grows=False,
         parameters=frozenset({"filter", "format", "samples", "temperature"}),
+        anyway=frozenset({f"samples={LIBRO_SAMPLES}", f"temperature={LIBRO_TEMPERATURE}"}),
         steps=("judge",),
     ),
     Method(
