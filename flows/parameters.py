@@ -349,9 +349,7 @@ class RebuildRequest(Request):
     """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
 
     snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.")] = ""
-    repositories: Annotated[
-        tuple[str, ...], Option(help="OWNER/NAME; may be repeated; default: the list.", flag="--repos")
-    ] = ()
+    repositories: Annotated[tuple[str, ...], Option(help="OWNER/NAME; default: the list.", flag="--repos")] = ()
     repositories_file: Annotated[Path, Option(help="The list of repositories.")] = REPOSITORIES
     since: Annotated[str, Option(help="Go back to this day (UTC), or so far: 2 months; empty: to the first.")] = ""
     limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None

@@ -208,7 +208,7 @@ class _Watch:
             state = known[one].state if one in known else Crashed(message="the server has forgotten it")
             if state and state.type is StateType.RUNNING:
                 self.ran = time.monotonic()
-                state = self._lost(one) or state
+                state = self._lost(known[one]) or state
             if state and state.is_final():
                 del self.under_way[one]
                 log.info("shard %d of %d: %s", number + 1, len(self.asked), state.name)
@@ -248,13 +248,13 @@ class _Watch:
             chosen = FlowRunFilter(id=FlowRunFilterId(any_=ids[at : at + PAGE]))
             yield from self.client.read_flow_runs(flow_run_filter=chosen)
 
-    def _lost(self, run: UUID) -> State[Any] | None:
+    def _lost(self, run: FlowRun) -> State[Any] | None:
         """The state of a run that has been silent for too long, null for another."""
-        beat = self.beats.last.get(run)
-        if beat is None or datetime.now(UTC) - beat < BEATS * _interval():
+        heard = self.beats.heard(run.id, run.start_time)
+        if heard is None or datetime.now(UTC) - heard < BEATS * _interval():
             return None
-        lost: State[Any] = Crashed(message=f"not heard of since {beat:%H:%M:%S} UTC: its machine is taken for lost")
-        self.client.set_flow_run_state(run, lost, force=True)
+        lost: State[Any] = Crashed(message=f"not heard of since {heard:%H:%M:%S} UTC: its machine is taken for lost")
+        self.client.set_flow_run_state(run.id, lost, force=True)
         return lost
 
 
@@ -266,6 +266,11 @@ class Heartbeats:
     client: SyncPrefectClient
     last: dict[UUID, datetime] = field(default_factory=dict)
     asked: datetime | None = None
+
+    def heard(self, run: UUID, started: datetime | None) -> datetime | None:
+        """When a run was last heard of: by a beat, else by its start. Null where no run of ours ever sent a beat, for
+        then they are off, and silence says nothing."""
+        return self.last.get(run, started if self.last else None)
 
     def ask(self, runs: Sequence[UUID]) -> None:
         """Read what was said since the last time, all pages of it.

@@ -161,6 +161,17 @@ def test_a_beat_is_remembered_when_the_server_gives_it_no_longer() -> None:
     assert beats.last == {run: now}, "the newest, in whatever order they come"
 
 
+def test_a_run_that_never_sent_a_beat_is_known_by_its_start_where_others_send_some() -> None:
+    run, other, now, server = uuid4(), uuid4(), datetime.now(UTC), Events()
+    beats = Heartbeats(cast(SyncPrefectClient, server))
+    begun = now - timedelta(minutes=20)
+    beats.ask([run, other])
+    assert beats.heard(run, begun) is None, "nobody sends any: they are off"
+    server.beat(other, now)
+    beats.ask([run, other])
+    assert (beats.heard(run, begun), beats.heard(run, None), beats.heard(other, begun)) == (begun, None, now)
+
+
 def test_a_part_of_a_request_is_the_request_on_fewer_instances() -> None:
     judged = EvaluationRequest(candidates=("golden",), snapshot="s")
     assert judged.of(NAMES[:2]) == replace(judged, instances=("i0", "i1"))
