@@ -5,8 +5,8 @@
 Nothing is run. Every shard draws its candidates' runs from the CPU seconds that the store's runs took, on its machine's
 own cores; a machine gets an environment once; Prefect's server, the catalog, the object store and the provider of
 models are queues that all machines share, with the measured service times below. Two ways to cut are told beside each
-other: by instance, where all candidates of an instance are the work of one machine, and by
-minutes, as `flows/shards.py` does, where an instance may lie in many shards.
+other: by instance, where all candidates of an instance are the work of one machine, and by minutes, as
+`flows/shards.py` does, where an instance may lie in many shards.
 
 A line for each: hours, what share of the machines' cores worked on tests, what share of the time each queue was busy,
 and which was busiest. Left out: a machine that fails, tests that disturb each other, the time to start machines.
@@ -18,7 +18,6 @@ import heapq
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,11 +50,11 @@ FILES = 4
 MACHINES = (1, 10, 100)
 CUTS = (None, 5.0, 30.0)
 QUERY = """
-    SELECT instance_key, list(cpu_s) AS seconds
+    SELECT instance_key, list(cpu_s ORDER BY cpu_s) AS seconds
     FROM read_parquet(?, union_by_name = true) WHERE status = 'completed' AND cpu_s > 0
     GROUP BY instance_key ORDER BY instance_key
 """
-BUILDS = "SELECT seconds FROM read_parquet(?, union_by_name = true) WHERE seconds > 0"
+BUILDS = "SELECT seconds FROM read_parquet(?, union_by_name = true) WHERE seconds > 0 ORDER BY seconds"
 QUEUES = ("server", "catalog", "S3", "model")
 HEAD = ("machines", "cut by", "shards", "hours", "core hours", "of these tests", *QUEUES, "busiest")
 
@@ -124,33 +123,29 @@ class World:
     environment: simpy.Environment
     builds: Floats
     shards: list[Shard]
-    server: Queue = field(init=False)
-    catalog: Queue = field(init=False)
-    objects: Queue = field(init=False)
-    model: Queue = field(init=False)
+    queues: dict[str, Queue] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.server, self.catalog, self.objects, self.model = (
-            Queue(resource=simpy.Resource(self.environment)) for _ in range(4)
-        )
+        self.queues = {name: Queue(resource=simpy.Resource(self.environment)) for name in QUEUES}
 
     def machine(self) -> Generator[simpy.Event, Any, None]:
         """Shards, one after the other, until there are none: each on all cores."""
         built: set[int] = set()
         plan, now = self.plan, self.environment
+        server, catalog, objects, model = (self.queues[name] for name in QUEUES)
         while self.shards:
             shard = self.shards.pop()
-            yield from self.server.serve(now, FLOW_S)
+            yield from server.serve(now, FLOW_S)
             yield now.timeout(START_S)
             if shard.instance not in built:
                 built.add(shard.instance)
                 yield now.timeout(float(self.builds[shard.instance]))
-            yield from self.model.serve(now, len(shard.seconds) * plan.tokens / plan.tokens_per_s)
+            yield from model.serve(now, len(shard.seconds) * plan.tokens / plan.tokens_per_s)
             yield now.timeout(makespan(shard.seconds, plan.cores))
-            yield from self.server.serve(now, shard.units * TASK_S)
+            yield from server.serve(now, shard.units * TASK_S)
             files = shard.units * FILES if plan.catalog else shard.runs * PUTS
-            yield from self.objects.serve(now, files / PUTS_PER_S)
-            yield from self.catalog.serve(now, shard.units * COMMIT_S if plan.catalog else 0)
+            yield from objects.serve(now, files / PUTS_PER_S)
+            yield from catalog.serve(now, shard.units * COMMIT_S if plan.catalog else 0)
 
 
 def makespan(seconds: Floats, cores: int) -> float:
@@ -203,12 +198,11 @@ def simulate(plan: Plan, measured: Measured, seed: int) -> tuple[str, ...]:
     tests = work - OURS_S * sum(shard.runs for shard in shards)
     now = simpy.Environment()
     world = World(plan=plan, environment=now, builds=rng.choice(measured.builds, plan.instances), shards=shards)
-    for _ in repeat(None, plan.machines):
+    for _ in range(plan.machines):
         now.process(world.machine())
     now.run()
     core_s = now.now * plan.machines * plan.cores
-    queues = (world.server, world.catalog, world.objects, world.model)
-    busy = {name: queue.busy_s / now.now for name, queue in zip(QUEUES, queues, strict=True)}
+    busy = {name: queue.busy_s / now.now for name, queue in world.queues.items()}
     return (
         str(plan.machines),
         f"{plan.minutes:g} min" if plan.minutes else "instance",
