@@ -10,6 +10,7 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.load_profile("project")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist's own, which writes the groups into the ids that it hands out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of a file stay together, for what they share; those of the one container engine too.
 
