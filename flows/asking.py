@@ -88,7 +88,7 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
     return f"{row['run_key']} {row['instance_id']} {row['suite_kind']} {row['code_state']} {row['status']}{detail}"
 
 
-def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method: str = "") -> str:
+def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method: str = "", image: str = "") -> str:
     """Write one kind of file that others read; a line on what was written. `UsageError` where something is not asked
     for rightly."""
     from tasks.report.exports import check_export
@@ -96,7 +96,8 @@ def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method:
 
     check_export(kind, snapshot)
     refresh(settings)
-    return write(settings.places, settings.sql, settings.database, kind, out, snapshot=snapshot, method=method)
+    where = (settings.places, settings.sql, settings.database)
+    return write(*where, kind, out, snapshot=snapshot, method=method, image=image)
 
 
 def refresh(settings: Settings) -> None:

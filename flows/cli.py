@@ -163,18 +163,19 @@ def query(
 
 @app.command()
 def export(
-    kind: Annotated[str, typer.Argument(help="swe-bench, predictions, reports or warehouse.")],
-    out: Annotated[Path, typer.Argument(help="A file (swe-bench: .parquet or .jsonl); a folder for reports.")],
+    kind: Annotated[str, typer.Argument(help="swe-bench, predictions, reports, harbor or warehouse.")],
+    out: Annotated[Path, typer.Argument(help="A file (.parquet or .jsonl); for reports and harbor a folder.")],
     snapshot: Annotated[str, typer.Option(help="Name of the snapshot; not for the warehouse.")] = "",
     method: Annotated[str, typer.Option(help="Only the predictions of this method.")] = "",
+    image: Annotated[str, typer.Option(help="What harbor's tasks start from; Docker's own python by default.")] = "",
 ) -> None:
-    """Write instances, predictions, reports or the whole warehouse to files that others read.
+    """Write instances, predictions, reports, tasks of Harbor or the whole warehouse to files that others read.
 
     Example: swt export swe-bench lite.parquet --snapshot lite, or swt export warehouse out.duckdb
     """
     from flows.asking import export as write
 
-    typer.echo(write(settings(), kind, out, snapshot, method))
+    typer.echo(write(settings(), kind, out, snapshot, method, image))
 
 
 @app.command()

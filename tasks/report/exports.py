@@ -1,4 +1,5 @@
-"""Rows out, in the forms that others read: SWE-bench data sets, SWT-Bench predictions and reports, one DuckDB file.
+"""Rows out, in the forms that others read: SWE-bench data sets, SWT-Bench predictions and reports, task
+folders of Harbor, one DuckDB file.
 
 What was exported can be taken back: instances by `swt import`, predictions by `swt evaluate`.
 """
@@ -22,8 +23,9 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.places import Places
+from tasks.report.harbor import write_tasks
 
-KINDS = ("swe-bench", "predictions", "reports", "warehouse")
+KINDS = ("swe-bench", "predictions", "reports", "harbor", "warehouse")
 LISTS = ("FAIL_TO_PASS", "PASS_TO_PASS")
 COLUMNS = (
     "repo",
@@ -69,7 +71,15 @@ makes it a time in UTC. The code under test and the issues are under the licence
 
 
 def export(
-    places: Places, sql: Path, database: Path, kind: str, out: Path, *, snapshot: str = "", method: str = ""
+    places: Places,
+    sql: Path,
+    database: Path,
+    kind: str,
+    out: Path,
+    *,
+    snapshot: str = "",
+    method: str = "",
+    image: str = "",
 ) -> str:
     """Write one kind of file; a line on what was written. The database has to be up to date.
 
@@ -85,6 +95,8 @@ def export(
         return _swe_bench(rows, out, snapshot)
     if kind == "predictions":
         return _predictions(database, out, snapshot, method)
+    if kind == "harbor":
+        return write_tasks(rows, places, database, out, image)
     return _reports(database, out, snapshot, [row.instance_id for row in rows])
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -152,21 +153,100 @@ def test_predictions_are_the_same_rows_in_datasets(judged: Settings, tmp_path: P
     assert found == [names | row for row in rows]
 
 
+@pytest.mark.swebench
+@pytest.mark.parametrize("name", ["lite.jsonl", "lite.parquet"])
+def test_a_data_set_and_predictions_are_the_same_rows_in_swebench(judged: Settings, tmp_path: Path, name: str) -> None:
+    """By the loaders of the harness's own package."""
+    export(judged, "swe-bench", tmp_path / name, SNAPSHOT)
+    export(judged, "predictions", tmp_path / "preds.jsonl", SNAPSHOT)
+    rows = sorted(Store(judged.store).read(TaskInstance, snapshot=SNAPSHOT), key=lambda row: row.instance_id)
+    code = (
+        "import json, sys\nfrom swebench.harness.utils import get_predictions_from_file, load_swebench_dataset\n"
+        "data, preds = sys.argv[1:]\n"
+        "print(json.dumps([load_swebench_dataset(data), get_predictions_from_file(preds, data, 'test')]))"
+    )
+    loaded, predictions = _elsewhere("swebench", code, str(tmp_path / name), str(tmp_path / "preds.jsonl"))
+    assert loaded == [swe_bench_row(row) for row in rows]
+    assert predictions == [json.loads(line) for line in (tmp_path / "preds.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.harbor
+def test_harbor_reads_its_tasks_and_finds_nothing_wrong(judged: Settings, tmp_path: Path) -> None:
+    """By its own model of a task, and by `harbor lint`."""
+    export(judged, "harbor", tmp_path / "tasks", SNAPSHOT)
+    code = (
+        "import json, subprocess, sys\nfrom pathlib import Path\nfrom harbor.models.task.task import Task\n"
+        "folders = sorted(Path(sys.argv[1]).iterdir())\n"
+        "tasks = [(Task.is_valid_dir(one), Task(one)) for one in folders]\n"
+        "lint = [str(Path(sys.executable).with_name('harbor')), 'lint', '--json', *map(str, folders)]\n"
+        "found = json.loads(subprocess.run(lint, capture_output=True, text=True).stdout)\n"
+        "print(json.dumps([[valid, task.name, task.instruction, task.config.verifier.environment_mode.value] "
+        "for valid, task in tasks] + [found]))"
+    )
+    *tasks, found = _elsewhere("harbor", code, str(tmp_path / "tasks"))
+    assert found == []
+    statements = {row.instance_id: row.problem_statement for row in Store(judged.store).read(TaskInstance)}
+    assert [name for _, name, _, _ in tasks] == [f"rolling-swt-bench/{one}" for one in sorted(FEW)]
+    for valid, name, instruction, mode in tasks:
+        assert (valid, mode) == (True, "separate")
+        assert statements[name.partition("/")[2]].strip() in instruction
+
+
+def test_a_task_of_harbor_is_judged_as_the_grader_does(judged: Settings, tmp_path: Path) -> None:
+    """Its own judge on the tree that it brings along, for golden and recorded candidates and for none."""
+    said = export(judged, "harbor", tmp_path / "tasks", SNAPSHOT)
+    assert said.count("left out: ") == 8
+    assert "no environment yet" in said
+    verdicts = query(
+        judged.database,
+        "SELECT c.method, c.patch, v.solved, v.fail_to_pass, v.fail_to_any FROM verdict AS v "
+        "JOIN counted_candidate AS c ON c.candidate_id = v.candidate_id "
+        f"WHERE v.grader = 'swt_bench' AND v.policy = 'tests-only' AND v.instance_id = '{FEW[0]}'",
+    ).to_pylist()
+    assert {row["method"] for row in verdicts} == {"golden", "demo-careful", "demo-hasty"}
+    none = {"method": "nop", "patch": "", "solved": False, "fail_to_pass": False, "fail_to_any": False}
+    task, testbed = tmp_path / "tasks" / FEW[0], tmp_path / "testbed"
+    with tarfile.open(task / "environment" / "tree.tar.gz") as archive:
+        archive.extractall(testbed, filter="data")
+    commit = ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "b"]
+    for argv in (["init", "-q"], ["add", "-A", "-f"], commit):
+        subprocess.run(["git", *argv], cwd=testbed, check=True)
+    config = json.loads((task / "tests" / "config.json").read_text())
+    config |= {"testbed": str(testbed), "fix": str(task / "tests/fix.patch"), "runner": str(task / "tests/runner")}
+    config["job"]["pythonpath"] = True
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    for row in [*verdicts, none]:
+        (tmp_path / "candidate.patch").write_text(row["patch"])
+        paths = [str(tmp_path / name) for name in ("config.json", "candidate.patch", "reward.json")]
+        subprocess.run([sys.executable, task / "tests" / "judge.py", *paths], check=True, capture_output=True)
+        rewards = json.loads((tmp_path / "reward.json").read_text())
+        assert [rewards[name] for name in ("reward", "fail_to_pass", "fail_to_any")] == [
+            row[name] for name in ("solved", "fail_to_pass", "fail_to_any")
+        ], row["method"]
+
+
+def _elsewhere(package: str, code: str, *arguments: str, **extra: str) -> Any:
+    """What `code` prints as JSON, in the interpreter that `SWT_<PACKAGE>` names or in this one; skipped where it has no
+    such package."""
+    variable = f"SWT_{package.upper()}"
+    python = os.environ.get(variable, sys.executable)
+    if subprocess.run([python, "-c", f"import {package}"], capture_output=True, check=False).returncode:
+        pytest.skip(f"`{package}` is not installed: name an interpreter that has it, {variable}=…/bin/python")
+    env = {**os.environ, "HF_HUB_OFFLINE": "1", **extra}
+    done = subprocess.run([python, "-c", code, *arguments], capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
 def _in_datasets(asked: Mapping[str, object], cache: Path) -> list[dict[str, object]]:
-    """The rows that `load_dataset` gives, in an interpreter that has `datasets`; skipped where none has."""
-    python = os.environ.get("SWT_DATASETS", sys.executable)
-    if subprocess.run([python, "-c", "import datasets"], capture_output=True, check=False).returncode:
-        pytest.skip("`datasets` is not installed: name an interpreter that has it, SWT_DATASETS=…/bin/python")
+    """The rows that `load_dataset` gives."""
     code = (
         "import json, sys, datasets; asked = json.loads(sys.argv[1])\n"
         "rows = datasets.load_dataset(**asked, split='test').to_list()\n"
         "print(json.dumps(rows, default=lambda time: time.isoformat() + '+00:00'))"
     )
-    call = [python, "-c", code, json.dumps({**asked, "cache_dir": str(cache)})]
-    env = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(cache / "home")}
-    done = subprocess.run(call, capture_output=True, text=True, check=False, env=env, cwd=cache.parent)
-    assert done.returncode == 0, done.stderr
-    rows: list[dict[str, object]] = json.loads(done.stdout)
+    call = json.dumps({**asked, "cache_dir": str(cache)})
+    rows: list[dict[str, object]] = _elsewhere("datasets", code, call, HF_HOME=str(cache / "home"))
     return rows
 
 

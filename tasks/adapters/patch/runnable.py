@@ -9,7 +9,7 @@ from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.names import RepoPath
 
-_DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test\w|^\s*class Test", re.MULTILINE)
+DEFINES_TESTS = re.compile(r"^\s*(async\s+)?def test\w|^\s*class Test", re.MULTILINE)
 """A function that is called just `test` is an example of a decorator more often than a test: attrs has such a file for
 type checkers, which cannot be imported."""
 
@@ -25,4 +25,4 @@ def files_that_run(changes: Iterable[Change], *, helpers: bool) -> tuple[RepoPat
 def _is_module(path: str, text: str) -> bool:
     """A test module by its name, or a Python file in a test folder that defines tests."""
     kind = kind_of(path)
-    return kind is Kind.MODULE or (kind is Kind.HELPER and _DEFINES_TESTS.search(text) is not None)
+    return kind is Kind.MODULE or (kind is Kind.HELPER and DEFINES_TESTS.search(text) is not None)

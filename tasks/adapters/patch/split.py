@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.model import FilePatch, Patch
 
 TEST_FOLDERS = frozenset({"test", "tests", "testing", "e2e"})
-_TEST_MODULE = re.compile(r"(test|unittest)_.*\.py|.*_test\.py|tests?\.py")
+TEST_MODULE = re.compile(r"(test|unittest)_.*\.py|.*_test\.py|tests?\.py")
 
 
 class Kind(StrEnum):
@@ -39,7 +39,7 @@ def kind_of(path: str) -> Kind:
     pure = PurePosixPath(path)
     if pure.name == "conftest.py":
         return Kind.CONFTEST
-    if _TEST_MODULE.fullmatch(pure.name):
+    if TEST_MODULE.fullmatch(pure.name):
         return Kind.MODULE
     if not in_test_folder(path):
         return Kind.SOURCE
