@@ -18,6 +18,10 @@ from tasks.generate.methods.zero_shot_plus import zero_shot_plus
 from tasks.methods.method import Method, MethodBudget
 from tasks.methods.registry import Registry
 
+GREEDY = frozenset({"temperature=0"})
+"""What a method has by itself that asks for the likeliest reply: each of its calls says so, before the model's card
+is asked."""
+
 
 def _one(_: MethodBudget) -> int:
     return 1
@@ -28,13 +32,14 @@ def _agent_calls(agent: Agent, budget: MethodBudget) -> int:
 
 
 OURS = (
-    Method(name="zero_shot", run=zero_shot, summary="one unified diff", calls=_one),
+    Method(name="zero_shot", run=zero_shot, summary="one unified diff", calls=_one, anyway=GREEDY),
     Method(
         name="zero_shot_plus",
         run=zero_shot_plus,
         summary="one answer in the edit format",
         calls=_one,
         parameters=frozenset({"format"}),
+        anyway=GREEDY,
     ),
     Method(
         name="pass_at_5",
@@ -61,6 +66,7 @@ OURS = (
         summary="search, then write",
         calls=lambda budget: min(ROUNDS + ATTEMPTS, budget.calls),
         parameters=frozenset({"tools"}),
+        anyway=GREEDY,
         retrieval=False,
         steps=("search", "write"),
     ),
@@ -69,6 +75,7 @@ OURS = (
         run=agent,
         summary="a shell loop",
         calls=lambda budget: min(CALLS, budget.calls),
+        anyway=GREEDY,
         retrieval=False,
     ),
 )

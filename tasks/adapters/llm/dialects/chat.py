@@ -138,7 +138,8 @@ def rendered(answer: SpokenAnswer) -> dict[str, Any]:
 def events(answer: SpokenAnswer) -> Iterator[str]:
     """The answer as server-sent events."""
     head, reply = _head(answer, "chat.completion.chunk"), answer.reply
-    yield _chunk(head, {"role": "assistant", "content": ""} | _unread(answer))
+    silent = bool(reply.tool_calls) and not reply.text  # null, as OpenAI's own streams have it
+    yield _chunk(head, {"role": "assistant", "content": None if silent else ""} | _unread(answer))
     if reply.text:
         yield _chunk(head, {"content": reply.text})
     for index, call in enumerate(reply.tool_calls):

@@ -1,0 +1,198 @@
+"""Do real agents' calls reach the provider as they made them? Thinking, encrypted reasoning and cache markers included.
+
+    python -m benchmarks.pass_through --agents data/cache/agents claude_code codex mini_swe_agent
+
+Each agent is sent out on one of the demo's instances in the bubblewrap sandbox, in its own dialect, which is the
+provider's. The scripted model thinks aloud and signs it (`messages`), reasons in secret (`responses`), adds
+`reasoning_content` (`chat`), and has a test written by the agent's shell. What the agent said to the gateway is held
+against what arrived at the provider, call by call and parameter by parameter, as canonical JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Annotated, Any
+
+import typer
+
+from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from flows.parameters import GenerateRequest
+from flows.settings import Settings
+from flows.snapshots import import_rows
+from flows.sweep import sweep_here
+from tasks.adapters.agents import running
+from tasks.adapters.agents.catalogue import agent_named
+from tasks.adapters.llm.base import Role
+from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
+from tasks.adapters.llm.gateway.core import Gateway
+from tasks.adapters.llm.gateway.grant import GrantedRun
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.llm import CallStatus, LlmCall
+from tasks.rehearsal.passing import held, values
+from tasks.rehearsal.scripted_provider.script import Step
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+
+INSTANCE = "rolling-swt-bench__larder-3"
+CARD = """
+[provider.bench]
+base_url = "{url}"
+dialect = "{dialect}"
+[model.bench]
+provider = "bench"
+price = "bench"
+context = 200000
+output = 64000
+source = "the benchmark"
+[[price]]
+key = "bench"
+valid_from = 2020-01-01
+input = 3.0
+output = 15.0
+cached = 0.3
+written = 3.75
+written_for_long = 6.0
+source = "the benchmark"
+"""
+TEST = "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py"
+ENDING = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
+SPECIAL = ("signature", "encrypted_content", "reasoning_content", "cache_control")
+"""What only the provider and its own clients understand."""
+SHELLS = ("Bash", "bash", "shell", "shell_command", "exec_command", "local_shell")
+SAID: list[Mapping[str, Any]] = []
+"""Bodies of calls as they came to the gateway."""
+
+
+class Watched(Gateway):
+    """A gateway that keeps what it is told."""
+
+    def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
+        SAID.append(spoken.body)
+        return super().call(run, dialect, spoken)
+
+
+def script(call: Spoken) -> Step:
+    """Looks, writes the test, ends; each time with something that has to come back."""
+    turn = sum(message.role is Role.TOOL for message in call.messages)
+    shell = next((tool for tool in call.tools if tool.name in SHELLS), None)
+    command = ("ls", TEST, ENDING)[min(turn, 2)]
+    done = shell is None or (turn >= 2 and shell.name != "bash")
+    args = _arguments(shell.parameters if shell else {}, command)
+    name = shell.name if shell else ""
+    if "input" in call.body:
+        return Step(body=_responses(turn, name, args, done))
+    return Step(body=_messages(turn, name, args, done) if "system" in call.body else _chat(turn, name, args, done))
+
+
+def _chat(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": "assistant", "content": "Done.", "reasoning_content": f"thought {turn}"}
+    if not done:
+        called = {"name": name, "arguments": json.dumps(args)}
+        said |= {"content": None, "tool_calls": [{"id": f"c{turn}", "type": "function", "function": called}]}
+    usage = {"prompt_tokens": 2000, "completion_tokens": 20, "total_tokens": 2020}
+    choice = {"index": 0, "message": said, "finish_reason": "stop" if done else "tool_calls"}
+    return {"choices": [choice], "usage": usage | {"prompt_tokens_details": {"cached_tokens": 1500}}}
+
+
+def _messages(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+    thought = {"type": "thinking", "thinking": f"thought {turn}", "signature": f"EqQBCkYIBxgCKkD/+{turn}=="}
+    use = {"type": "tool_use", "id": f"toolu_{turn}", "name": name, "input": args}
+    last = {"type": "text", "text": "Done."} if done else use
+    usage = {"input_tokens": 100, "cache_read_input_tokens": 1500, "cache_creation_input_tokens": 400}
+    return {
+        "content": [thought, last],
+        "stop_reason": "end_turn" if done else "tool_use",
+        "usage": usage | {"output_tokens": 20},
+    }
+
+
+def _responses(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+    reasoned = {"type": "reasoning", "id": f"rs_{turn}", "summary": [], "encrypted_content": f"gAAAAABo+/{turn}=="}
+    words = {"type": "output_text", "text": "Done.", "annotations": [], "logprobs": []}
+    said = {"type": "message", "id": f"msg_{turn}", "status": "completed", "role": "assistant", "content": [words]}
+    head = {"type": "function_call", "id": f"fc_{turn}", "call_id": f"call_{turn}", "status": "completed"}
+    called = head | {"name": name, "arguments": json.dumps(args)}
+    usage = {"input_tokens": 2000, "input_tokens_details": {"cached_tokens": 1500}, "output_tokens": 20}
+    details = {"output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 2020}
+    return {"output": [reasoned, said if done else called], "usage": usage | details}
+
+
+def _arguments(schema: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """A call of a shell, whatever it names its parameter."""
+    known = schema.get("properties") or {}
+    name = "cmd" if "cmd" in known else "command"
+    listed = (known.get(name) or {}).get("type") == "array"
+    given: dict[str, Any] = {name: ["bash", "-lc", command] if listed else command}
+    return given | ({"description": "look"} if "description" in known else {})
+
+
+@contextmanager
+def warehouse(agents: Path, dialect: str, provider: ScriptedProvider) -> Iterator[Settings]:
+    with TemporaryDirectory(prefix="pass-through-") as name, provider.serve() as url:
+        folder = Path(name)
+        folder.chmod(0o711)
+        (folder / "own.toml").write_text(CARD.format(url=url, dialect=dialect))
+        settings = Settings(
+            store=str(folder / "store"),
+            cache=folder / "cache",
+            database=folder / "swt.duckdb",
+            own_models=folder / "own.toml",
+            environ={},
+            trusted=True,
+        )
+        build_demo_mirror(settings)
+        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+        (settings.cache / "agents").symlink_to(agents.resolve())
+        yield settings
+
+
+def tried(name: str, agents: Path) -> tuple[tuple[object, ...], bool]:
+    """A row of the table, and whether all that may pass did."""
+    SAID.clear()
+    dialect, provider = agent_named(name).dialect, ScriptedProvider(script)
+    with warehouse(agents, dialect, provider) as settings:
+        request = GenerateRequest(snapshot=SNAPSHOT, methods=(name,), models=("bench",), instances=(INSTANCE,))
+        done = sweep_here(request, settings)
+        rows = Store(settings.store).read(LlmCall, status=CallStatus.ANSWERED)
+    arrived = [served.spoken.body for served in provider.books]
+    passed = [held(one, other) for one, other in zip(SAID, arrived, strict=True)]
+    left_out = sorted({word for one in passed for word in one.left_out})
+    changed = sorted({word for one in passed for word in one.changed} - {"model"})
+    added = sorted({word for one in passed for word in one.added})
+    special = {word: [len(list(values(bodies, word))) for bodies in (SAID, arrived)] for word in SPECIAL}
+    cached = sum(row.tokens_cached or 0 for row in rows)
+    cost = sum(row.cost_usd or 0.0 for row in rows)
+    known = all(row.cost_usd is not None for row in rows)
+    equal = all(said == came for said, came in special.values())
+    carried = ", ".join(f"{word} {came} of {said}" for word, (said, came) in special.items() if said)
+    sums = (len(SAID), sum(one.size for one in passed), carried)
+    lists = tuple(", ".join(words) or "–" for words in (changed, added, left_out))
+    row = (f"`{name}`", dialect, *sums, *lists, cached, f"{cost:.6f}" if known else "unknown", done.left)
+    return row, equal and known and not done.left and len(SAID) > 1
+
+
+HEAD = "| agent | dialect | calls | bytes equal | arrived | changed | added | left out | cached | cost | left |"
+
+
+def main(
+    names: Annotated[list[str], typer.Argument(help="Agents that are installed.")],
+    agents: Annotated[Path, typer.Option(help="Folder with installed agents.")],
+) -> None:
+    """Print a line for each agent."""
+    running.Gateway = Watched  # type: ignore[attr-defined]  # nothing else sees a call as the agent made it
+    print(f"{HEAD}\n|{' --- |' * (HEAD.count('|') - 1)}", flush=True)
+    good = []
+    for name in names:
+        row, held_good = tried(name, agents)
+        good.append(held_good)
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+    sys.exit(not all(good))
+
+
+if __name__ == "__main__":
+    typer.run(main)
