@@ -21,6 +21,7 @@ from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.quarantine import Problem
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
+from tasks.adapters.text import counted
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
@@ -183,9 +184,11 @@ class _Suites:
 def _denominator(request: EvaluationRequest, instances: int) -> str:
     """What the table divides by, in words."""
     if not request.instances:
-        return f"n counts all {instances} instances of {request.snapshot}"
+        return f"n counts all {counted(instances, 'instance')} of {request.snapshot}"
     whole = "table2" if request.policy is Policy.TESTS_ONLY else f"\"FROM table2_by('paper', '{request.policy}')\""
-    return f"n counts the {instances} instances asked for; `swt query {whole}` counts all of {request.snapshot}"
+    return (
+        f"n counts the {counted(instances, 'instance')} asked for; `swt query {whole}` counts all of {request.snapshot}"
+    )
 
 
 def _shown(found: Standing, taken: Taken) -> pa.Table:
@@ -223,8 +226,8 @@ def _summary(
         log.warning("%s", line)
     undone = run.undone()
     facts = (
-        f"{taken.candidates} candidates, {taken.malformed} not well-formed; {suites.total.executed} runs, "
-        f"{suites.total.reused} reused; {len(undone)} undone"
+        f"{counted(taken.candidates, 'candidate')}, {taken.malformed} not well-formed; "
+        f"{suites.total}; {len(undone)} undone"
     )
     table = _shown(found, taken)
     return EvaluationSummary(

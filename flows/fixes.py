@@ -91,7 +91,7 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken:
     if request.kept:
         _write(request.kept, found.kept)
     undone = run.undone()
-    facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
+    facts = f"{taken.facts}: {found.statuses}; {total}; {len(undone)} undone"
     return FixesSummary(
         text="\n".join((*_tables(found), *_denominator(request), facts)),
         remarks=(*taken.problems, *(judged.remarks if judged else ())),
@@ -197,7 +197,7 @@ def strength(request: StrengthRequest, settings: Settings, run: StoryRun) -> Fix
     ensure_views(settings.store, settings.database, settings.sql)
     found = strength_of(places, settings.sql, snapshot, taken)
     undone = run.undone()
-    facts = f"{taken.facts}: {found.statuses}; {total.executed} runs, {total.reused} reused; {len(undone)} undone"
+    facts = f"{taken.facts}: {found.statuses}; {total}; {len(undone)} undone"
     return FixesSummary(
         text=f"{text_table(found.table)}\n{facts}",
         remarks=taken.problems,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from flows.settings import Settings
 from tasks.adapters.pruning import GB, SHORTEST, Unused, remove, unused
+from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment, ExtensionBuild
 from tasks.domain.errors import UsageError
@@ -45,7 +46,7 @@ def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
     folders: tuple[tuple[str, Iterable[Path], Mapping[str, datetime]], ...] = (
         ("environment", (places.cache / "environments").glob("[!.]*"), environments),
         ("tree", places.trees.glob("*.tar"), {}),
-        ("tree", places.bases.glob("[!s]*-*"), {}),
+        ("tree", Bases(places.bases).kept(), {}),
         ("journal", places.journals.glob("*.jsonl"), {}),
         ("mirror", places.mirrors.glob("*.git"), repositories),
     )

@@ -21,10 +21,12 @@ from flows.evaluation import run_settings
 from flows.parameters import RebuildRequest, ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
+from flows.snapshots import made_line
 from flows.validation import ValidationSummary, validate_inside
 from tasks.adapters.pruning import free_gb
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.text import counted
 from tasks.domain.collect import Repository
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.names import InstanceId
@@ -100,7 +102,7 @@ class RebuildSummary:
             made, changed = self.published.snapshot, self.published.changes
             counted = Counter(row.change for row in changed)
             kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(counted.items()))
-            parts.append(f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}")
+            parts.append(made_line(made))
             parts.append(f"since {made.previous or 'nothing'}: {kinds or 'no difference'}")
         return "\n".join([*parts, f"{len(self.undone)} undone"])
 
@@ -220,7 +222,7 @@ def _validate(
         parts.append(validate_inside(run, ValidationRequest(snapshot=POOL, instances=batch), settings, repeats))
     told = [told_of_looks(kept, len(old), request.looks, repeats.look)] if old else []
     if waiting:
-        told.append(f"{len(waiting)} new instances wait for another month: {request.hours:g} hours are over")
+        told.append(f"{counted(len(waiting), 'new instance')} left for another month: {request.hours:g} hours are over")
     return Validated(parts=tuple(parts), told="\n".join(told))
 
 

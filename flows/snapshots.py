@@ -13,7 +13,7 @@ from flows.validation import validate_inside
 from tasks.adapters.store.database import ensure_views, query, selection
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
-from tasks.adapters.text import say
+from tasks.adapters.text import counted, say
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.published import SnapshotChange
@@ -88,7 +88,7 @@ def _issued(one: PublicationOutcome) -> str:
     if one.published is None:
         return one.remark
     made = one.published.snapshot
-    return f"snapshot {made.snapshot}: {made.instances} instances, content {made.content[:12]}"
+    return made_line(made)
 
 
 def withdraw(request: WithdrawRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
@@ -117,6 +117,11 @@ def _answer(settings: Settings, asked: str) -> str:
     return text_table(query(settings.database, asked))
 
 
+def made_line(made: Snapshot) -> str:
+    """A snapshot in a line: its name, size and content."""
+    return f"snapshot {made.snapshot}: {counted(made.instances, 'instance')}, content {made.content[:12]}"
+
+
 def import_rows(settings: Settings, file: Path, name: str) -> str:
     """Take the rows of a SWE-bench file as snapshot `name`; every row that cannot be taken is named on stderr."""
     made, problems = import_snapshot(settings.store, file, name)
@@ -127,4 +132,4 @@ def import_rows(settings: Settings, file: Path, name: str) -> str:
     if made is None:
         raise BadInput(f"{file} holds no instance that can be taken", hint="see the lines above")
     left = f", {len(problems)} problems" if problems else ""
-    return f"snapshot {name}: {made.instances} instances, content {made.content[:12]}{left}"
+    return f"{made_line(made)}{left}"

@@ -21,6 +21,7 @@ from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.text import counted
 from tasks.domain.errors import BuildFailed
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.undone import Undone
@@ -69,7 +70,7 @@ class ValidationSummary:
     def text(self) -> str:
         """One line for each instance, and what it took."""
         rows = [f"{row.instance_id}  {row.reason or 'valid'}  {_counts(row)}  {row.detail}" for row in self.validations]
-        facts = f"{len(self.valid)} of {len(rows)} valid; {self.executed} runs; {len(self.undone)} undone"
+        facts = f"{len(self.valid)} of {len(rows)} valid; {counted(self.executed, 'run')}; {len(self.undone)} undone"
         return "\n".join([*rows, facts])
 
 

@@ -37,6 +37,11 @@ class PrintableFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 run`, `2 runs`, `10,000 runs`: of nouns whose plural is an s more."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def without_middle(text: str, characters: int) -> str:
     """`text`, its middle left out where it is longer than `characters`, with a line that says so."""
     if len(text) <= characters:

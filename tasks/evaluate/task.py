@@ -20,6 +20,7 @@ from tasks.adapters.runner.job import runner_version
 from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.text import counted
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment
@@ -104,6 +105,9 @@ class Ran:
             reused=self.reused + other.reused,
             left=self.left + other.left,
         )
+
+    def __str__(self) -> str:
+        return f"{counted(self.executed, 'run')}, {self.reused} reused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

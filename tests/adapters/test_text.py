@@ -1,10 +1,10 @@
-"""What others wrote does nothing to a terminal or a spreadsheet."""
+"""What others wrote does nothing to a terminal or a spreadsheet; numbers are told in words that fit."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.text import printable, spreadsheet_cell
+from tasks.adapters.text import counted, printable, spreadsheet_cell
 
 
 @pytest.mark.parametrize(
@@ -38,3 +38,7 @@ def test_no_cell_is_a_formula(begin: str) -> None:
 
 def test_numbers_and_plain_text_stay() -> None:
     assert [spreadsheet_cell(value) for value in (-1, 2.5, None, "a=b")] == [-1, 2.5, None, "a=b"]
+
+
+def test_one_is_not_several() -> None:
+    assert [counted(number, "run") for number in (0, 1, 2, 1000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]

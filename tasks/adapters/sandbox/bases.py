@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tasks.adapters.sandbox.label import PREFIX
 from tasks.adapters.sandbox.scratch import spare_folder, sweep_folders
 
 MOST = 64
@@ -64,9 +65,13 @@ class Bases:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):  # those say that another was first
                     raise
 
+    def kept(self) -> list[Path]:
+        """The folders of all trees that are there, in no order."""
+        return [path for path in self.folder.glob("*") if not path.name.startswith(PREFIX)]
+
     def _make_room(self) -> None:
         sweep_folders(self.folder)
-        kept = sorted((path for path in self.folder.iterdir() if not path.name.startswith("swt-run-")), key=_used)
+        kept = sorted(self.kept(), key=_used)
         for path in kept[: max(0, len(kept) - self.most + 1)]:
             self._drop(path)
 

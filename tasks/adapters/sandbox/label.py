@@ -12,7 +12,10 @@ from tasks.adapters.sandbox.supervisor.tree import member
 MARKER = "SWT_SANDBOX"
 """Environment variable that holds the label in the process sandbox, where nothing else tells our processes apart."""
 
-_LABEL = re.compile(r"swt-run-(?P<pid>\d+)-(?P<started>\d+)-(?P<token>[0-9a-f]+)")
+PREFIX = "swt-run-"
+"""What every label begins with."""
+
+_LABEL = re.compile(PREFIX + r"(?P<pid>\d+)-(?P<started>\d+)-(?P<token>[0-9a-f]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Label:
         return Label(int(match["pid"]), int(match["started"]), match["token"]) if match else None
 
     def __str__(self) -> str:
-        return f"swt-run-{self.pid}-{self.started}-{self.token}"
+        return f"{PREFIX}{self.pid}-{self.started}-{self.token}"
 
     @property
     def orphaned(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.adapters.sandbox.base import Job
-from tasks.adapters.sandbox.label import MARKER, Label
+from tasks.adapters.sandbox.label import MARKER, PREFIX, Label
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.overlay import Layers
 
@@ -133,7 +133,7 @@ def sweep(base: Path) -> int:
 
 def sweep_folders(base: Path) -> int:
     """Remove the folders below `base` whose owners are gone; how many."""
-    folders = [path for path in base.glob("swt-run-*") if _orphaned(path.name)]
+    folders = [path for path in base.glob(f"{PREFIX}*") if _orphaned(path.name)]
     for folder in folders:
         remove(folder)
     return len(folders)
