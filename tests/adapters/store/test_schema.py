@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_rows import NOON, ODD_TEXT, RUN, rows_of
 
@@ -24,6 +24,7 @@ from tasks.domain.tables import TABLES
 
 
 @pytest.mark.parametrize("row_type", TABLES, ids=lambda kind: kind.__name__)
+@settings(max_examples=20)  # of each of some sixty tables
 @given(data=st.data())
 def test_rows_come_back_from_parquet_unchanged(row_type: type[Any], data: st.DataObject) -> None:
     rows = tuple(data.draw(st.lists(rows_of(row_type), max_size=3)))
