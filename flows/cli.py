@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from flows.development import dev_app
-from flows.settings import Settings, settings_from
+from flows.settings import Settings, settings_here
 from flows.stories import STORIES, Port, add_stories, end, plain
 from tasks.adapters.text import PrintableFormatter, say
 from tasks.domain.errors import SwtError, UsageError
@@ -378,4 +378,4 @@ def agents_install(
 
 def settings() -> Settings:
     """The settings of this machine."""
-    return settings_from(os.environ)
+    return settings_here(os.environ)

@@ -45,7 +45,7 @@ from pydantic import Field
 from flows.options import Option, Parameter, parameters, read_request
 from flows.parameters import SharedRequest
 from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
-from flows.settings import Settings, settings_from
+from flows.settings import Settings, settings_here
 from flows.shards import planned, share
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
@@ -87,7 +87,7 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         listen()
         shards = values.pop(SHARDS.name, 1)
         try:
-            settings = settings_from(os.environ)
+            settings = settings_here(os.environ)
             request = read_request(story.request, values)
             if shards != 1 and request.runs:
                 _share(request, settings, shards)

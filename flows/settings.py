@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tasks.adapters.leases import use
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
@@ -33,6 +34,11 @@ class Settings:
 
     store: str = field(default_factory=lambda: str(_home() / "store"))
     """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
+    leases: str = field(default="", repr=False)
+    """`postgresql://…` where machines that share the store claim what they work on (tasks/adapters/leases.py); empty on
+    a machine that works alone. `SWT_LEASES`."""
+    lease_s: int = 60
+    """Seconds of a lease: so long what a machine that died was at is left alone. `SWT_LEASE_S`, the same for all."""
     cache: Path = field(default_factory=lambda: _home() / "cache")
     """What can be made again: mirrors, environments, packed trees; links followed, for it is seen in containers under
     the same name. `SWT_CACHE`."""
@@ -93,6 +99,8 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
     defaults = Settings()
     return Settings(
         store=environ.get("SWT_STORE", defaults.store),
+        leases=environ.get("SWT_LEASES", ""),
+        lease_s=_positive("SWT_LEASE_S", environ.get("SWT_LEASE_S", str(defaults.lease_s))),
         cache=Path(environ.get("SWT_CACHE", defaults.cache)).resolve(),
         database=Path(environ.get("SWT_DATABASE", defaults.database)).absolute(),
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
@@ -105,6 +113,13 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         callers=_positive("SWT_CALLERS", environ.get("SWT_CALLERS", str(defaults.callers))),
         own_models=_file("SWT_MODELS", environ.get("SWT_MODELS", "")),
     )
+
+
+def settings_here(environ: Mapping[str, str]) -> Settings:
+    """`settings_from`, for a process that is about to work by them: it claims what it works on where they say."""
+    settings = settings_from(environ)
+    use(settings.leases, lease_s=settings.lease_s)
+    return settings
 
 
 def scratch_folder(memory: Path) -> Path:

@@ -28,7 +28,7 @@ from flows.parameters import (
     SweepRequest,
     ValidationRequest,
 )
-from flows.settings import settings_from
+from flows.settings import settings_here
 from flows.snapshot_parameters import PublishRequest, RateRequest, ReportRequest, WithdrawRequest
 from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
@@ -158,7 +158,7 @@ def command_of(story: Story[Any]) -> Callable[..., None]:
         from flows.run import Threads, begin
         from tasks.adapters.store.warehouse import Store
 
-        settings = settings_from(os.environ).overridden(**{name: values.pop(name) for name, *_ in HERE})
+        settings = settings_here(os.environ).overridden(**{name: values.pop(name) for name, *_ in HERE})
         request = read_request(story.request, values)
         tell = teller(story)
         board, store = Threads(settings.workers), Store(settings.store)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tasks.domain.errors import NotFound
+from tasks.rehearsal.services import PostgreSql, postgresql
 
 # No test fails by the clock: on a busy machine an example takes a hundred times as long.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -29,3 +34,13 @@ def group_of(item: pytest.Item) -> str:
     mark = item.get_closest_marker("xdist_group")
     assert mark
     return str(mark.args[0])
+
+
+@pytest.fixture(scope="session")
+def database() -> Iterator[PostgreSql]:
+    """A PostgreSQL server of the tests' own."""
+    try:
+        with postgresql() as started:
+            yield started
+    except NotFound as missing:
+        pytest.skip(f"{missing}: {missing.hint}")

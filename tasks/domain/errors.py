@@ -11,6 +11,7 @@
     │   ├── LeakFound         a method would see something of the future, so it is not started
     │   └── GateFailed        a control did not do what it has to do, so a snapshot is not published
     └── InfrastructureError   our failure, never the candidate's: retried by its class
+        ├── LeaseError        the database of leases does not answer, or a lease was lost
         ├── StoreError        a torn or foreign file in the store
         ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
         ├── GitHubFailed      every attempt at one question failed; lives with TokenRefused
@@ -66,6 +67,10 @@ class GateFailed(TerminalError):
 class InfrastructureError(SwtError):
     slug = "infrastructure"
     retry = True
+
+
+class LeaseError(InfrastructureError):
+    slug = "lease"
 
 
 class StoreError(InfrastructureError):

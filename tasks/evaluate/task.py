@@ -6,7 +6,7 @@ Reads `task_instance`, `environment`, `suite`; writes `guard_edit`, `guard_plan`
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -16,9 +16,11 @@ from tasks.adapters.extensions.products import needs_extensions
 from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.locking import Claim
 from tasks.adapters.runner.job import runner_version
 from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.store.claims import claims_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.text import counted
 from tasks.adapters.uv.installed import installed
@@ -144,7 +146,8 @@ def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
 def make_runs(
     places: Places, settings: RunSettings, bench: Bench, wanted: Iterable[RunSpec], *, traced_will_do: bool = False
 ) -> Ran:
-    """Make and store those of the runs on one bench that the store does not have.
+    """Make and store those of the runs on one bench that the store does not have, each claimed meanwhile. What somebody
+    else is at comes last: mostly it is there by then.
 
     With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
     made untraced all the same: they show that watching changed nothing.
@@ -157,12 +160,23 @@ def make_runs(
         for spec in specs
         if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
     ]
-    workshop = _workshop(places, settings, bench.environment)
-    runs = [_run_once(store, workshop, spec) for spec in todo]
+    workshop, claims = _workshop(places, settings, bench.environment), claims_of(store, places.cache)
+    runs: list[Run] = []
+
+    def make(spec: RunSpec, *, wait: bool) -> bool:
+        """Whether nobody else is at it."""
+        answers = (spec, traced(bench, spec)) if traced_will_do else (spec,)
+        with claims.claim(spec.run_key, wait=wait) as claim:
+            if claim and not any(store.has_run(one.run_key, bench.instance.repo) for one in answers):
+                runs.extend(_run_once(store, workshop, spec, claim))
+            return claim is not None
+
+    for spec in [spec for spec in todo if not make(spec, wait=False)]:
+        make(spec, wait=True)
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
-        executed=len(todo),
-        reused=len(specs) - len(todo),
+        executed=len(runs),
+        reused=len(specs) - len(runs),
         left=tuple(_left(run) for run in failed),
     )
 
@@ -178,8 +192,17 @@ Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]
 def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, purpose: Purpose) -> Plan:
     """Which runs a suite needs for `purpose`."""
     if purpose is Purpose.GUARD:
-        edits = _guard_edits(store, places, instance)
-        return lambda bench, suite: in_secret_order(guard_specs(bench, suite, edits), _guard_secret(store, suite))
+        claims = claims_of(store, places.cache)
+        # Two who draw at the same time would each make the guard runs of their own secret.
+        with claims.claim(f"guard-edits-{instance.instance_key}", wait=True):
+            edits = _guard_edits(store, places, instance)
+
+        def guards(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+            with claims.claim(f"guard-plan-{suite.suite_id}", wait=True):
+                secret = _guard_secret(store, suite)
+            return in_secret_order(guard_specs(bench, suite, edits), secret)
+
+        return guards
     plans: dict[Purpose, Plan] = {
         Purpose.JUDGE: suite_specs,
         Purpose.CONFIRM: confirmation_specs,
@@ -220,18 +243,21 @@ def _guard_secret(store: Store, suite: Suite) -> str:
     return drawn.secret
 
 
-def _run_once(store: Store, workshop: Workshop, spec: RunSpec) -> Run:
+def _run_once(store: Store, workshop: Workshop, spec: RunSpec, claim: Claim) -> Iterator[Run]:
     """Run and store, the run row last: a kill leaves either all of it or nothing that counts.
 
-    A run that fails for reasons of ours is tried once more; only the second failure is kept.
+    A run that fails for reasons of ours is tried once more; only the second failure is kept. None is kept where
+    somebody took the claim over, since this process stood still, and has made it.
     """
     recorded = execute(spec, workshop)
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
         recorded = execute(spec, workshop)
+    if not claim.confirmed() and store.has_run(spec.run_key, recorded.run.repo):
+        return
     log = store.put_file(recorded.log) if recorded.log else ""
     run = replace(recorded.run, log=log)
     store.write_run(run, recorded.cases, recorded.hits, recorded.watched)
-    return run
+    yield run
 
 
 def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> Bench:

@@ -10,6 +10,9 @@ came next took the `unknown` rows: five kills left six rows in four other stores
 In this order: mark the call, send, keep the exchange, write the row, unmark. Whatever is marked and not locked was left
 by a process that died: if the exchange is there, its row is written (again); if not, the row says `unknown`, because
 nobody can tell whether the provider got the request and charged for it.
+
+Machines that work together (`SWT_LEASES`) put their marks into the store, also where that is an object store: whichever
+of them takes over the claim of one that died writes the row. The room stays on the disk of who asks.
 """
 
 from __future__ import annotations
@@ -17,25 +20,27 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from tasks.adapters.leases import used
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.call_rows import row_facts, row_of
 from tasks.adapters.llm.request import ModelRequest, reply_facts, reply_of, request_of
 from tasks.adapters.llm.reserve import Reserve
-from tasks.adapters.locking import briefly_alone
-from tasks.adapters.store.disk import LocalDisk
+from tasks.adapters.locking import Claim, Claims
+from tasks.adapters.store.disk import Disk, LocalDisk, place_in_leases
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import StoreError
+from tasks.domain.errors import LeaseError, StoreError
 from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
 
 UNDER_WAY = "calls-under-way"
-LEFT = (".json", ".room")
-"""What a dead process may leave of a call."""
+CALL_PATIENCE_S = 3600.0
+"""Whoever stands still in a call may have it paid already: so long nobody else makes it, while he is connected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +54,37 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The right to make one call: nobody else on this machine makes it meanwhile."""
+class CallClaim:
+    """The right to make one call: nobody else makes it meanwhile."""
 
     archive: Archive
     key: str
+    held: Claim
 
     def begin(self, row: LlmCall) -> None:
         """Mark the call as under way. `row` is what is written if this process dies before it ends."""
+        if not self.held.confirmed():
+            hint = "run it again: nothing was paid for"
+            raise LeaseError("somebody else makes this call by now: this process stood still", hint=hint)
         self.archive.room(self.key).take()
-        _write_synced(self.archive.marker(self.key), json.dumps(row_facts(row)))
+        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
 
     def failed(self, row: LlmCall) -> None:
         """Write the row of an attempt that failed, and take the mark away. `row` has the id of the marked one."""
-        _write_synced(self.archive.marker(self.key), json.dumps(row_facts(row)))
+        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
         self.archive.write_row(row)
         self.archive.unmark(self.key)
 
     def keep(self, exchange: Exchange) -> None:
-        """Put the exchange and its row where they stay, whatever happens next."""
+        """Put the exchange and its row where they stay, whatever happens next.
+
+        Where somebody else took over and has a reply, that one stays: others have worked with it by now. Both rows say
+        what was paid.
+        """
         data = _packed(exchange)
         try:
-            self.archive.store.disk.write(_path(self.key), data)
+            if self.held.confirmed() or self.archive.find(self.key) is None:
+                self.archive.store.disk.write(_path(self.key), data)
             self.archive.write_row(exchange.row)
         except OSError as error:
             with suppress(OSError):
@@ -86,6 +100,9 @@ class Archive:
 
     store: Store
     folder: Path
+    marks: Marks
+    scope: str
+    """What the store is called in leases."""
 
     def find(self, key: str) -> Exchange | None:
         """The exchange with this content key; null where it was never kept."""
@@ -96,17 +113,18 @@ class Archive:
         return _unpacked(data, _path(key))
 
     @contextmanager
-    def claim(self, key: str) -> Iterator[Claim]:
+    def claim(self, key: str) -> Iterator[CallClaim]:
         """Wait until nobody else makes this call, settle what a dead process left, and hold it.
 
         After an error of ours that is no row yet, the mark becomes one: the provider may have done its work. What is
         not an `Exception` (an interrupt) leaves the mark to the next process.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        with briefly_alone(self._lock(key), wait=True):
+        with self._claims.claim(key, wait=True, patience_s=CALL_PATIENCE_S) as held:
+            assert held
             self.settle(key)
             try:
-                yield Claim(self, key)
+                yield CallClaim(self, key, held)
             except StoreError:
                 raise
             except Exception:
@@ -117,16 +135,17 @@ class Archive:
 
     def settled(self, key: str) -> None:
         """Make sure that the row of a kept call is there: whoever paid may have died before writing it."""
-        if self.marker(key).exists():
+        if self.marks.read(key) is not None:
             with self.claim(key):
                 """Claiming it settled it."""
 
     def recover(self) -> int:
         """Settle every call that a dead process left; how many there were."""
         found = 0
-        for key in sorted({path.stem for path in self.folder.glob("*.*") if path.suffix in LEFT}):
-            with briefly_alone(self._lock(key), wait=False) as held:
-                found += held and self.settle(key)
+        rooms = {path.stem for path in self.folder.glob("*.room")}
+        for key in sorted(rooms.union(self.marks.keys())):
+            with self._claims.claim(key, wait=False, patience_s=CALL_PATIENCE_S) as held:
+                found += held is not None and self.settle(key)
         return found
 
     def settle(self, key: str) -> bool:
@@ -136,7 +155,7 @@ class Archive:
             self.store.disk.write(_path(key), kept)
             exchange = _unpacked(kept, _path(key))
         row = exchange.row if exchange else self._marked(key)
-        marked = self.marker(key).exists()
+        marked = self.marks.read(key) is not None
         if row and marked:
             self.write_row(row)
         self.unmark(key)
@@ -145,34 +164,106 @@ class Archive:
     def write_row(self, row: LlmCall) -> None:
         self.store.write([row], key=row.call_id)
 
-    def marker(self, key: str) -> Path:
-        return self.folder / f"{key}.json"
-
     def room(self, key: str) -> Reserve:
         return Reserve(self.folder / f"{key}.room")
 
     def unmark(self, key: str) -> None:
-        for path in (self.marker(key), self.marker(key).with_suffix(".tmp")):
-            path.unlink(missing_ok=True)
+        self.marks.drop(key)
         self.room(key).drop()
 
-    def _lock(self, key: str) -> Path:
-        return self.folder / f"{key}.lock"
+    @property
+    def _claims(self) -> Claims:
+        return Claims(self.folder, f"{self.scope}/{UNDER_WAY}")
 
     def _marked(self, key: str) -> LlmCall | None:
         """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
         try:
-            return row_of(json.loads(self.marker(key).read_text()))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return row_of(json.loads(self.marks.read(key) or "null"))
+        except (ValueError, KeyError, TypeError):
             return None
 
 
+class Marks(Protocol):
+    """The rows of calls under way, as JSON, by call key."""
+
+    def write(self, key: str, text: str) -> None:
+        """Whole or not at all."""
+        ...
+
+    def read(self, key: str) -> str | None:
+        """Null where there is none."""
+        ...
+
+    def drop(self, key: str) -> None: ...
+
+    def keys(self) -> Iterable[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMarks:
+    """In a folder of this machine, or one that machines share."""
+
+    folder: Path
+
+    def write(self, key: str, text: str) -> None:
+        unfinished = self._path(key).with_suffix(".tmp")
+        with unfinished.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path(key))
+
+    def read(self, key: str) -> str | None:
+        try:
+            return self._path(key).read_text()
+        except FileNotFoundError:
+            return None
+
+    def drop(self, key: str) -> None:
+        for path in (self._path(key), self._path(key).with_suffix(".tmp")):
+            path.unlink(missing_ok=True)
+
+    def keys(self) -> Iterable[str]:
+        return [path.stem for path in self.folder.glob("*.json")]
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMarks:
+    """In an object store, for whichever machine takes over."""
+
+    disk: Disk
+
+    def write(self, key: str, text: str) -> None:
+        self.disk.write(self._path(key), text.encode())
+
+    def read(self, key: str) -> str | None:
+        try:
+            return self.disk.read(self._path(key)).decode()
+        except FileNotFoundError:
+            return None
+
+    def drop(self, key: str) -> None:
+        self.disk.delete(self._path(key))
+
+    def keys(self) -> Iterable[str]:
+        return [entry.name.removesuffix(".json") for entry in self.disk.files(UNDER_WAY)]
+
+    def _path(self, key: str) -> str:
+        return f"{UNDER_WAY}/{key}.json"
+
+
 def open_archive(store: Store, cache: Path) -> Archive:
-    """The replies of a store. An object store has no locks: its calls under way lie below `cache`, in a folder that is
-    named after the store."""
+    """The replies of a store. Of an object store the calls under way lie below `cache`, in a folder that is named after
+    the store; their marks do as well on a machine that works alone."""
     if isinstance(store.disk, LocalDisk):
-        return Archive(store, store.disk.root / UNDER_WAY)
-    return Archive(store, cache / UNDER_WAY / content_key("store", store.url))
+        folder = store.disk.root / UNDER_WAY
+        return Archive(store, folder, LocalMarks(folder), place_in_leases(store.disk))
+    folder = cache / UNDER_WAY / content_key("store", store.url)
+    marks = SharedMarks(store.disk) if used() else LocalMarks(folder)
+    return Archive(store, folder, marks, place_in_leases(store.disk))
 
 
 def _path(key: str) -> str:
@@ -198,13 +289,3 @@ def _unpacked(data: bytes, where: str) -> Exchange:
         raise StoreError(
             f"{where} is not a model's reply: {error}", hint="move it away; the call is then made again"
         ) from error
-
-
-def _write_synced(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    unfinished = path.with_suffix(".tmp")
-    with unfinished.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)

@@ -8,7 +8,7 @@ is booked at that. Without this, `--budget-usd 0.001` let ten of ten calls throu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Condition
 from typing import Protocol
@@ -17,7 +17,7 @@ from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.bound import Bound
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import LeaseError, UsageError
 
 ROUNDING = 1e-9
 """Dollars. Sums of floating-point numbers differ by less, and a ceiling by nothing that anybody is charged."""
@@ -204,20 +204,28 @@ class Meter:
             yield place
         finally:
             with self._changed:
-                self._in_flight = [one for one in self._in_flight if one is not place]
+                self._drop(place)
                 self._spent += place.booked
-                with self.shared.turn() as (_, say):
+                # The reply is not kept yet, and must not be lost for this: others go on counting what was set aside.
+                with suppress(LeaseError), self.shared.turn() as (_, say):
                     self._tell(say)
                 self._changed.notify_all()
 
     def _takes(self, place: Reservation) -> bool:
         """Take the place if there is room for it now."""
-        with self.shared.turn() as (others, say):
-            fits = self._fits(place.bound, SetAside.of(self._in_flight), others)
-            if fits:
-                self._in_flight.append(place)
-                self._tell(say)
+        try:
+            with self.shared.turn() as (others, say):
+                fits = self._fits(place.bound, SetAside.of(self._in_flight), others)
+                if fits:
+                    self._in_flight.append(place)
+                    self._tell(say)
+        except LeaseError:
+            self._drop(place)
+            raise
         return fits
+
+    def _drop(self, place: Reservation) -> None:
+        self._in_flight = [one for one in self._in_flight if one is not place]
 
     def _tell(self, say: Callable[[Spent, SetAside], None]) -> None:
         say(self._spent - self.already, SetAside.of(self._in_flight))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tasks.adapters.leases import used
 from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.ledger import joined
@@ -13,8 +14,10 @@ from tasks.adapters.llm.models import Models, Provider, read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
+from tasks.adapters.llm.shared_ledger import joined_across
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire, Wire
+from tasks.adapters.store.disk import place_in_leases
 from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
@@ -62,7 +65,12 @@ def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Wire]:
 @contextmanager
 def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str = "") -> Iterator[Meter]:
     """The meter of a payer: it goes on with what the store says was spent, and shares its ceilings with all processes
-    of this machine that pay for the same."""
+    that pay for the same: those of this machine, or of all that work together."""
+    if leases := used():
+        whose = f"{place_in_leases(store.disk)}/{payer}"
+        with joined_across(leases, whose, lambda: spent_by(store, payer)) as (across, already):
+            yield Meter(name or payer, budget, already=already, shared=across)
+        return
     folder = cache / "budgets" / content_key("budget", store.url, payer)
     with joined(folder, lambda: spent_by(store, payer)) as (ledger, already):
         yield Meter(name or payer, budget, already=already, shared=ledger)

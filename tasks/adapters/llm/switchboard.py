@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
-from tasks.adapters.llm.archive import Archive, Claim, Exchange
+from tasks.adapters.llm.archive import Archive, CallClaim, Exchange
 from tasks.adapters.llm.base import UNSAID, Finish, Model, ModelQuestion, Options, Reply
 from tasks.adapters.llm.bound import Bound, bound_of
 from tasks.adapters.llm.budget import Meter, Reservation
@@ -189,7 +189,7 @@ class Switchboard:
         return known.reply
 
     def _pay(
-        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: Claim, caller: Caller, asked: float
+        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: CallClaim, caller: Caller, asked: float
     ) -> Reply:
         wire = self._wire(card)
 
@@ -208,7 +208,7 @@ class Switchboard:
         card: ModelCard,
         wire: Wire,
         rows: RowMaker,
-        claim: Claim,
+        claim: CallClaim,
         places: Sequence[Reservation],
         number: int,
         asked: float,

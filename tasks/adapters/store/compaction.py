@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tasks.adapters.leases import shared_time_ns
 from tasks.adapters.store.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.health import referenced_files
@@ -135,7 +136,7 @@ def _fact_paths(run_pack: str) -> tuple[str, ...]:
 
 def _new_pack() -> str:
     """An id that is greater than that of any earlier pack, and than any part of a single write."""
-    return f"{PACK}{time.time_ns():019d}-{secrets.token_hex(2)}"
+    return f"{PACK}{shared_time_ns():019d}-{secrets.token_hex(2)}"
 
 
 def _pack_rows(disk: Disk, row_type: type[Any], batch: CompactionBatch) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,8 +22,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 from pyarrow import fs as arrow_fs
 
+from tasks.adapters.leases import shared_time_ns, used
+from tasks.adapters.locking import place_of
 from tasks.domain.errors import BadInput, StoreError
 
+LOCK = ".lock"
+"""Between writers and who deletes."""
 TEMPORARY = ".tmp"
 """Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
 
@@ -47,7 +50,7 @@ class Entry(NamedTuple):
 
     @property
     def age_s(self) -> float:
-        return time.time() - self.modified
+        return shared_time_ns() / 1e9 - self.modified
 
 
 class Disk(Protocol):
@@ -90,7 +93,7 @@ class Disk(Protocol):
         """A context that gives a writable file; it is published when the context ends without an error."""
         ...
 
-    def lock(self, *, exclusive: bool, name: str = ".lock") -> Any:
+    def lock(self, *, exclusive: bool, name: str = LOCK) -> Any:
         """A context. Any number may hold it shared; nobody else when exclusive. Advisory, between processes."""
         ...
 
@@ -154,11 +157,16 @@ class LocalDisk:
         _sync_folder(final.parent)
 
     @contextmanager
-    def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:
+    def lock(self, *, exclusive: bool, name: str = LOCK) -> Iterator[None]:
         self._make_root()
+        leases = used() if exclusive and name != LOCK else None
         with (self.root / name).open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-            yield
+            if leases is None:
+                yield
+            else:  # a shared folder's locks may be of one machine each
+                with leases.lease(f"{place_in_leases(self)}/{name}", wait=True):
+                    yield
 
     def _make_root(self) -> None:
         try:
@@ -170,7 +178,7 @@ class LocalDisk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectDisk:
-    """An object store, or any other file system of pyarrow. It has no locks: compact it when nothing writes."""
+    """An object store, or any other file system of pyarrow. Its locks are leases; without any it has none."""
 
     system: arrow_fs.FileSystem
     base: str
@@ -216,8 +224,13 @@ class ObjectDisk:
         self.write(path, sink.getvalue())
 
     @contextmanager
-    def lock(self, *, exclusive: bool, name: str = ".lock") -> Iterator[None]:  # noqa: ARG002 - the protocol's name
-        yield
+    def lock(self, *, exclusive: bool, name: str = LOCK) -> Iterator[None]:
+        leases = used()
+        if leases is None or not exclusive or name == LOCK:
+            yield  # where machines work together no file is replaced (warehouse.py), and writers need no lock
+            return
+        with leases.lease(f"{place_in_leases(self)}/{name}", wait=True):
+            yield
 
     def _at(self, path: str) -> str:
         return f"{self.base}/{path}"
@@ -256,6 +269,13 @@ def _remembered(disk: ObjectDisk) -> ObjectDisk:
         hint = "use one process for each: their endpoint, region or keys differ"
         raise BadInput(f"{disk.url} is open already as another store", hint=hint)
     return known
+
+
+def place_in_leases(disk: Disk) -> str:
+    """What machines that share a store call it when they claim something; empty where this machine works alone."""
+    if used() is None:
+        return ""
+    return place_of(disk.root) if isinstance(disk, LocalDisk) else disk.url
 
 
 def shown(root: str) -> str:

@@ -8,13 +8,13 @@ runs are added, each a file of its own that takes more than a CPU millisecond to
 from __future__ import annotations
 
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 
+from tasks.adapters.leases import shared_time_ns
 from tasks.adapters.store.disk import Entry
 
 SETTLED_S = 2.0
@@ -25,7 +25,7 @@ Key = tuple[str, type[Any]]
 
 def is_settled(entry: Entry) -> bool:
     """Whether a file is old enough for a later one to look different."""
-    return abs(time.time() - (entry.changed or entry.modified)) > SETTLED_S
+    return abs(shared_time_ns() / 1e9 - (entry.changed or entry.modified)) > SETTLED_S
 
 
 class Held:

@@ -15,7 +15,6 @@ import hashlib
 import json
 import random
 import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.adapters.leases import shared_time_ns
 from tasks.adapters.store.batches import KEY, batches, enter, has_key, load
 from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
@@ -284,7 +284,7 @@ def _write_index(disk: Disk, kept: Kept, part: str, judged: Sequence[tuple[str, 
 
 def _new_part() -> str:
     """Greater than any earlier one."""
-    return f"{time.time_ns():019d}-{secrets.token_hex(2)}"
+    return f"{shared_time_ns():019d}-{secrets.token_hex(2)}"
 
 
 def _tidy(disk: Disk, kept: Kept) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import IO, Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tasks.adapters.leases import shared_time_ns, used
 from tasks.adapters.store import compaction, health, reading
 from tasks.adapters.store.disk import open_disk
 from tasks.adapters.store.layout import (
@@ -38,8 +40,10 @@ from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
 Row = TypeVar("Row")
-_LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey]]] = {}
-"""By store: the paths of the table of runs, and the keys that they stand for."""
+FRESH_S = 20.0
+"""So old a ledger still has what compaction packed before it took the files away: its grace period is longer."""
+_LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
+"""By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
 
 
 class Store:
@@ -67,8 +71,8 @@ class Store:
             raise BadInput(f"{table_name(row_type)} rows are written by write_run", hint="call Store.write_run")
         table = to_arrow(rows, row_type)
         where = folder(row_type, partition or _shared(rows, layout_of(row_type).folder))
-        path = f"{where}/{part_name(key or content_hash([table]))}"
-        self.disk.write(path, parquet_bytes(stamped(table, f"{time.time_ns():019d}")))
+        path = f"{where}/{_write_name(key or content_hash([table]))}"
+        self.disk.write(path, parquet_bytes(stamped(table, f"{shared_time_ns():019d}")))
         return path
 
     def replace(self, row_type: type[Any], rows: Sequence[Any], *, key: str, **owner: Any) -> str:
@@ -84,8 +88,8 @@ class Store:
             return self.write(rows, key=key)
         columns = [pa.field(field.name, field.type) for field in arrow_schema(row_type)]
         table = pa.Table.from_pylist([owner], schema=pa.schema(columns))
-        path = f"{folder(row_type, str(owner.get(layout_of(row_type).folder, 'all')))}/{part_name(key)}"
-        self.disk.write(path, parquet_bytes(stamped(table, f"{time.time_ns():019d}{NOTHING}")))
+        path = f"{folder(row_type, str(owner.get(layout_of(row_type).folder, 'all')))}/{_write_name(key)}"
+        self.disk.write(path, parquet_bytes(stamped(table, f"{shared_time_ns():019d}{NOTHING}")))
         return path
 
     def write_run(
@@ -122,11 +126,21 @@ class Store:
 
     def run_keys(self) -> frozenset[RunKey]:
         """The ledger: keys of all runs that are settled, that is, not `infrastructure`."""
+        listed = time.monotonic()
         paths = self.disk.paths(table_name(Run))
         known = _LEDGERS.get(self.url)
-        if known is None or known[0] != paths:  # a file's name says whose it is, and a pack's is never used again
-            known = _LEDGERS[self.url] = paths, frozenset(self._keys(paths))
-        return known[1]
+        # A file's name says whose it is, and a pack's is never used again.
+        keys = known[1] if known and known[0] == paths else frozenset(self._keys(paths))
+        _LEDGERS[self.url] = paths, keys, listed
+        return keys
+
+    def has_run(self, key: RunKey, repo: str) -> bool:
+        """Whether a run is settled by now. Asks for one file: the table is listed where the ledger is not fresh."""
+        if self.disk.size(f"{folder(Run, repo)}/{run_file(key, settled=True)}") is not None:
+            return True
+        known = _LEDGERS.get(self.url)
+        fresh = known is not None and time.monotonic() - known[2] < FRESH_S
+        return key in (known[1] if known and fresh else self.run_keys())
 
     def _keys(self, paths: Iterable[str]) -> Iterator[RunKey]:
         for path in paths:
@@ -196,6 +210,13 @@ def _single_type(rows: Sequence[Any]) -> type[Any]:
     if len(kinds) > 1:
         raise BadInput(f"one write is one table, not {', '.join(sorted(kind.__name__ for kind in kinds))}")
     return next(iter(kinds))
+
+
+def _write_name(key: str) -> str:
+    """File name of a write that may come again. Machines that work together never replace a file: a compaction on one
+    would delete what another has put in its place meanwhile, and no lease holds for one that stands still. Which rows
+    count follows from their stamps (latest.py)."""
+    return part_name(f"{key}-{secrets.token_hex(4)}" if used() else key)
 
 
 def _shared(rows: Sequence[Any], column: str) -> str:

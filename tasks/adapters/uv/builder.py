@@ -114,8 +114,9 @@ class Builder:
 
 @lru_cache(maxsize=4)
 def machine_builder(cache: Path) -> Builder:
-    """The builder of this process's own environment variables."""
-    return Builder(cache=cache, environ=dict(os.environ))
+    """The builder of this process's own environment variables. Ours are left out: builds are code of others, and places
+    of stores and leases have passwords."""
+    return Builder(cache=cache, environ={key: told for key, told in os.environ.items() if not key.startswith("SWT_")})
 
 
 def _no_checkout() -> Path:

