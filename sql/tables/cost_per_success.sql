@@ -11,17 +11,23 @@
 -- seconds_per_success  seconds of all work for each
 -- needs: method_cost, guarded, table11
 CREATE OR REPLACE VIEW cost_per_success AS
-WITH hit AS (
+WITH worked AS (
     SELECT
-        v.snapshot, v.method, v.model, v.grader,
-        count(DISTINCT v.instance_id) FILTER (v.solved) AS solved,
-        CASE
-            WHEN count(*) FILTER (v.solved AND v.guarded IS NULL) = 0
-                THEN count(DISTINCT v.instance_id) FILTER (v.guarded)
-        END AS guarded
+        v.snapshot, v.method, v.model, v.grader, v.instance_id,
+        bool_or(v.solved) AS solved,
+        bool_or(v.guarded) AS guarded,
+        bool_or(v.solved AND v.guarded IS NULL) AS unguarded
     FROM guarded AS v
     WHERE v.policy = 'tests-only'
-    GROUP BY v.snapshot, v.method, v.model, v.grader
+    GROUP BY v.snapshot, v.method, v.model, v.grader, v.instance_id
+),
+hit AS (
+    SELECT
+        snapshot, method, model, grader,
+        count(*) FILTER (solved) AS solved,
+        CASE WHEN count(*) FILTER (unguarded) = 0 THEN count(*) FILTER (guarded) END AS guarded
+    FROM worked
+    GROUP BY snapshot, method, model, grader
 )
 SELECT
     m.snapshot, m.method, m.model, h.grader, m.instances, m.calls,

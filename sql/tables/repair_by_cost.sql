@@ -8,13 +8,14 @@
 -- pass_low, pass_high  Wilson's 95 % interval of pass_rate
 -- n           instances of which it is known
 -- pass_rate   share of them whose fix is resolved, in %
--- needs: repair_instance, wilson
+-- needs: repair_instance, repair_cost, wilson
 CREATE OR REPLACE VIEW repair_by_cost AS
 WITH known AS (
     SELECT
-        snapshot, method, model, tests, resolved, cost_usd,
-        ceil(round(100 * cost_usd, 6)) / 100 AS cents
-    FROM repair_instance
+        r.snapshot, r.method, r.model, r.tests, r.resolved, c.cost_usd,
+        ceil(round(100 * c.cost_usd, 6)) / 100 AS cents
+    FROM repair_instance AS r
+    LEFT JOIN repair_cost AS c ON c.snapshot = r.snapshot AND c.repair_id = r.repair_id
     WHERE resolved IS NOT NULL
 ),
 total AS (

@@ -11,10 +11,10 @@
 -- cost_per_issue        mean dollars for an instance with a repair; null where that of any is unknown
 -- test_resolution_cost  the same without what was paid for generating tests
 -- unpriced              repairs whose cost is unknown
--- needs: repair_instance, wilson
+-- needs: repair_instance, repair_cost, wilson
 CREATE OR REPLACE VIEW repair_rate AS
 SELECT
-    snapshot, method, model, tests,
+    r.snapshot, r.method, r.model, r.tests,
     count(resolved) AS n,
     count(*) - count(resolved) AS unmeasured,
     count(*) FILTER (handed_in) AS handed_in,
@@ -33,6 +33,7 @@ SELECT
         WHEN count(*) FILTER (handed_in) = count(cost_usd - tests_usd) THEN round(avg(cost_usd - tests_usd), 4)
     END AS test_resolution_cost,
     count(*) FILTER (handed_in) - count(cost_usd) AS unpriced
-FROM repair_instance
-GROUP BY snapshot, method, model, tests
-ORDER BY snapshot, pass_rate DESC NULLS LAST, method, model;
+FROM repair_instance AS r
+LEFT JOIN repair_cost AS c ON c.repair_id = r.repair_id AND c.snapshot = r.snapshot
+GROUP BY r.snapshot, r.method, r.model, r.tests
+ORDER BY r.snapshot, pass_rate DESC NULLS LAST, r.method, r.model;

@@ -25,7 +25,7 @@ SELECT
     CASE WHEN r.repair_id IS NULL THEN false ELSE r.resolved END AS resolved,
     coalesce(r.touches_tests, false) AS touches_tests,
     coalesce(r.flagged, false) AS flagged,
-    r.iteration, r.cost_usd, r.tests_usd, r.why
+    r.iteration, r.repair_id, r.why
 FROM entry AS e
 JOIN (SELECT DISTINCT snapshot, instance_id, repo FROM used_instance) AS i ON i.snapshot = e.snapshot
 LEFT JOIN repair_status AS r

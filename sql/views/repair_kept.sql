@@ -8,7 +8,7 @@
 -- name                  both in one
 -- repair, repair_model  method and model of the repair
 -- tested                the method handed in a test for the instance
--- needs: used_instance, candidate_result, withdrawn_instance, submission, repair_status, fix_filter, left_undone
+-- needs: used_instance, candidate_result, withdrawn_instance, submission, counted_repair, repair_status, fix_filter, left_undone
 CREATE OR REPLACE VIEW repair_kept AS
 WITH placed AS (
     SELECT DISTINCT snapshot, method, model, instance_id, candidate_id
@@ -18,21 +18,27 @@ WITH placed AS (
 entry AS (
     SELECT DISTINCT snapshot, method, model FROM placed
 ),
-pair AS (
+-- What the methods of tests have for an instance is the same for all its repairs.
+cell AS (
     SELECT
-        e.snapshot, e.method, e.model, r.instance_id, c.candidate_id, s.suite_id,
-        r.method AS repair, r.model AS repair_model, r.sample, r.repair_id, r.fix_id, r.patch,
-        r.status, r.resolved, r.touches_tests,
+        e.snapshot, e.method, e.model, i.instance_id, c.candidate_id, s.suite_id,
         u.instance_id IS NOT NULL AND c.candidate_id IS NULL AS undone,
         c.candidate_id IS NOT NULL AND s.candidate_id IS NULL AS unsubmitted
     FROM entry AS e
-    JOIN repair_status AS r ON r.snapshot = e.snapshot
+    JOIN (SELECT DISTINCT snapshot, instance_id FROM counted_repair) AS i ON i.snapshot = e.snapshot
     LEFT JOIN placed AS c
-        ON c.snapshot = e.snapshot AND c.instance_id = r.instance_id
+        ON c.snapshot = e.snapshot AND c.instance_id = i.instance_id
         AND c.method = e.method AND c.model IS NOT DISTINCT FROM e.model
     LEFT JOIN submission AS s ON s.candidate_id = c.candidate_id AND s.policy = 'tests-only'
     LEFT JOIN left_undone AS u
-        ON u.snapshot = e.snapshot AND u.instance_id = r.instance_id AND u.method = e.method AND u.model = e.model
+        ON u.snapshot = e.snapshot AND u.instance_id = i.instance_id AND u.method = e.method AND u.model = e.model
+),
+pair AS (
+    SELECT
+        c.*, r.method AS repair, r.model AS repair_model, r.sample, r.repair_id, r.fix_id, r.patch,
+        r.status, r.resolved, r.touches_tests
+    FROM cell AS c
+    JOIN repair_status AS r ON r.snapshot = c.snapshot AND r.instance_id = c.instance_id
 )
 SELECT
     p.snapshot, p.method, p.model, p.method || coalesce(' (' || p.model || ')', '') AS name,

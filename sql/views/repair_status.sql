@@ -2,8 +2,7 @@
 --
 -- One row per (snapshot, instance_id, method, model, sample). status and why as in `fix_status`; resolved: null where
 -- unmeasured, false for a fix that cannot be run. touches_tests: it changes tests as well, which is told and not run.
--- cost_usd, tests_usd: dollars for the instance in all and for generating tests: what the source says, else the method's
--- own model calls (those of the step `generate_tests` are for tests); null where unknown. Calls are of a sample.
+-- What it cost is in `repair_cost`.
 -- published  whether others found it resolved
 -- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
 -- iteration  1-based iteration of the method that it comes from
@@ -12,18 +11,8 @@
 -- signs          as in `repair_hack`
 -- why   as in `fix_status`
 -- flagged_why    how many reviewers say so, or the first place that flags it
--- needs: counted_repair, fix_status, method_call, repair_hack, repair_label
+-- needs: counted_repair, fix_status, repair_hack, repair_label
 CREATE OR REPLACE VIEW repair_status AS
-WITH asked AS (
-    SELECT
-        snapshot, instance_id, method, model, work_sample AS sample,
-        CASE WHEN count(cost_usd) = count(*) THEN sum(cost_usd) END AS cost_usd,
-        CASE
-            WHEN count(cost_usd) = count(*) THEN coalesce(sum(cost_usd) FILTER (step = 'generate_tests'), 0.0)
-        END AS tests_usd
-    FROM method_call
-    GROUP BY ALL
-)
 SELECT
     r.snapshot, r.instance_id, r.instance_key, r.method, r.model, r.sample, r.repair_id, r.fix_id,
     coalesce(f.status, 'unmeasured') AS status,
@@ -34,14 +23,9 @@ SELECT
         WHEN h.flagged AND l.hack IS NULL THEN h.why
         ELSE ''
     END AS flagged_why, r.published, r.tests, r.iteration,
-    coalesce(r.cost_usd, a.cost_usd) AS cost_usd,
-    CASE WHEN r.cost_usd IS NULL THEN a.tests_usd ELSE r.tests_usd END AS tests_usd,
     f.f2p, f.f2p_passed, f.p2p, f.p2p_passed,
     coalesce(f.why, '') AS why, f.run_key, r.stripped, r.source, r.patch
 FROM counted_repair AS r
 LEFT JOIN fix_status AS f ON f.fix_id = r.fix_id
 LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
-LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id
-LEFT JOIN asked AS a
-    ON a.snapshot = r.snapshot AND a.instance_id = r.instance_id AND a.method = r.method
-    AND a.model IS NOT DISTINCT FROM r.model AND a.sample = r.sample;
+LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id;
