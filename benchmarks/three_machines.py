@@ -192,11 +192,11 @@ def stop_database(by: signal.Signals, cluster: Cluster, _: Sequence[Machine], rn
 
 NONE = Fault(name="none", do=lambda *_: None)
 FAULTS = (
+    Fault(name="PostgreSQL crashed", do=partial(stop_database, signal.SIGQUIT)),
     Fault(name="kill -9 of a machine", do=kill, killed=1),
     Fault(name="kill -9 of two machines", do=kill_two, killed=2),
     Fault(name="SIGSTOP for two leases", do=stand_still),
     Fault(name="PostgreSQL restarted", do=partial(stop_database, signal.SIGINT)),
-    Fault(name="PostgreSQL crashed", do=partial(stop_database, signal.SIGQUIT)),
 )
 
 
@@ -237,10 +237,18 @@ def verdicts(machine: Machine) -> bytes:
     return json.dumps(query(settings.database, VERDICTS).to_pylist()).encode()
 
 
+def end(machines: Sequence[Machine]) -> None:
+    """Where the drill itself is ended, no machine goes on."""
+    for one in machines:
+        if one.process:
+            one.send(signal.SIGKILL)
+
+
 def play(cluster: Cluster, name: str, fault: Fault, rng: random.Random) -> Outcome:
     """Three machines at work, with one fault, in a store of their own."""
     provider = ScriptedProvider(answer)
-    with provider.serve() as url:
+    with ExitStack() as held:
+        url = held.enter_context(provider.serve())
         shared = {
             "SWT_STORE": store_url(cluster.objects, name),
             "SWT_LEASES": cluster.database.url,
@@ -248,6 +256,7 @@ def play(cluster: Cluster, name: str, fault: Fault, rng: random.Random) -> Outco
             "SWT_SCRIPTED_BASE_URL": url,
         }
         machines = [Machine(cluster.folder / f"machine-{number}", shared) for number in range(MACHINES)]
+        held.callback(end, machines)
         for one in machines:
             one.prepare()
         import_rows(settings_of(machines[0]), DEMO / "instances.jsonl", SNAPSHOT)

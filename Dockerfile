@@ -1,0 +1,28 @@
+# The project as a checkout, for workers of a cluster (docs/operating.md):
+#
+#     docker build -t rolling-swt-bench .
+#
+# BASE is any Debian or Ubuntu with Python 3.11 to 3.13 and its venv.
+ARG BASE=python:3.12-slim-bookworm
+FROM ${BASE}
+
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends bubblewrap ca-certificates git \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --uid 1000 --create-home swt \
+    && install -d -o swt /var/cache/swt
+
+WORKDIR /opt/swt
+RUN python3 -m venv /opt/venv
+ENV PATH=/opt/venv/bin:$PATH
+COPY requirements.lock ./
+RUN pip install --quiet --no-cache-dir --require-hashes -r requirements.lock
+
+# With its history: every row names the commit that wrote it. git asks whose a checkout is.
+COPY . .
+RUN pip install --quiet --no-deps --no-build-isolation -e . \
+    && git config --system --add safe.directory /opt/swt
+
+USER swt
+ENV SWT_CACHE=/var/cache/swt SWT_DATABASE=/var/cache/swt/swt.duckdb
+CMD ["swt", "doctor"]
