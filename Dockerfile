@@ -16,7 +16,7 @@ WORKDIR /opt/swt
 RUN python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 COPY requirements.lock ./
-RUN pip install --quiet --no-cache-dir --require-hashes -r requirements.lock
+RUN pip install --quiet --no-cache-dir --require-hashes -r requirements.lock -c requirements.lock
 
 # With its history: every row names the commit that wrote it. git asks whose a checkout is.
 COPY . .
