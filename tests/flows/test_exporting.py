@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -26,10 +27,10 @@ from flows.cli import app
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
 from flows.parameters import EvaluationRequest
-from flows.report import rate_methods
+from flows.report import rate_methods, report_folder, report_here
 from flows.run import Threads, begin
 from flows.settings import PROJECT, Settings
-from flows.snapshot_parameters import RateRequest
+from flows.snapshot_parameters import RateRequest, ReportRequest
 from flows.snapshots import import_rows
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.sandbox.pick import available
@@ -223,6 +224,55 @@ def test_a_task_of_harbor_is_judged_as_the_grader_does(judged: Settings, tmp_pat
         assert [rewards[name] for name in ("reward", "fail_to_pass", "fail_to_any")] == [
             row[name] for name in ("solved", "fail_to_pass", "fail_to_any")
         ], row["method"]
+
+
+@pytest.mark.playwright
+def test_the_report_sorts_and_filters_by_keyboard_and_says_nothing_in_the_console(judged: Settings) -> None:
+    """In a headless Chromium, wide and narrow, light and dark; no page is wider than its window."""
+    if shutil.which("chromium") is None:
+        pytest.skip("there is no chromium on the PATH")
+    assert report_here(ReportRequest(snapshot=SNAPSHOT), judged).exit_code == 0
+    site = report_folder(judged, SNAPSHOT)
+    told = _elsewhere("playwright", BROWSE, str(site), str(shutil.which("chromium")))
+    assert told["said"] == []
+    assert told["wide"] == []
+    assert told["first"] == sorted(told["first"])
+    assert told["turned"] == told["first"][::-1]
+    assert told["found"] == ["demo-hasty"]
+
+
+BROWSE = """
+import json, sys
+from pathlib import Path
+from playwright.sync_api import sync_playwright
+site, said, wide = Path(sys.argv[1]), [], []
+names = "() => [...document.querySelector('table[data-sort]').tBodies[0].rows].filter(row => !row.hidden)"
+names += ".map(row => row.cells[0].querySelector('a').textContent)"
+with sync_playwright() as play:
+    browser = play.chromium.launch(executable_path=sys.argv[2], args=["--no-sandbox", "--disable-gpu"])
+    for width, scheme in ((1400, "light"), (390, "dark")):
+        page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        for path in [*sorted(site.glob("*.html")), *sorted(site.glob("instance/*.html"))[:1]]:
+            page.goto(path.as_uri())
+            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+                wide.append([width, path.name])
+    page.goto((site / "index.html").as_uri())
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.closest('thead th')?.textContent.trim() === 'Method'"):
+            break
+    page.keyboard.press("Enter")
+    first = page.evaluate(names)
+    page.keyboard.press("Enter")
+    turned = page.evaluate(names)
+    page.focus("input[type=search]")
+    page.keyboard.type("hasty")
+    print(json.dumps({"said": said, "wide": wide, "first": first, "turned": turned, "found": page.evaluate(names)}))
+    browser.close()
+"""
+"""What is done in the browser, with the keyboard alone."""
 
 
 def _elsewhere(package: str, code: str, *arguments: str, **extra: str) -> Any:
