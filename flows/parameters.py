@@ -274,6 +274,9 @@ class GenerateRequest(SharedRequest):
     ] = ()
     give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue.")] = ()
     incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None
+    batch: Annotated[bool, Option(help="Ask in batches: half the price, within a day; for methods that ask once.")] = (
+        False
+    )
     script: Annotated[bool, Option(help="Ask for reproduction scripts instead of unit tests.")] = False
 
     def __post_init__(self) -> None:

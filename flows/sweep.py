@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, replace
 
 import pyarrow as pa
 
+from flows.batches import answered_in_batches
 from flows.context import (
     Context,
     SearchModels,
@@ -29,6 +30,7 @@ from flows.parameters import EvaluationRequest, GenerateRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
 from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.batches.desk import BatchDesk, check_taken
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import metered, open_switchboard
 from tasks.adapters.llm.model_facts import record_models
@@ -49,6 +51,7 @@ from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN, NOP
 from tasks.evaluate.stored import source_of
 from tasks.evaluate.task import check_sandbox, choose_instances
+from tasks.generate.batching import check_batches
 from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
 from tasks.generate.estimate import Remaining
@@ -114,20 +117,25 @@ def sweep(
     methods = _methods(request)
     instances = chosen_instances(request, settings)
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, _models(request), budget, patience=patience)
+    board = open_board(settings, _models(request), budget, patience=patience, batch=request.batch)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
     ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
     board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
+    BatchDesk(board).settle()
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
         with metered(run.store, settings.cache, request.payer, budget, name=payer) as meter:
             rows = [row for row in instances if row.instance_id in ready]
             context = retrieve(run, request, methods, rows, settings, SearchModels(board, meter, request.payer))
             units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
-            ask = bind(
-                generate, settings.places, generation_settings(settings), _Desk(request, board, meter, names).model
-            )
+            how = generation_settings(settings)
+            if request.batch:
+                model_of, keys = _Desk(request, board, meter, names).model, {names[key]: key for key in names}
+                board = answered_in_batches(
+                    settings, how, board, meter, units, lambda work: model_of(work, keys[work.instance_id])
+                )
+            ask = bind(generate, settings.places, how, _Desk(request, board, meter, names).model)
             done = run.round("generation", ask, units, at_once=settings.callers)
     finally:
         board.close()
@@ -181,7 +189,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = _methods(request)
-    prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store)
+    prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store, batch=request.batch)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
     asked_of = [(row.instance_id, model) for row in instances for model in request.models]
@@ -266,6 +274,7 @@ def open_board(
     budget: Budget,
     *,
     patience: CallRetries | None = None,
+    batch: bool = False,
 ) -> Switchboard:
     """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
     a ceiling in dollars would need."""
@@ -275,6 +284,8 @@ def open_board(
     for name in models:
         board.check_key(name)
         card = board.models.card(name)
+        if batch:
+            check_taken(card)
         if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
             hint = "add the price to a file of your own (docs/models.md), or set a ceiling on calls instead"
             raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
@@ -286,6 +297,8 @@ def _methods(request: GenerateRequest) -> list[Method]:
     methods = [method_named(name) for name in request.methods]
     for method in methods:
         method.check(request.variant)
+    if request.batch:
+        check_batches(methods, request.variant)
     return methods
 
 

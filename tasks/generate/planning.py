@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from tasks.adapters.llm.base import Usage
+from tasks.adapters.llm.batches.desk import SHARE, check_taken
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import Price, read_prices
 from tasks.adapters.store.warehouse import Store
@@ -68,21 +69,32 @@ class Prospect:
     """By method, as its candidates are counted."""
 
 
-def prospects_of(names: Sequence[str], data: Path, own: Path | None, store: Store) -> Mapping[str, Prospect]:
-    """The models by name. `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices."""
+def prospects_of(
+    names: Sequence[str], data: Path, own: Path | None, store: Store, *, batch: bool = False
+) -> Mapping[str, Prospect]:
+    """The models by name. `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices.
+
+    In batches half of the prices is to be paid, and the store's history says nothing: it may have paid all of them.
+    `UsageError` where a provider takes none."""
     models, prices = read_models(data / "models.toml", own), read_prices(data / "prices.toml", own)
     now = datetime.now(UTC)
     cards = [models.card(name) for name in names]
+    for card in cards if batch else ():
+        check_taken(card)
     return {
         card.name: Prospect(
             model=card.name,
-            price=prices.at(card.price_key, now),
+            price=_asked(prices.at(card.price_key, now), batch=batch),
             context=card.context,
             output=card.output,
-            past=past_of(store, card.name),
+            past=past_of(store, card.name) if not batch else {},
         )
         for card in cards
     }
+
+
+def _asked(price: Price | None, *, batch: bool) -> Price | None:
+    return price.times(SHARE) if price and batch else price
 
 
 def plan_text(rows: Sequence[Planned]) -> str:

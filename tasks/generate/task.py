@@ -131,15 +131,15 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
     What provider or budget fail at is a row of `generation`, and left.
     """
     store = Store(places.store)
-    hands, unit = _unit(store, places, settings, work)
+    hands, unit = unit_of(store, places, settings, work)
     store.write(redaction_rows(unit.instance, find_pointers(unit.instance, hands.history)))
-    if known := _finished(store, unit):
+    if known := finished(store, unit):
         return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
     hands.pass_gate(store)
     return _ask(store, unit, hands, partial(models, work))
 
 
-def _unit(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
+def unit_of(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
@@ -190,11 +190,11 @@ def estimate_work(
     ]
     return Remaining(
         estimate=estimate(known, units[0].assignment, PaperBench(hands.paths, hands.read), budget),
-        finished=frozenset(unit.model for unit in units if _finished(store, unit)),
+        finished=frozenset(unit.model for unit in units if finished(store, unit)),
     )
 
 
-def _finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
+def finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
     """The rows of a unit that need not be made again: all samples, or none."""
     known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
     return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()

@@ -203,13 +203,28 @@ class Meter:
         try:
             yield place
         finally:
-            with self._changed:
-                self._drop(place)
-                self._spent += place.booked
-                # The reply is not kept yet, and must not be lost for this: others go on counting what was set aside.
-                with suppress(LeaseError), self.shared.turn() as (_, say):
-                    self._tell(say)
-                self._changed.notify_all()
+            self._leave(place)
+
+    @contextmanager
+    def admitted_now(self, bound: Bound) -> Iterator[Reservation | None]:
+        """A place as from `admitted`; null where there is none before a call in flight is over. Who holds many places
+        at once must not wait for room."""
+        place = Reservation(bound)
+        with self._changed:
+            taken = self._takes(place)
+        try:
+            yield place if taken else None
+        finally:
+            self._leave(place)
+
+    def _leave(self, place: Reservation) -> None:
+        with self._changed:
+            self._drop(place)
+            self._spent += place.booked
+            # The reply is not kept yet, and must not be lost for this: others go on counting what was set aside.
+            with suppress(LeaseError), self.shared.turn() as (_, say):
+                self._tell(say)
+            self._changed.notify_all()
 
     def _takes(self, place: Reservation) -> bool:
         """Take the place if there is room for it now."""

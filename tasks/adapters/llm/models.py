@@ -23,6 +23,7 @@ PROVIDER_KEYS = (
     "max_in_flight",
     "requests_per_minute",
     "timeout_s",
+    "batches",
 )
 MODEL_KEYS = (
     "id",
@@ -65,6 +66,8 @@ class Provider:
     requests_per_minute: int | None = None
     timeout_s: float = TIMEOUT_S
     """For a whole reply."""
+    batches: bool = False
+    """Whether it takes batches at half the price, in the way of OpenAI or of Anthropic."""
 
     def address(self, environ: Mapping[str, str]) -> str:
         """The base URL in force."""
@@ -193,6 +196,7 @@ def _provider(name: str, table: TomlTable) -> Provider:
         max_in_flight=table.count_or_none("max_in_flight") or IN_FLIGHT,
         requests_per_minute=table.count_or_none("requests_per_minute"),
         timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
+        batches=table.flag("batches"),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput
 
 MILLION = 1_000_000
+DOLLARS = ("input", "output", "cached", "written", "written_for_long")
 COLUMNS = ("key", "valid_from", "input", "output", "cached", "written", "written_for_long", "up_to", "source")
 
 
@@ -54,6 +55,12 @@ class Price:
             + for_long * _first(self.written_for_long, self.written, self.input)
             + usage.completion * self.output
         ) / MILLION
+
+    def times(self, share: float) -> Price:
+        """A share of it: what is asked in batches costs half."""
+        told = {name: getattr(self, name) for name in DOLLARS}
+        changed: dict[str, Any] = {name: share * usd for name, usd in told.items() if usd is not None}
+        return replace(self, **changed)
 
     def most(self, prompt: int, completion: int) -> float:
         """Dollars for so many tokens with nothing in the provider's cache and all put into it, whatever the prompt's

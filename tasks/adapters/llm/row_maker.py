@@ -52,12 +52,12 @@ class RowMaker:
     ) -> LlmCall:
         times = {"waited_s": waited_s, "started_at": started, "finished_at": finished}
         most = self.bound.usd
-        return self._row(status=CallStatus.ANSWERED, attempt=attempt, estimate_usd=most, **times, **_of_reply(reply))
+        return self._row(status=CallStatus.ANSWERED, attempt=attempt, estimate_usd=most, **times, **of_reply(reply))
 
     def replayed(self, known: Exchange, now: datetime) -> LlmCall:
         """What it cost whoever paid is told again: a method costs the same, whoever asked first."""
         times = {"waited_s": 0.0, "started_at": now, "finished_at": now}
-        return self._row(status=CallStatus.REPLAYED, attempt=0, **times, **_of_reply(known.reply))
+        return self._row(status=CallStatus.REPLAYED, attempt=0, **times, **of_reply(known.reply))
 
     def under_way(self, now: datetime, *, attempt: int) -> LlmCall:
         """What is written if nobody ever hears of this call again."""
@@ -121,7 +121,8 @@ _NOTHING: dict[str, Any] = {
 }
 
 
-def _of_reply(reply: Reply) -> dict[str, Any]:
+def of_reply(reply: Reply) -> dict[str, Any]:
+    """What a row says of a reply."""
     return {
         "tokens_in": reply.usage.prompt,
         "tokens_out": reply.usage.completion,

@@ -91,6 +91,8 @@ class Switchboard:
     clock: Clock = field(default_factory=SystemClock)
     replay_only: bool = False
     """Send nothing: a call that was never recorded is a `ReplayMiss`."""
+    withheld: Mapping[str, ModelError] = field(default_factory=dict, repr=False)
+    """Calls that are not made by themselves, by content key, and why: those to which no batch had an answer."""
     _limiters: dict[str, Limiter] = field(default_factory=dict, repr=False)
     _refused: dict[str, AccountRefused] = field(default_factory=dict, repr=False)
     """Providers that take no more calls of this process, by name, and what they said."""
@@ -138,8 +140,8 @@ class Switchboard:
 
     def _reply(self, request: ModelRequest, caller: Caller) -> Reply:
         card = self.models.card(request.model)
-        bound = bound_of(request, card, self.prices.at(card.price_key, self.clock.now()))
-        rows = self._rows(request, caller, bound)
+        bound = self.bound(request)
+        rows = self.rows_of(request, caller, bound)
         with _admitted(caller.meters, bound, replays=True) as places:
             reply = self._known_or_paid(request, card, rows, caller)
             for place in places:
@@ -150,6 +152,8 @@ class Switchboard:
         if known := self.archive.find(request.call_key):
             self.archive.settled(request.call_key)
             return self._replay(known, rows)
+        if problem := self.withheld.get(request.call_key):
+            raise problem
         if self.replay_only:
             hint = "record it first, with a provider"
             raise ReplayMiss(f"{request.model} was never asked this ({request.call_key})", hint=hint)
@@ -168,7 +172,13 @@ class Switchboard:
         for wire in self.wires.values():
             wire.close()
 
-    def _rows(self, request: ModelRequest, caller: Caller, bound: Bound) -> RowMaker:
+    def bound(self, request: ModelRequest) -> Bound:
+        """The most that a call can come to now."""
+        card = self.models.card(request.model)
+        return bound_of(request, card, self.prices.at(card.price_key, self.clock.now()))
+
+    def rows_of(self, request: ModelRequest, caller: Caller, bound: Bound) -> RowMaker:
+        """The rows of the caller's next call."""
         position, nth = caller.tally.next(request.call_key)
         return RowMaker(
             request=request,
@@ -191,7 +201,7 @@ class Switchboard:
     def _pay(
         self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: CallClaim, caller: Caller, asked: float
     ) -> Reply:
-        wire = self._wire(card)
+        wire = self.wire_to(card)
 
         def attempt(number: int) -> Exchange:
             """Each is paid for by itself: after a reply that was cut, there may be nothing left for another."""
@@ -252,7 +262,8 @@ class Switchboard:
         if isinstance(error, ProviderFailed) and error.retry_after_s:
             limiter.pause(min(error.retry_after_s, self.patience.longest_retry_after_s))
 
-    def _wire(self, card: ModelCard) -> Wire:
+    def wire_to(self, card: ModelCard) -> Wire:
+        """How a model's provider is asked; `NotFound` where its key is missing."""
         try:
             return self.wires[card.provider.name]
         except KeyError:

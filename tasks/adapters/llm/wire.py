@@ -101,6 +101,45 @@ class OpenAIWire:
             raise self._typed(error) from None
         return self._read(raw, request.dialect, time.monotonic() - began)
 
+    def talk(
+        self,
+        method: str,
+        path: str,
+        dialect: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        upload: tuple[str, bytes] | None = None,
+    ) -> str:
+        """What a provider says to anything but a call, an upload is a file for a batch. `ModelError`."""
+        import openai
+
+        options: Any = {"headers": {**WHOLE, **self._account(dialect)}}
+        try:
+            if method == "get":
+                answer: Any = self._client().get(path, cast_to=object, options=options)
+            elif upload:
+                options["headers"] |= {"Content-Type": "multipart/form-data"}
+                answer = self._client().post(
+                    path, cast_to=object, body={"purpose": "batch"}, files=[("file", upload)], options=options
+                )
+            else:
+                content = json.dumps(body).encode()
+                answer = self._client().post(path, cast_to=object, content=content, options=options)
+            return self.key.scrub(answer.text)
+        except openai.APIError as error:
+            raise self._typed(error) from None
+
+    def read(self, raw: str, dialect: str) -> Reply | ModelError:
+        """A reply that came in a batch, or what is wrong with it."""
+        try:
+            return self._read(raw, dialect, 0.0)
+        except ModelError as problem:
+            return problem
+
+    def complaint(self, status: int, said: Mapping[str, Any]) -> ModelError:
+        """What a provider said of one call of a batch instead of a reply."""
+        return self._complaint(status, said, None)
+
     def _account(self, dialect: str) -> dict[str, Any]:
         """Whose account it is; the SDK says it itself for the dialects that are its own."""
         import openai

@@ -33,8 +33,11 @@ from tasks.adapters.llm.serving import (
     serving,
 )
 from tasks.domain.errors import BadInput
+from tasks.rehearsal.scripted_provider.batches import Batches
 from tasks.rehearsal.scripted_provider.script import SAID_INSTEAD, Fault, Script, Step, priced
 
+BATCHED = "batch"
+"""In place of the path of a call that came in a batch."""
 EVENTS = "text/event-stream"
 ANSWERED = (Fault.NONE, Fault.WRONG_TYPE, Fault.NO_USAGE, Fault.ODD_USAGE, *SAID_INSTEAD)
 """Steps after which the caller has a whole reply."""
@@ -113,8 +116,12 @@ class ScriptedProvider:
     script: Script
     key: str = ""
     books: list[Served] = field(default_factory=list)
+    batches: Batches = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
     _limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(CONNECTIONS), repr=False)
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self._play_in_batch)
 
     @contextmanager
     def serve(self, port: int = 0) -> Iterator[str]:
@@ -124,9 +131,12 @@ class ScriptedProvider:
             yield f"http://127.0.0.1:{tcp.getsockname()[1]}/v1"
 
     async def _answer(self, request: Request) -> Response:
+        path = request.url.path.removeprefix("/v1")
+        if path.startswith(("/files", "/batches", "/messages/batches")):
+            return await self.batches.answer(request, path)
         if request.method != "POST":
             return said(200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
-        dialect = BY_PATH.get(request.url.path.removeprefix("/v1"))
+        dialect = BY_PATH.get(path)
         if dialect is None:
             return said(404, chat.error_body("not_found", f"no such path: {request.url.path}"))
         try:
@@ -144,6 +154,16 @@ class ScriptedProvider:
         self.note(Served(path=request.url.path, headers=headers, spoken=call, fault=step.fault, usage=reply.usage))
         time.sleep(step.wait_s)
         return _said(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step, key)
+
+    def _play_in_batch(self, dialect: ModuleType, call: Spoken) -> tuple[int, Mapping[str, Any]]:
+        """One item of a batch: the same script; faults are refusals or spoil the reply."""
+        step = self.script(call)
+        reply = priced(SAID_INSTEAD.get(step.fault, step.reply), call)
+        self.note(Served(path=BATCHED, headers={}, spoken=call, fault=step.fault, usage=reply.usage))
+        if step.fault in REFUSALS:
+            status, kind, text = REFUSALS[step.fault]
+            return status, dialect.error_body(kind, text)
+        return 200, _body(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step)
 
     def note(self, served: Served) -> None:
         with self._lock:

@@ -1,0 +1,274 @@
+"""Calls in, replies and rows out, by the batch.
+
+    <calls under way of the store>/batches/<name>.json    what was handed in, as long as it is not settled
+
+In this order: write down the batch, hand it in, write down its id, wait, keep every reply with its row, remove what was
+written down. What a killed process left is settled by the next one before anything else is asked, so nothing is paid
+for twice; one that was killed while it handed in is looked for among the newest batches of the account.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import Any, TypeVar
+
+from tasks.adapters.llm.archive import Exchange, LocalMarks
+from tasks.adapters.llm.base import Model, ModelQuestion, Reply
+from tasks.adapters.llm.batches.counter import Counter, Item, Outcome, counter_of
+from tasks.adapters.llm.bound import Bound
+from tasks.adapters.llm.budget import Meter, Reservation
+from tasks.adapters.llm.call_rows import row_facts, row_of
+from tasks.adapters.llm.dialects.all import BY_NAME
+from tasks.adapters.llm.errors import BudgetExhausted, ModelError, ProviderFailed
+from tasks.adapters.llm.models import ModelCard
+from tasks.adapters.llm.request import ModelRequest, request_of
+from tasks.adapters.llm.row_maker import RowMaker, of_reply
+from tasks.adapters.llm.switchboard import MAYBE_PAID, Caller, Switchboard
+from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.locking import briefly_alone
+from tasks.domain.errors import UsageError
+from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.names import content_key
+
+SHARE = 0.5
+"""Of the price, with both providers (https://openai.com/api/pricing, https://docs.anthropic.com/en/docs/about-claude/
+pricing)."""
+MOST = 10_000
+"""Items of one batch; OpenAI takes 50,000, Anthropic 100,000."""
+FIRST_LOOK_S, LAST_LOOK_S = 1.0, 60.0
+"""Pauses between looks, which double."""
+PATIENCE_S = 26 * 3600.0
+"""Batches are over after a day. One that is not is left to the next process, which looks again."""
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """A call that a method is going to make."""
+
+    request: ModelRequest
+    row: LlmCall
+    """Its row, but for what the reply says."""
+    bound: Bound
+
+
+@dataclass(slots=True)
+class ForeseeingModel:
+    """A model that writes down what it is asked. What was answered before it says again, else nothing."""
+
+    board: Switchboard
+    card: ModelCard
+    caller: Caller
+    missing: list[Foreseen] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    def complete(self, question: ModelQuestion) -> Reply:
+        request = self.card.request(question, self.caller.options)
+        bound = self.board.bound(request)
+        bound = replace(bound, usd=None if bound.usd is None else SHARE * bound.usd)
+        rows = self.board.rows_of(request, replace(self.caller, step=question.step), bound)
+        if known := self.board.archive.find(request.call_key):
+            return known.reply
+        self.missing.append(Foreseen(request=request, row=_unanswered(rows, self.board), bound=bound))
+        return Reply(text="")
+
+
+def check_taken(card: ModelCard) -> None:
+    """`UsageError` where the model's provider takes no batches."""
+    if not card.provider.batches:
+        hint = "leave --batch out; batches = true in a provider's table says that it takes them"
+        raise UsageError(f"{card.provider.name} of {card.name} takes no batches", hint=hint)
+
+
+def foreseeing(model: Model) -> ForeseeingModel:
+    """The same model, asked by nobody yet."""
+    board, card, caller = (getattr(model, name) for name in ("board", "card", "caller"))
+    return ForeseeingModel(board, card, caller)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDesk:
+    """One for a switchboard."""
+
+    board: Switchboard
+
+    def ask(self, calls: Sequence[Foreseen], meter: Meter) -> Mapping[str, ModelError]:
+        """Ask for calls of one model, as many at once as the budget has room for. Those that got no reply, by content
+        key, and why."""
+        failed: dict[str, ModelError] = {}
+        waiting = list({one.request.call_key: one for one in reversed(calls)}.values())[::-1]  # the first of its key
+        while waiting:
+            taken, problem = self._ask_some(waiting[:MOST], meter, failed)
+            waiting = waiting[taken:]
+            if problem is not None:
+                failed |= {one.request.call_key: problem for one in waiting}
+                break
+        return failed
+
+    def settle(self) -> int:
+        """Wait for the batches that dead processes left under way, and keep what came of them; how many there were."""
+        found = 0
+        for name in sorted(self._marks.keys()):
+            with briefly_alone(self._lock(name), wait=False) as held:
+                if held and (text := self._marks.read(name)):
+                    found += 1
+                    self._resume(json.loads(text))
+        return found
+
+    @property
+    def _folder(self) -> Path:
+        return self.board.archive.folder / "batches"
+
+    @property
+    def _marks(self) -> LocalMarks:
+        return LocalMarks(self._folder)
+
+    def _lock(self, name: str) -> Path:
+        return self._folder / f"{name}.lock"
+
+    def _ask_some(
+        self, calls: Sequence[Foreseen], meter: Meter, failed: dict[str, ModelError]
+    ) -> tuple[int, ModelError | None]:
+        """How many of the calls had room, and what stands in the way of all others."""
+        places: dict[str, Reservation] = {}
+        with ExitStack() as stack:
+            try:
+                for one in calls:
+                    place = stack.enter_context(meter.admitted_now(one.bound))
+                    if place is None:
+                        break
+                    places[one.request.call_key] = place
+            except BudgetExhausted as problem:
+                if not places:
+                    return 0, problem
+            if not places:
+                held = "other processes have set aside what is left"
+                return 0, BudgetExhausted(held, what="usd", payer=meter.name)
+            name = token_hex(8)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with briefly_alone(self._lock(name), wait=True):
+                try:
+                    outcomes = self._made(name, calls[: len(places)], places)
+                except ModelError as problem:
+                    return 0, problem
+            failed.update({key: outcome for key, outcome in outcomes.items() if isinstance(outcome, ModelError)})
+        return len(places), None
+
+    def _made(self, name: str, calls: Sequence[Foreseen], places: Mapping[str, Reservation]) -> Mapping[str, Outcome]:
+        """Hand a batch in and wait for it."""
+        counter = self._counter(calls[0].request.model)
+        kept = {"name": name, "batch_id": "", "items": [_facts(one) for one in calls]}
+        self._marks.write(name, json.dumps(kept))
+        for place in places.values():
+            place.sent()
+        items = [Item(custom_id=f"{name}-{number}", body=self._body(one.request)) for number, one in enumerate(calls)]
+        try:
+            kept["batch_id"] = self._handed_in(counter, name, items)
+        except ModelError:
+            for place in places.values():
+                place.free()
+            self._marks.drop(name)
+            raise
+        self._marks.write(name, json.dumps(kept))
+        outcomes = self._settled(counter, kept)
+        for key, outcome in outcomes.items():
+            if isinstance(outcome, Reply):
+                places[key].answered(outcome)
+            else:
+                places[key].free()
+        return outcomes
+
+    def _handed_in(self, counter: Counter, name: str, items: Sequence[Item]) -> str:
+        try:
+            return counter.hand_in(name, items)
+        except ProviderFailed as problem:
+            if problem.kind in MAYBE_PAID and (found := self._found(counter, name)):
+                return found
+            raise
+
+    def _resume(self, kept: dict[str, Any]) -> None:
+        counter = self._counter(kept["items"][0]["request"]["model"])
+        kept["batch_id"] = kept["batch_id"] or self._found(counter, kept["name"])
+        if kept["batch_id"]:
+            self._settled(counter, kept)
+        else:
+            self._marks.drop(kept["name"])
+
+    def _found(self, counter: Counter, name: str) -> str:
+        return self._until(lambda: counter.found(name))
+
+    def _settled(self, counter: Counter, kept: Mapping[str, Any]) -> Mapping[str, Outcome]:
+        """What came of a batch, which is in the store when this returns."""
+        answers = self._until(lambda: counter.look(kept["batch_id"]))
+        outcomes: dict[str, Outcome] = {}
+        for number, facts in enumerate(kept["items"]):
+            request, row = request_of(facts["request"]), row_of(facts["row"])
+            expired = ProviderFailed("the batch ended without an answer to this", kind="batch")
+            outcome = answers.get(f"{kept['name']}-{number}", expired)
+            outcomes[request.call_key] = self._kept(request, row, outcome, kept["name"])
+        self._marks.drop(kept["name"])
+        return outcomes
+
+    def _until(self, look: Callable[[], Value | None]) -> Value:
+        """What a look shows when it shows something. A look that fails costs nothing and is done again."""
+        clock, pause, problem = self.board.clock, FIRST_LOOK_S, ProviderFailed("the batch is not over", kind="batch")
+        ends = clock.monotonic() + PATIENCE_S
+        while clock.monotonic() < ends:
+            try:
+                if (shown := look()) is not None:
+                    return shown
+            except ProviderFailed as said:
+                problem = said
+            clock.sleep(pause)
+            pause = min(2 * pause, LAST_LOOK_S)
+        raise problem
+
+    def _kept(self, request: ModelRequest, row: LlmCall, outcome: Outcome, name: str) -> Outcome:
+        board, now = self.board, self.board.clock.now()
+        took = (now - row.started_at).total_seconds()
+        if isinstance(outcome, ModelError):
+            own, said = content_key("call", row.call_id, name), str(outcome).partition("\n")[0]
+            kind = outcome.kind if isinstance(outcome, ProviderFailed) else outcome.slug
+            facts: dict[str, Any] = {"call_id": own, "status": CallStatus.FAILED, "error": f"{kind}: {said}"}
+            board.archive.write_row(replace(row, cost_usd=0.0, seconds=took, finished_at=now, **facts))
+            return outcome
+        price = board.prices.at(board.models.card(request.model).price_key, row.started_at)
+        cost = price.cost(outcome.usage) if price else None
+        reply = replace(outcome, cost_usd=None if cost is None else SHARE * cost, seconds=took)
+        exchange = Exchange(request, reply, replace(row, finished_at=now, **of_reply(reply)))
+        with board.archive.claim(request.call_key) as claim:
+            known = board.archive.find(request.call_key)
+            if known is None or known.row.call_id == row.call_id:
+                claim.keep(exchange)
+            else:  # asked by somebody else meanwhile: it was paid for all the same
+                board.archive.write_row(replace(exchange.row, call_id=content_key("call", row.call_id, name)))
+        return reply
+
+    def _counter(self, model: str) -> Counter:
+        card = self.board.models.card(model)
+        wire = self.board.wire_to(card)
+        assert isinstance(wire, OpenAIWire)
+        return counter_of(wire, card.dialect)
+
+    def _body(self, request: ModelRequest) -> Mapping[str, Any]:
+        limit_name = self.board.models.card(request.model).limit_name
+        body: Mapping[str, Any] = BY_NAME[request.dialect].request_body(request, limit_name=limit_name)
+        return body
+
+
+def _facts(one: Foreseen) -> dict[str, Any]:
+    return {"request": one.request.facts(), "row": row_facts(one.row)}
+
+
+def _unanswered(rows: RowMaker, board: Switchboard) -> LlmCall:
+    now = board.clock.now()
+    return rows.answered(Reply(text=""), attempt=1, waited_s=0.0, started=now, finished=now)

@@ -1,0 +1,41 @@
+"""What methods are going to ask, found out by running them with a model that says nothing: for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.batches.desk import Foreseen, foreseeing
+from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import SwtError, UsageError
+from tasks.domain.places import Places
+from tasks.domain.variant import Variant
+from tasks.generate.estimate import PaperBench
+from tasks.generate.task import GenerationSettings, MethodWork, finished, unit_of
+from tasks.methods.method import Method, MethodBudget
+
+
+def check_batches(methods: Sequence[Method], variant: Variant) -> None:
+    """`UsageError` for a method that does not know all its calls beforehand, or a context that a model has to find."""
+    talking = [one.name for one in methods if one.external or one.calls(MethodBudget()) > one.samples]
+    if talking:
+        hint = "--method zero_shot, zero_shot_plus or pass_at_5; the others by a sweep of their own without --batch"
+        raise UsageError(f"{', '.join(talking)} asks again about what was answered, which no batch can", hint=hint)
+    if variant.located:
+        raise UsageError("the localization agent's calls cannot be asked in batches", hint="leave out --batch")
+
+
+def foresee(places: Places, settings: GenerationSettings, model: Model, work: MethodWork) -> tuple[Foreseen, ...]:
+    """The calls that work on one instance is going to make and that nobody has answered; none where it is done, and
+    none where it cannot be done: generation comes to the same end, and says so."""
+    store, writer = Store(places.store), foreseeing(model)
+    try:
+        hands, unit = unit_of(store, places, settings, work)
+        if finished(store, unit):
+            return ()
+        hands.pass_gate(store)
+        for _ in unit.method.run(unit.assignment, PaperBench(hands.paths, hands.read), writer, unit.budget):
+            pass
+    except SwtError:
+        return ()
+    return tuple(writer.missing)
