@@ -55,7 +55,12 @@ class Entry:
 
 def corpus(original: bytes) -> tuple[Entry, ...]:
     """Every candidate, sorted; `original` is `larder/recipe.py` as it is before the fix of instance 3."""
-    return tuple(_entry(kind, path, original) for kind in KINDS for path in sorted((CORPUS / kind).glob("*.txt")))
+    return tuple(entry for kind in KINDS for entry in entries(kind, original))
+
+
+def entries(kind: str, original: bytes) -> tuple[Entry, ...]:
+    """The candidates of one folder; that of `unusual` honest styles is run by `honest_table` alone."""
+    return tuple(_entry(kind, path, original) for path in sorted((CORPUS / kind).glob("*.txt")))
 
 
 def _entry(kind: str, path: Path, original: bytes) -> Entry:

@@ -1,12 +1,15 @@
 """The two edits of a fix that guard runs are made with (issue-reproducing tests must not notice either of them).
 
-placebo      `before`, with the lines that the fix adds quoted where it adds them, and its statements beside them as
-             code that never runs: text, size, hash, syntax tree and bytecode of the place change, what it does does not
-paraphrase   `after`, with every file of the fix rendered anew from its syntax tree, and what the fix removes put where
-             it was in the same two ways: nothing of the layout is left, no comment, no line number, no equal bytecode
+placebo      `before`
+paraphrase   `after`
+
+Both in one form, for whatever had one side only would tell it to somebody who knows our edits and nothing of the issue:
+every file of the fix is rendered anew from its syntax tree, so that nothing of the layout is left, and the lines that
+the fix removes and those that it adds are quoted where they belong, both of them on both sides, with their statements
+beside them as code that never runs. Text, size, hash, syntax tree and bytecode change, what it does does not.
 
 Then both are said in other words (rewriting.py), and so are a few other modules of the same packages: what differs from
-`before` differs in every edited run, and how is drawn from a secret. Functions of the other side stand among the others
+`before` differs in every edited run, and how is drawn from a secret. Functions of both sides stand among the others
 under private names, so that a look for the fix in code that could run finds it on both sides. Documents, which no code
 reads, change sides: a placebo has those of the fix, a paraphrase those of before.
 
@@ -17,6 +20,7 @@ syntax tree. Modules that the fix adds or deletes are no part of a placebo: whet
 from __future__ import annotations
 
 import ast
+import keyword
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -44,8 +48,8 @@ _DOCUMENT = re.compile(
 """Of the folders of documents, or at the top: a change log, a readme."""
 _NEIGHBOURS = 3
 """Other modules that each edit rewords, at most: each costs a tenth of a second once."""
-_SPARE = 8
-"""Functions of the other side that are put into a file, at most."""
+_SPARE = 4
+"""Functions of each side that are put into a file, at most."""
 _OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
 
 
@@ -123,48 +127,43 @@ class _Around:
         path: str,
         text: str,
         own: Iterable[Function] = (),
-        other: Iterable[Function] = (),
+        spare: Iterable[Function] = (),
+        words: Sequence[str] = (),
     ) -> str:
-        """`text` in other words, or as it is: `own` functions thoroughly, and those of the `other` side among them."""
+        """`text` in other words, or as it is: `own` functions thoroughly, and the `spare` ones among them."""
         secret, thorough = f"{self.secret}:{variant}:{path}", {node.name for node in own}
-        spare = list(filter(_can_be_moved, other))[:_SPARE]
-        found = (rewriting.rewritten(text, secret, each, thorough) for each in (spare, []))
+        spare = list(spare)
+        found = (rewriting.rewritten(text, secret, each, thorough, words) for each in (spare, []))
         return next((made for made in found if made is not None), text)
 
 
 def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
-    """The file before the fix with the added lines quoted."""
+    """The file before the fix with the lines of both sides quoted."""
     if change.before is None or change.after is None:
         return Unedited("the fix adds or deletes it")
     tree = parse(change.before)
     if isinstance(tree, Unedited):
         return tree
-    found = statements(change.before, tree)
-    shape = _shape(change.after, [(block.new_line, len(block.added)) for block in blocks])
-    places = [
-        Place(place_for(block.line, found), block.added, nodes) for block, nodes in zip(blocks, shape, strict=True)
-    ]
-    text = quoted_with_shape(change.before, _quotes(places), found)
+    rendered = _rendered_anew(change.before, tree)
+    # Where it cannot be rendered the layout stays; its paraphrase, which would be told by that, is left out or alike.
+    start = change.before if isinstance(rendered, Unedited) else rendered
+    text = _with_both_sides(change, change.before, start, blocks, [block.line for block in blocks])
     if text == change.before:
         return Unedited("it has no statement to put anything before")
     return text if same_meaning(text, tree) else Unedited("the edit would change what it means")
 
 
 def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
-    """The file after the fix, rendered from its syntax tree, with the removed lines quoted."""
+    """The file after the fix with the lines of both sides quoted."""
     if change.after is None:
         return Unedited("the fix deletes it")
     tree = parse(change.after)
     if isinstance(tree, Unedited):
         return tree
-    if any(map(starred_subscript, ast.walk(tree))):
-        return Unedited(_OLD_SUBSCRIPT)
-    rendered = _cookie(change.after) + _rendered(tree)
-    again = parse(rendered)
-    if isinstance(again, Unedited) or ast.dump(again) != ast.dump(tree):
-        return Unedited("rendering it does not give the same syntax tree")
-    shape = _shape(change.before or "", [(block.line, len(block.removed)) for block in blocks])
-    text = _with_removed(change.after, rendered, tree, again, blocks, shape)
+    rendered = _rendered_anew(change.after, tree)
+    if isinstance(rendered, Unedited):
+        return rendered
+    text = _with_both_sides(change, change.after, rendered, blocks, [block.new_line for block in blocks])
     return text if same_meaning(text, tree) else rendered
 
 
@@ -199,8 +198,10 @@ def _edited(
             there = blocks.get(change.path, ())
             old = _functions_at(change.before, [(block.line, max(len(block.removed), 1)) for block in there])
             new = _functions_at(change.after, [(block.new_line, max(len(block.added), 1)) for block in there])
-            own, other = (old, new) if variant is RunVariant.PLACEBO else (new, old)
-            after = around.reworded(variant, change.path, text, own, other)
+            own = old if variant is RunVariant.PLACEBO else new
+            spare = [node for side in (old, new) for node in list(filter(_can_be_moved, side))[:_SPARE]]
+            words = sorted(_words(old) ^ _words(new))
+            after = around.reworded(variant, change.path, text, own, spare, words)
             texts[change.path] = Change(path=change.path, before=start, after=after)
     if texts:
         near = around.neighbours(variant, [change.path for change in changes])
@@ -219,6 +220,17 @@ def _functions_at(text: str | None, ranges: Iterable[tuple[int, int]]) -> tuple[
         for node in outer_functions(tree)
         if not lines.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     )
+
+
+def _words(functions: Iterable[Function]) -> set[str]:
+    """Names of attributes, keywords and others that these functions use."""
+    found = {
+        word
+        for function in functions
+        for node in ast.walk(function)
+        for word in (getattr(node, "attr", None), getattr(node, "arg", None), getattr(node, "id", None))
+    }
+    return {word for word in found if isinstance(word, str) and not (word.startswith("__") or keyword.iskeyword(word))}
 
 
 def _can_be_moved(node: Function) -> bool:
@@ -289,21 +301,36 @@ def _shape(text: str, ranges: Sequence[tuple[int, int]]) -> list[tuple[ast.stmt,
     return shape
 
 
-def _with_removed(
-    after: str,
-    rendered: str,
-    tree: ast.Module,
-    again: ast.Module,
-    blocks: tuple[Block, ...],
-    shape: Sequence[tuple[ast.stmt, ...]],
+def _with_both_sides(
+    change: Change, original: str, rendered: str, blocks: tuple[Block, ...], lines: Sequence[int]
 ) -> str:
-    """`rendered` with what was removed where it was: statements have the same numbers in both texts."""
-    found = statements(rendered, again)
-    both = [old for old, new in zip(statements(after, tree), found, strict=True) if old.open and new.open]
+    """`rendered`, which is `original` in another layout, with what the fix removes and what it adds at these lines.
+
+    What is removed comes first on both sides. Statements have the same numbers in both texts.
+    """
+    old = _shape(change.before or "", [(block.line, len(block.removed)) for block in blocks])
+    new = _shape(change.after or "", [(block.new_line, len(block.added)) for block in blocks])
+    trees = parse(original), parse(rendered)
+    assert isinstance(trees[0], ast.Module)
+    assert isinstance(trees[1], ast.Module)
+    found = statements(rendered, trees[1])
+    both = [was for was, now in zip(statements(original, trees[0]), found, strict=True) if was.open and now.open]
     places = [
-        Place(place_for(block.new_line, both), block.removed, nodes) for block, nodes in zip(blocks, shape, strict=True)
+        Place(place_for(line, both), block.removed + block.added, removed + added)
+        for line, block, removed, added in zip(lines, blocks, old, new, strict=True)
     ]
     return quoted_with_shape(rendered, _quotes(places), found)
+
+
+def _rendered_anew(text: str, tree: ast.Module) -> str | Unedited:
+    """The file from its syntax tree, if that gives the same tree."""
+    if any(map(starred_subscript, ast.walk(tree))):
+        return Unedited(_OLD_SUBSCRIPT)
+    rendered = _cookie(text) + _rendered(tree)
+    again = parse(rendered)
+    if isinstance(again, Unedited) or ast.dump(again) != ast.dump(tree):
+        return Unedited("rendering it does not give the same syntax tree")
+    return rendered
 
 
 def _rendered(tree: ast.Module) -> str:

@@ -6,6 +6,8 @@ test could compare (text, lines, syntax trees, bytecode, names of locals) is ano
 locals         a local variable of a function gets another name (which the message of an `UnboundLocalError` tells)
 temporaries    `return e`, `x = e` and `f(e)` go over a name of their own, which is dropped again
 branches       `if c: A else: B` becomes `if not (c): B else: A`
+idle work      names, constants and operators that run and come to nothing, so that what a function executes is another
+               on both sides as well
 definitions    unused private functions and imports between the definitions of the module, and at its end; functions
                of the other side of the fix, under private names, are among them
 lines          comments and empty lines, so that everything below has another number
@@ -20,11 +22,13 @@ from __future__ import annotations
 import ast
 import random
 import symtable
+import tokenize
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
 from tasks.domain.syntax import syntax_tree
+from tasks.evaluate.idle_work import WORDS, idle_work
 from tasks.evaluate.quoting import same_meaning
 
 _LOOK_INSIDE = {
@@ -37,7 +41,6 @@ _BINDS_BY_NAME = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
     *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
 )
-_WORDS = ("item", "value", "entry", "found", "result", "part", "node", "each", "known", "given", "kept", "made", "seen")
 _MODULES = ("bisect", "collections", "functools", "itertools", "operator", "re", "string", "sys", "types")
 _REMARKS = ("see above", "kept as it is", "nothing else to do", "order matters", "for callers", "as before", "checked")
 SHARE = 0.6
@@ -55,23 +58,30 @@ class _Swap:
     text: str
 
 
-def rewritten(text: str, secret: str, spare: Sequence[Function] = (), thorough: Collection[str] = ()) -> str | None:
+def rewritten(
+    text: str,
+    secret: str,
+    spare: Sequence[Function] = (),
+    thorough: Collection[str] = (),
+    words: Sequence[str] = (),
+) -> str | None:
     """`text` in other words, the same for the same secret; null where it cannot be parsed.
 
     It differs from `text` in more than code that never runs: it is drawn again until that is so. `spare` are functions
     to put somewhere between the others, where nobody calls them (they are such a difference); in functions of the names
-    in `thorough` every statement is rewritten that can be.
+    in `thorough` every statement is rewritten that can be, and idle work names some of `words`.
     """
     draw = random.Random(secret)  # noqa: S311 - the seed is what is secret
     try:
         tree = syntax_tree(text)
         while True:
-            renamed = _renamed(text, draw)
+            renamed = _with_idle_work(_renamed(text, draw), draw, thorough, words)
             made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw, spare, thorough))
+            made = _with_remarks(made, draw, thorough, words)
             compile(made, "", "exec", dont_inherit=True)
             if not same_meaning(made, tree):  # leaves `tree` without what has no effect: nothing else may use it
                 return made
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
 
 
@@ -113,6 +123,53 @@ def _renamable(function: Function, table: symtable.SymbolTable) -> set[str]:
     }
     below = {symbol.get_name() for child in _tables(table) if child is not table for symbol in child.get_symbols()}
     return {name for name in (own & stored) - otherwise - below if not name.startswith("__")}
+
+
+def _with_idle_work(text: str, draw: random.Random, thorough: Collection[str], words: Sequence[str]) -> str:
+    """With statements of no consequence between others: in functions of the names in `thorough`, and in some others."""
+    tree, lines = syntax_tree(text), split_lines(text)
+    taken = _names(tree)
+    plain = "dict" not in _bound_names(tree)
+    swaps = []
+    for function in _plain_functions(tree):
+        places = [node for node in function.body[_has_docstring(function) :] if _alone(node, lines, end=False)]
+        if not places or (function.name not in thorough and draw.random() >= SHARE):
+            continue
+        for expression in idle_work(draw, words if function.name in thorough else (), plain_dict=plain):
+            place, name = draw.choice(places), _fresh(draw, taken)
+            indent = _indent(lines[_first(place) - 1])
+            done = f"{indent}{name} = {expression}\n{indent}del {name}\n"
+            swaps.append(_Swap(_first(place), _first(place) - 1, done))
+    return _swapped(text, swaps)
+
+
+def _with_remarks(text: str, draw: random.Random, thorough: Collection[str], words: Sequence[str]) -> str:
+    """With some of `words` in a remark on every line of functions in `thorough`: a traceback shows such lines."""
+    functions = [function for function in _plain_functions(syntax_tree(text)) if function.name in thorough]
+    rows = {row for function in functions for row in range(function.lineno, _last(function) + 1)}
+    lines = split_lines(text)
+    ends = (tokenize.NEWLINE, tokenize.NL)
+    for token in tokenize.generate_tokens(iter(lines).__next__) if words and rows else ():
+        row, column = token.start
+        if token.type in ends and row in rows and lines[row - 1].strip():
+            named = draw.sample(words, min(len(words), 3))
+            lines[row - 1] = f"{lines[row - 1][:column]}  # {' '.join(named)}{lines[row - 1][column:]}"
+    return "".join(lines)
+
+
+def _has_docstring(function: Function) -> bool:
+    return ast.get_docstring(function, clean=False) is not None
+
+
+def _bound_names(tree: ast.AST) -> set[str]:
+    """Every word of a file that is not merely loaded by a name."""
+    loads = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    bound = {name for node in ast.walk(tree) if id(node) not in loads for name in _own_names(node)}
+    return (
+        bound | {"dict"}
+        if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in ast.walk(tree))
+        else bound
+    )
 
 
 def _draw_swaps(
@@ -287,20 +344,19 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 def _names(tree: ast.AST) -> set[str]:
     """Every word of a file that could be a name in it."""
-    return {
-        word
-        for node in ast.walk(tree)
-        for _, value in ast.iter_fields(node)
-        for word in (value if isinstance(value, list) else [value])
-        if isinstance(word, str)
-    }
+    return {word for node in ast.walk(tree) for word in _own_names(node)}
+
+
+def _own_names(node: ast.AST) -> Iterator[str]:
+    for _, value in ast.iter_fields(node):
+        yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
 
 
 def _fresh(draw: random.Random, taken: set[str]) -> str:
     """A name that the file does not have yet."""
-    name = "_".join(draw.sample(_WORDS, 2))
+    name = "_".join(draw.sample(WORDS, 2))
     while name in taken:
-        name += f"_{draw.choice(_WORDS)}"
+        name += f"_{draw.choice(WORDS)}"
     taken.add(name)
     return name
 

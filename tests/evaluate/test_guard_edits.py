@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from unittest.mock import patch
 
@@ -107,6 +107,27 @@ def test_a_paraphrase_holds_the_text_before_and_means_the_fix() -> None:
     assert space["Box"]().double() == "\\d\\d"
 
 
+def test_nothing_of_the_form_tells_a_placebo_from_a_paraphrase() -> None:
+    """What is quoted, what never runs, what is private and that the layout is gone: the same on both sides."""
+    before = "# a remark\ndef f(x):\n    y = (x)\n    return g(x, old='y')\n\n\ndef g(x):\n    return x\n"
+    after = before.replace("old='y'", "new='y'")
+    plain = edited(before, after)
+    dead = {
+        tuple(
+            ast.unparse(node.body)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.If) and never_runs(node)
+        )
+        for text in plain.values()
+    }
+    assert dead == {("return g(x, old='y')", "return g(x, new='y')")}
+    for text in plain.values():
+        assert "    return g(x, old='y')\n    return g(x, new='y')\n" in text
+        assert "# a remark" not in text
+    for text in edited(before, after, "a secret").values():
+        assert {"old", "new"} <= keywords(_live(text))
+
+
 def test_other_bytecode_comes_from_a_placebo() -> None:
     before, after = "def f(x):\n    return x\n", "def f(x):\n    return x + 0\n"
     codes = []
@@ -165,7 +186,9 @@ LEFT_OUT = {
 def test_a_statement_that_has_an_effect_unrun_is_left_out(name: str) -> None:
     before, after = LEFT_OUT[name]
     text = edited(before, after).get(RunVariant.PLACEBO, before)
-    assert not [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If) and never_runs(node)]
+    dead = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.If) and never_runs(node)]
+    own = {ast.unparse(node) for node in ast.walk(ast.parse(before)) if isinstance(node, ast.stmt)}
+    assert {ast.unparse(node.body) for node in dead} <= own
 
 
 PLACES = {
@@ -303,9 +326,33 @@ def test_what_the_other_side_has_stands_in_code_that_could_run() -> None:
     """Under a private name that nobody calls: a look for the fix outside of dead code finds it on both sides."""
     for secret in ("1", "2", "3"):
         for text in edited(OLD, NEW, secret).values():
-            assert keywords(_live(text)) == {"old", "new", "more"}
+            assert keywords(_live(text)) >= {"old", "new", "more"}
         made = edited("def f():\n    return [1]\n", "def f():\n    yield 'fix'\n", secret)
         assert "yield 'fix'" in _live(made[RunVariant.PLACEBO])
+
+
+def test_what_the_changed_function_loads_is_another_on_both_sides() -> None:
+    """Not only in code that never runs: whoever takes that out finds words of both sides, and nothing as it was."""
+
+    def words(text: str) -> set[str]:
+        function = next(n for n in ast.walk(ast.parse(_live(text))) if isinstance(n, ast.FunctionDef) and n.name == "f")
+        return {word for node in ast.walk(function) for word in (getattr(node, "arg", ""), getattr(node, "value", ""),
+                getattr(node, "attr", "")) if isinstance(word, str)}  # fmt: skip
+
+    for secret in ("1", "2", "3"):
+        for text in edited(OLD, NEW, secret).values():
+            assert words(text) >= {"old", "new", "more"}
+
+
+def test_the_line_that_a_traceback_shows_has_words_of_both_sides() -> None:
+    for secret in ("1", "2", "3"):
+        for text in edited(OLD, NEW, secret).values():
+            space: dict[str, Callable[[int], object]] = {}
+            exec(text, space)
+            with pytest.raises(NameError) as caught:  # nobody has defined `g`
+                space["f"](1)
+            shown = text.splitlines()[caught.traceback[-1].lineno]
+            assert all(word in shown for word in ("old", "new", "more"))
 
 
 def _live(text: str) -> str:

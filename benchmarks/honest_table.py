@@ -1,0 +1,177 @@
+"""Do the guards refuse honest work? Golden suites, published successes and honest styles, over several secrets.
+
+    python -m benchmarks.honest_table --work FOLDER [--secrets 5]
+    python -m benchmarks.honest_table --work FOLDER --cache FOLDER --snapshot-file rows.jsonl --instances NAME … \\
+        [--predictions preds.jsonl …]
+
+Without a snapshot: the demo's golden suites and every honest candidate of the corpus. Each suite is judged once, and
+its guard runs are made for each secret, with the product's own functions; every case of its files is compared, not only
+those that the candidate adds, so this is stricter than a verdict. Called again with the same folder it goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.corpus import entries
+from benchmarks.secret_table import Ground, drawn, ground_of
+from benchmarks.trick_table import corpus_of
+from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from flows.settings import Settings
+from flows.snapshots import import_rows
+from tasks.domain.candidate import Suite
+from tasks.domain.outcome import CodeState, Outcome
+from tasks.domain.run import RunSpec
+from tasks.evaluate.execute import execute
+from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
+from tasks.evaluate.policy import golden_suite
+
+FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """An honest suite with one secret."""
+
+    name: str
+    instance: str
+    secret: int
+    """-1 for the runs that judge it."""
+    success: bool
+    """Some case fails before and passes after, and none that passes before fails after."""
+    differing: tuple[str, ...] = ()
+    """`variant state: case was, is`, for every case that a guard run shows otherwise."""
+    cpu_s: float = 0.0
+    """Of these runs."""
+
+
+Outcomes = dict[str, str]
+
+
+def outcomes(ground: Ground, spec: RunSpec) -> tuple[Outcomes, float]:
+    """What each case comes to, as the grader `paper` counts, and the CPU seconds of the run."""
+    recorded = execute(spec, ground.workshop)
+    found: dict[str, set[str]] = defaultdict(set)
+    for case in recorded.cases:
+        found[case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))
+    return {case: "/".join(sorted(seen)) for case, seen in found.items()}, recorded.run.cpu_s or 0.0
+
+
+def held(
+    ground: Ground, name: str, suite: Suite, secrets: Iterable[int], known: set[tuple[str, str, int]]
+) -> Iterator[Guarded]:
+    """The runs that judge a suite, and its guard runs for each secret that is not known yet."""
+    instance = str(ground.bench.instance.instance_id)
+    todo = [secret for secret in secrets if (name, instance, secret) not in known]
+    if not todo:
+        return
+    judging = [outcomes(ground, spec) for spec in confirmation_specs(ground.bench, suite)]
+    (before, _), (after, _) = judging
+    turned = any(before.get(case) == "F" and now == "passed" for case, now in after.items())
+    broken = any(was == "passed" and after.get(case) != "passed" for case, was in before.items())
+    success = turned and not broken
+    if (name, instance, -1) not in known:
+        yield Guarded(name=name, instance=instance, secret=-1, success=success, cpu_s=sum(cpu for _, cpu in judging))
+    for secret in todo if success else ():
+        differing, cpu = [], 0.0
+        edits = ground.edits(secret)
+        for spec in in_secret_order(guard_specs(ground.bench, suite, edits), drawn(secret, instance, name)):
+            found, spent = outcomes(ground, spec)
+            cpu += spent
+            expected = before if spec.code_state is CodeState.BEFORE else after
+            differing += [
+                f"{spec.variant} {spec.code_state}: {case} was {expected.get(case)}, is {found.get(case)}"
+                for case in sorted({*expected, *found})
+                if expected.get(case) != found.get(case)
+            ]
+        yield Guarded(name=name, instance=instance, secret=secret, success=True, differing=tuple(differing), cpu_s=cpu)
+
+
+def suites_of_demo(settings: Settings) -> Iterator[tuple[Ground, str, Suite]]:
+    styles = [entry for entry in corpus_of(settings) if entry.kind == "honest"]
+    styles += entries("unusual", b"")
+    grounds = {}
+    for row in (DEMO / "instances.jsonl").read_text().splitlines():
+        name = json.loads(row)["instance_id"]
+        grounds[name] = ground = ground_of(settings, SNAPSHOT, name, None)
+        suite = golden_suite(ground.bench.instance, ground.read_base)
+        assert isinstance(suite, Suite)
+        yield ground, "golden", suite
+    for entry in styles:
+        ground = grounds[entry.instance]
+        yield ground, entry.name, ground.suite(entry.patch)
+
+
+def suites_of_snapshot(
+    settings: Settings, names: Iterable[str], files: Iterable[Path]
+) -> Iterator[tuple[Ground, str, Suite]]:
+    predictions = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    for name in names:
+        ground = ground_of(settings, "real", name, None)
+        suite = golden_suite(ground.bench.instance, ground.read_base)
+        if isinstance(suite, Suite) and suite.files:
+            yield ground, "golden", suite
+        for row in predictions:
+            if row["instance_id"] == name and row["model_patch"]:
+                taken = ground.taken(row["model_patch"])
+                if taken is not None and taken.files:
+                    yield ground, row["model_name_or_path"], taken
+
+
+def said(rows: Iterable[Guarded]) -> str:
+    every = list(rows)
+    successes = [row for row in every if row.secret < 0 and row.success]
+    guarded = [row for row in every if row.secret >= 0]
+    refused = [row for row in guarded if row.differing]
+    lines = [
+        f"{len(successes)} successes of {sum(row.secret < 0 for row in every)} suites on "
+        f"{len({row.instance for row in every})} instances; guarded {len(guarded)} times, refused {len(refused)}"
+    ]
+    lines += [f"no success: {row.name} on {row.instance}" for row in every if row.secret < 0 and not row.success]
+    lines += [f"refused: {row.name} on {row.instance}, secret {row.secret}: {row.differing[0]}" for row in refused]
+    judging, guarding = sum(row.cpu_s for row in successes), sum(row.cpu_s for row in guarded)
+    if successes and guarded:
+        each, guards = judging / len(successes), guarding / len(guarded)
+        lines.append(f"CPU seconds of a success: {each:.2f} for the runs that judge it, {guards:.2f} for its guards")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="a folder to go on in")
+    parser.add_argument("--secrets", type=int, default=5)
+    parser.add_argument("--cache", type=Path, help="where mirrors of real repositories are (swt repo add)")
+    parser.add_argument("--snapshot-file", type=Path)
+    parser.add_argument("--instances", nargs="*", default=())
+    parser.add_argument("--predictions", nargs="*", type=Path, default=())
+    given = parser.parse_args()
+    work: Path = given.work
+    work.mkdir(parents=True, exist_ok=True)
+    cache = given.cache or work / "cache"
+    settings = Settings(store=str(work / "store"), cache=cache, database=work / "swt.duckdb", trusted=True)
+    if given.snapshot_file:
+        import_rows(settings, given.snapshot_file, "real")
+        suites = suites_of_snapshot(settings, given.instances, given.predictions)
+    else:
+        build_demo_mirror(settings)
+        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+        suites = suites_of_demo(settings)
+    file = work / "honest.jsonl"
+    lines = file.read_text().splitlines() if file.exists() else []
+    rows = [Guarded(**{**row, "differing": tuple(row["differing"])}) for row in map(json.loads, lines)]
+    for ground, name, suite in suites:
+        known = {(row.name, row.instance, row.secret) for row in rows}
+        for row in held(ground, name, suite, range(given.secrets), known):
+            rows.append(row)
+            with file.open("a") as out:
+                out.write(json.dumps(asdict(row)) + "\n")
+    print(said(rows))
+
+
+if __name__ == "__main__":
+    main()

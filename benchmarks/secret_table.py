@@ -1,0 +1,404 @@
+"""Which tricks of the second corpus buy a verdict, over many secrets, and how often would chance?
+
+    python -m benchmarks.secret_table --work FOLDER [--secrets 20] [--only NAME …] [--write]
+
+The two runs that judge a trick are made once for each instance. Where they call it a success, its guard runs are made
+for each secret, in the order and with the edits of that secret, with the product's own functions. Tricks that keep
+nothing and disturb nobody are modules of one suite; the others have suites of their own, which end at the first guard
+run that speaks against them. Called again with the same folder, it goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cache
+from math import comb
+from pathlib import Path
+
+from scipy.stats import binomtest
+
+from benchmarks.corpus import PREFIX
+from benchmarks.second_corpus import Trick, known_of, second_corpus, suite_patch
+from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from flows.evaluation import check_settings, run_settings
+from flows.settings import Settings
+from flows.snapshots import import_rows
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.trees import Trees
+from tasks.adapters.sandbox.bases import Bases
+from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.store.loaded import answers
+from tasks.adapters.uv.installed import installed
+from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.domain.candidate import Candidate, Suite
+from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.names import InstanceId, MethodName, SnapshotName
+from tasks.domain.outcome import CodeState, Outcome, Policy, SandboxKind
+from tasks.domain.run import RunSpec
+from tasks.domain.undone import OfInstance
+from tasks.environment.task import prepare_environment
+from tasks.evaluate.execute import Workshop, execute
+from tasks.evaluate.guard_edits import guard_edits
+from tasks.evaluate.lint.rules import lint_rows
+from tasks.evaluate.plan import Bench, confirmation_specs, guard_specs, in_secret_order
+from tasks.evaluate.policy import Ruling, submit
+from tasks.evaluate.task import bench_of
+
+README = Path(__file__).parents[1] / "tasks" / "evaluate" / "README.md"
+START, END = "<!-- secret table: benchmarks/secret_table.py -->\n", "<!-- end of the secret table -->\n"
+NUMBERS = (3, 7, 8, 10, 12, 14, 15, 17, 18)
+"""Of the demo's instances, those whose fix changes a function that is there before."""
+ALONE = (3, 10, 12)
+"""Of these, those on which tricks are run that need suites of their own."""
+TURNS = 4
+"""Each secret is played on every fourth instance, and alone on one: all of them have their turn after four."""
+SIGNIFICANT = 0.01
+"""Over all tricks: one that is accepted more often than chance allows with less than its share of this is named."""
+KEPT = "memory-kept"
+"""Kind of tricks that are run where nothing isolates, so that what they leave in /tmp lasts: no sandbox has a wider
+channel. Each plan begins with the runs that judge, for the trick counts them."""
+LEFT = "seen-*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """A trick on one instance with one secret."""
+
+    trick: str
+    instance: int
+    secret: int
+    """-1 for the two runs that judge it."""
+    sandbox: str
+    accepted: bool
+    chance: float
+    """Of the plan that was run; 1 for the two runs that judge it."""
+    against: str = ""
+    """The first run that spoke against it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Table:
+    """The demo's instances, what was played on them so far, and where it is kept."""
+
+    settings: Settings
+    file: Path
+    played: dict[tuple[str, int, int], Played]
+
+    def note(self, played: Played) -> None:
+        self.played[played.trick, played.instance, played.secret] = played
+        with self.file.open("a") as out:
+            out.write(json.dumps(asdict(played)) + "\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What the runs of one instance need."""
+
+    bench: Bench
+    workshop: Workshop
+    mirrors: Mirrors
+
+    @property
+    def number(self) -> int:
+        """Of the pull request, in the instance's name."""
+        return int(self.bench.instance.instance_id.rpartition("-")[2])
+
+    def tricks(self, tricks: Iterable[Trick]) -> Suite:
+        """Their suite, of which the policy strips nothing."""
+        instance = self.bench.instance
+        known = known_of(instance, self.read_base, self.mirrors.list_paths(instance.repo, instance.base_commit))
+        ruling = self._ruling(suite_patch(tricks, known))
+        assert ruling.suite, ruling.submission.detail
+        assert not ruling.submission.stripped, ruling.submission.stripped
+        return ruling.suite
+
+    def read_base(self, path: str) -> bytes | None:
+        instance = self.bench.instance
+        return self.mirrors.read_file(instance.repo, instance.base_commit, path)
+
+    def suite(self, patch: str) -> Suite:
+        """As the policy takes it: it raises where any of it would be stripped."""
+        ruling = self._ruling(patch)
+        assert ruling.suite, ruling.submission.detail
+        return ruling.suite
+
+    def taken(self, patch: str) -> Suite | None:
+        """What the policy makes of it; null where that is nothing."""
+        return self._ruling(patch).suite
+
+    def _ruling(self, patch: str) -> Ruling:
+        instance = self.bench.instance
+        candidate = Candidate(
+            candidate_id=Candidate.id_of(instance.instance_key, "trick", None, 0, patch),
+            snapshot=instance.snapshot,
+            instance_id=instance.instance_id,
+            instance_key=instance.instance_key,
+            method=MethodName("trick"),
+            model=None,
+            sample=0,
+            patch=patch,
+            provenance="self_reported",
+            source="",
+            problem="",
+            created_at=instance.created_at or datetime.now(UTC),
+        )
+        return submit(candidate, None, Policy.TESTS_ONLY, self.read_base)
+
+    def edits(self, secret: int) -> tuple[GuardEdit, ...]:
+        instance = self.bench.instance
+        paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
+        return guard_edits(instance, self.read_base, paths, drawn(secret, instance.instance_id))
+
+
+def drawn(secret: int, *what: object) -> str:
+    """A secret as the product draws it, the same in every call."""
+    return hashlib.sha256(repr((secret, *what)).encode()).hexdigest()[:32]
+
+
+def ground_of(settings: Settings, snapshot: str, name: str, sandbox: SandboxKind | None) -> Ground:
+    places, unit = settings.places, OfInstance(snapshot=SnapshotName(snapshot), instance_id=InstanceId(name))
+    env_id = prepare_environment(places, check_settings(settings), unit)
+    how = replace(run_settings(settings, coverage=False), sandbox=sandbox, trusted=True)
+    bench = bench_of(places, how, snapshot, unit.instance_id, env_id)
+    mirrors = Mirrors(places.mirrors)
+    box = swept(sandbox, trusted=True, base=places.scratch)
+    return Ground(
+        bench=bench,
+        workshop=Workshop(
+            trees=Trees(mirrors, places.trees),
+            sandbox=box,
+            bases=Bases(places.bases) if box.overlays(places.bases) else None,
+            environment=lambda spec: installed(
+                places.cache, bench.environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches
+            ),
+            scratch=places.scratch,
+            config={},
+        ),
+        mirrors=mirrors,
+    )
+
+
+def passes(ground: Ground, spec: RunSpec, tricks: Iterable[Trick]) -> dict[str, bool]:
+    """Which of these modules pass in a run."""
+    recorded = execute(spec, ground.workshop)
+    outcomes: dict[str, set[Outcome]] = defaultdict(set)
+    for case in recorded.cases:
+        outcomes[case.path].add(case.outcome)
+    return {trick.name: outcomes[trick.test] == {Outcome.PASSED} for trick in tricks}
+
+
+def judged(table: Table, ground: Ground, tricks: Sequence[Trick]) -> None:
+    """The two runs that judge, where they were not made."""
+    todo = [trick for trick in tricks if (trick.name, ground.number, -1) not in table.played]
+    if not todo:
+        return
+    suite = ground.tricks(todo)
+    _forget(todo)
+    before, after = (passes(ground, spec, todo) for spec in confirmation_specs(ground.bench, suite))
+    costs = _costs(table.settings)
+    rejected = {row.path for row in lint_rows(suite, ground.read_base) if costs.get(row.rule) == "reject"}
+    for trick in todo:
+        reasons = {
+            "passes-before": before[trick.name],
+            "fails-after": not after[trick.name],
+            "lint": trick.test in rejected,
+        }
+        against = next((reason for reason, holds in reasons.items() if holds), "")
+        table.note(_played(trick, ground, -1, against, 1.0))
+
+
+@cache
+def _costs_of(store: str, sql: Path) -> dict[str, str]:
+    (found,) = answers(store, sql, ("lint_policy",), ("FROM lint_policy",))
+    return {row["rule"]: row["cost"] for row in found.to_pylist()}
+
+
+def _costs(settings: Settings) -> dict[str, str]:
+    """What a finding of each rule of the lint costs."""
+    return _costs_of(settings.store, settings.sql)
+
+
+def _forget(tricks: Iterable[Trick]) -> None:
+    """What is left of earlier plans in the only place that tricks of this kind use."""
+    if any(trick.kind == KEPT for trick in tricks):
+        for path in Path("/tmp").glob(LEFT):  # noqa: S108 - the tricks look there
+            path.unlink()
+
+
+def guarded(table: Table, ground: Ground, tricks: Sequence[Trick], secret: int) -> None:
+    """The guard runs of one secret, for those that judged successes and were not guarded with it."""
+    todo = [
+        trick
+        for trick in tricks
+        if table.played[trick.name, ground.number, -1].accepted
+        and (trick.name, ground.number, secret) not in table.played
+    ]
+    if not todo:
+        return
+    suite = ground.tricks(todo)
+    specs = in_secret_order(
+        guard_specs(ground.bench, suite, ground.edits(secret)),
+        drawn(secret, ground.number, *(trick.name for trick in todo)),
+    )
+    before = sum(spec.code_state is CodeState.BEFORE for spec in specs)
+    against: dict[str, str] = {}
+    if any(trick.kind == KEPT for trick in todo):
+        _forget(todo)
+        for spec in confirmation_specs(ground.bench, suite):
+            passes(ground, spec, todo)
+    for spec in specs:
+        found = passes(ground, spec, todo)
+        for name, passed in found.items():
+            if passed is (spec.code_state is CodeState.BEFORE):
+                against.setdefault(name, str(spec.variant))
+        if len(against) == len(todo):
+            break
+    for trick in todo:
+        table.note(_played(trick, ground, secret, against.get(trick.name, ""), 1 / comb(len(specs), before)))
+
+
+def _played(trick: Trick, ground: Ground, secret: int, against: str, chance: float) -> Played:
+    return Played(
+        trick=trick.name,
+        instance=ground.number,
+        secret=secret,
+        sandbox=str(ground.bench.sandbox),
+        accepted=not against,
+        chance=chance,
+        against=against,
+    )
+
+
+def play(table: Table, tricks: Sequence[Trick], secrets: int, numbers: Sequence[int] = NUMBERS) -> None:
+    """Everything that is missing: the cheap suites first, then secret by secret."""
+    together = [trick for trick in tricks if not trick.alone]
+    alone = [trick for trick in tricks if trick.alone]
+    ground = cache(lambda number, box: ground_of(table.settings, SNAPSHOT, f"{PREFIX}{number}", box))
+    sandbox = {trick.name: SandboxKind.PROCESS if trick.kind == KEPT else None for trick in tricks}
+    for number in numbers:
+        judged(table, ground(number, None), together)
+    for number in ALONE:
+        for trick in alone:
+            judged(table, ground(number, sandbox[trick.name]), [trick])
+    for secret in range(secrets):
+        for number in numbers[secret % TURNS :: TURNS]:
+            guarded(table, ground(number, None), together, secret)
+        number = ALONE[secret % len(ALONE)]
+        for trick in alone:
+            guarded(table, ground(number, sandbox[trick.name]), [trick], secret)
+        print(f"secret {secret} done", flush=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What came of one trick over instances and secrets."""
+
+    trick: Trick
+    judged: int
+    """Instances on which it was tried."""
+    successes: int
+    """Of these, those on which the two runs that judge call it a success."""
+    tried: int
+    """Times guards looked at it: success × secret."""
+    accepted: int
+    expected: float
+    """Of `tried`, by the computed chance."""
+    p: float
+    """That chance accepts it so often (exact, one-sided binomial test with the highest chance of its plans)."""
+    against: str
+
+
+def lines_of(table: Table, tricks: Iterable[Trick]) -> list[Line]:
+    return [_line(trick, [one for one in table.played.values() if one.trick == trick.name]) for trick in tricks]
+
+
+def _line(trick: Trick, rows: Sequence[Played]) -> Line:
+    judging = [one for one in rows if one.secret < 0]
+    guarding = [one for one in rows if one.secret >= 0]
+    accepted = sum(one.accepted for one in guarding)
+    highest = max((one.chance for one in guarding), default=1.0)
+    counts: Mapping[str, int] = _counts(one.against for one in (guarding or judging) if one.against)
+    return Line(
+        trick=trick,
+        judged=len(judging),
+        successes=sum(one.accepted for one in judging),
+        tried=len(guarding),
+        accepted=accepted,
+        expected=sum(one.chance for one in guarding),
+        p=float(binomtest(accepted, len(guarding), highest, "greater").pvalue) if guarding else 1.0,
+        against=", ".join(f"{name} {number}" for name, number in counts.items()),
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    found: dict[str, int] = defaultdict(int)
+    for name in names:
+        found[name] += 1
+    return dict(sorted(found.items(), key=lambda item: -item[1]))
+
+
+def beyond(lines: Sequence[Line]) -> list[Line]:
+    """Those accepted more often than chance allows, with Bonferroni's correction for so many tricks."""
+    return [line for line in lines if line.p < SIGNIFICANT / len(lines)]
+
+
+def markdown(lines: Sequence[Line]) -> str:
+    head = (
+        "| trick | kind | what it does | successes | accepted | by chance | p | first against it |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- |\n"
+    )
+    return head + "".join(
+        f"| {'**' * (line in beyond(lines))}`{line.trick.name}`{'**' * (line in beyond(lines))} | {line.trick.kind} "
+        f"| {line.trick.what} | {line.successes} / {line.judged} | {line.accepted} / {line.tried} "
+        f"| {line.expected:.1f} | {line.p:.2g} | {line.against} |\n"
+        for line in lines
+    )
+
+
+def said(lines: Sequence[Line]) -> str:
+    names = ", ".join(f"`{line.trick.name}` ({line.accepted} of {line.tried})" for line in beyond(lines))
+    tried = sum(line.tried for line in lines)
+    return (
+        f"{len(lines)} tricks, {sum(line.successes > 0 for line in lines)} of them successes without guards somewhere, "
+        f"{sum(line.accepted for line in lines)} of {tried} accepted with guards, "
+        f"{sum(line.expected for line in lines):.1f} expected by chance if none could tell the sides. "
+        f"Beyond chance: {names or 'none'}.\n"
+    )
+
+
+def opened(work: Path) -> Table:
+    settings = Settings(store=str(work / "store"), cache=work / "cache", database=work / "swt.duckdb", trusted=True)
+    build_demo_mirror(settings)
+    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+    file = work / "played.jsonl"
+    rows = [Played(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+    return Table(settings=settings, file=file, played={(one.trick, one.instance, one.secret): one for one in rows})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--work", type=Path, required=True, help="a folder to go on in")
+    parser.add_argument("--secrets", type=int, default=20)
+    parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--write", action="store_true", help="write the table into the README")
+    given = parser.parse_args()
+    given.work.mkdir(parents=True, exist_ok=True)
+    table = opened(given.work)
+    tricks = [trick for trick in second_corpus() if not given.only or trick.name in given.only]
+    play(table, tricks, given.secrets)
+    lines = lines_of(table, tricks)
+    text = f"{said(lines)}\n{markdown(lines)}"
+    print(text)
+    if given.write:
+        head, rest = README.read_text().split(START)
+        README.write_text(f"{head}{START}\n{text}\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    main()
