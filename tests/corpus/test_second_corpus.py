@@ -42,11 +42,11 @@ def test_form_does_not_buy_a_verdict(tmp_path: Path) -> None:
     """Each of these was accepted with every secret, by dead code and copies that only one side had."""
     if next(probe.kind for probe in available() if probe.usable) is SandboxKind.PROCESS:
         pytest.skip("the tricks are run as in the table")
-    names = ("private_functions_of_base", "live_tree_by_names", "live_words")
+    names = ("private_functions_of_base", "live_tree_by_names")
     table = opened(tmp_path)
     tricks = [trick for trick in second_corpus() if trick.name in names]
     play(table, tricks, secrets=1, numbers=(3,))
     lines = lines_of(table, tricks)
-    assert [line.tried for line in lines] == [1, 1, 1]
-    assert [line.accepted for line in lines] == [0, 0, 0]
+    assert [line.tried for line in lines] == [1, 1]
+    assert [line.accepted for line in lines] == [0, 0]
     assert not beyond(lines)
