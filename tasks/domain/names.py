@@ -58,9 +58,17 @@ RepairId = NewType("RepairId", str)
 """Content key of what a repair method handed in."""
 
 KEY_DIGITS = 32
+NOT_IN_A_WORD = frozenset(",[]+=@ ")
+"""What a word inside the name of an experiment cannot hold, since names are put together with it:
+`METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
 
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
+
+
+def is_word(text: str) -> bool:
+    """Whether a text can stand for one value in the name of an experiment."""
+    return bool(text) and NOT_IN_A_WORD.isdisjoint(text)
 
 
 def content_key(*parts: object) -> str:

@@ -16,6 +16,7 @@ from tasks.domain.names import (
     MethodName,
     ModelName,
     SnapshotName,
+    is_word,
 )
 from tasks.domain.outcome import RunStatus
 from tasks.domain.table import table
@@ -46,7 +47,7 @@ def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
         name, _, asked = one.partition("=")
         if name not in ROLES:
             raise UsageError(f"there is no sub-agent {name!r}", hint=f"one of {', '.join(ROLES)}")
-        if not asked or set(asked) & set(",[]=@ "):
+        if not is_word(asked):
             raise UsageError(f"{one} names no model", hint=f"--param {name}=gpt-4.1-2025-04-14")
         if found.setdefault(name, asked) != asked:
             raise UsageError(f"{name} is to be {found[name]} and {asked}", hint="name one of them")
@@ -100,6 +101,52 @@ class RepairStep:
     """Of these replies when they were made; null where a price is unknown."""
     started_at: datetime
     finished_at: datetime
+
+
+class LoneReason(StrEnum):
+    """Why a test ends otherwise alone than among the others. The empty value: it does not."""
+
+    SAME = ""
+    EARLIER_CASE = "earlier-case"
+    """One test that runs before it makes the difference: by what it leaves behind, in a fixture that both share or
+    elsewhere."""
+    EARLIER_CASES = "earlier-cases"
+    """Several of those together do."""
+    OTHER_FILES = "other-files"
+    """The other test files only have to be imported."""
+    TIME_LIMIT = "time-limit"
+    """Alone it ran into a limit of the sandbox."""
+    FLIPS = "flips"
+    """Alone it ends now in one way and now in another."""
+    NOT_FOUND = "not-found"
+    """No test of that name runs by itself."""
+    UNEXPLAINED = "unexplained"
+    """Neither the files nor the tests before it make the difference."""
+
+
+@table("attempt_id", "iteration", "case_id", folder="method")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoneCase:
+    """A test that does not pass on the patch of an iteration, run alone before it is debugged alone."""
+
+    attempt_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    method: MethodName
+    model: ModelName
+    iteration: int
+    """1-based."""
+    case_id: CaseId
+    reason: LoneReason
+    among: str
+    """How it ended among the others: the name of the exception."""
+    alone: str
+    """How it ended alone: the same, `passed`, or how the run ended; empty where it did not run."""
+    earlier: tuple[CaseId, ...]
+    """The tests before it that make the difference, as few as were found."""
+    runs: int
+    """That it took to find out."""
+    created_at: datetime
 
 
 @table("attempt_id", "iteration", folder="method")

@@ -12,6 +12,7 @@ from math import isfinite
 
 from tasks.domain.errors import UsageError
 from tasks.domain.localization import TOP_N, RetrieverKind
+from tasks.domain.names import is_word
 
 STEPS = ("judge", "locate", "search", "write")
 """Parts of methods that may have a model of their own. `locate` is the agent that finds a method's context."""
@@ -41,7 +42,7 @@ def _number(text: str) -> float:
 
 
 def _word(text: str) -> str:
-    if not text or set(text) & set(",[]+=@ "):
+    if not is_word(text):
         raise ValueError
     return text
 

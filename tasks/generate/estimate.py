@@ -117,7 +117,7 @@ class PaperBench:
     def run(self, argv: Sequence[str], *, timeout_s: float = 120.0) -> CommandResult:
         raise NotEstimable
 
-    def run_tests(self, files: Sequence[str]) -> Tested:
+    def run_tests(self, files: Sequence[str], cases: Sequence[str] = ()) -> Tested:
         raise NotEstimable
 
     def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> AbstractContextManager[DebugSession]:

@@ -1,8 +1,8 @@
 """Repair: instances and failing tests in, patches out. What is in the store is not made again.
 
-Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step` and `repair_patch` as they come
-about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are replayed, and
-what it saw is in its journal (`<cache>/journals`).
+Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step`, `lone_case` and `repair_patch` as
+they come about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are
+replayed, and what it saw is in its journal (`<cache>/journals`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import CaseId, EnvId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.places import Places
-from tasks.domain.repair import RepairAttempt, RepairEnd, RepairPatch, RepairStep, Roles, SubAgent
+from tasks.domain.repair import LoneCase, RepairAttempt, RepairEnd, RepairPatch, RepairStep, Roles, SubAgent
 from tasks.domain.undone import OfInstance
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
 from tasks.methods.journal import journal_of
+from tasks.repair.alone import Lone, how_it_ended
 from tasks.repair.generating import ReproductionWriter
 from tasks.repair.prompts import PROMPTS
 from tasks.repair.settings import GENERATE, GOLDEN, METHOD, RepairSettings
 from tasks.repair.sub_agents import StepTaken, SubAgents
-from tasks.repair.suite import GivenTests, Goal
+from tasks.repair.suite import CaseSeen, GivenTests, Goal
 from tasks.repair.tdflow import PatchTried, Tdflow, Worked
 
 
@@ -97,7 +98,9 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
             tests, tests_usd = writer.tests, rows.tests_usd
         worked = Worked(end=RepairEnd.NO_TESTS)
         if tests:
-            flow = Tdflow(task=task, tests=tests, bench=bench, agents=agents, journal=journal, patch=rows.patch)
+            flow = Tdflow(
+                task=task, tests=tests, bench=bench, agents=agents, journal=journal, patch=rows.patch, lone=rows.lone
+            )
             worked = flow.work()
         attempt = rows.attempt(name, tests_usd, worked, started)
         journal.finish()
@@ -196,6 +199,20 @@ class _Rows:
             broken=tuple(CaseId(case.case_id) for case in tried.broken),
             failing=tuple(CaseId(case.case_id) for case in tried.failing),
             debugged=tried.debugged,
+            created_at=datetime.now(UTC),
+        )
+        self.store.write([row])
+
+    def lone(self, iteration: int, case: CaseSeen, seen: Lone) -> None:
+        row = LoneCase(
+            **self.owner,
+            iteration=iteration,
+            case_id=CaseId(case.case_id),
+            reason=seen.reason,
+            among=how_it_ended(case),
+            alone=seen.ended,
+            earlier=tuple(map(CaseId, seen.earlier)),
+            runs=seen.runs,
             created_at=datetime.now(UTC),
         )
         self.store.write([row])

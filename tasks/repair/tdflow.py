@@ -13,7 +13,7 @@ The model decides what a sub-agent looks at; what comes next is decided here. Ev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ from tasks.methods.conversation import Unusable
 from tasks.methods.diffs import diffs_in
 from tasks.methods.journal import Journal
 from tasks.methods.tools import HandingIn, tool_spec
+from tasks.repair.alone import Lone, LoneRuns
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
 from tasks.repair.prompts import prompt
@@ -91,6 +92,8 @@ class Tdflow:
     agents: SubAgents
     journal: Journal
     patch: Callable[[PatchTried, Goal], None]
+    lone: Callable[[int, CaseSeen, Lone], None]
+    """Hears of every test that was run alone, with the iteration."""
 
     @property
     def limits(self) -> TdflowLimits:
@@ -138,7 +141,13 @@ class Tdflow:
         failing, broken = goal.failing(run), goal.broken(run)
         kinds = [(case, TARGET) for case in failing] + [(case, GUARDED) for case in broken]
         chosen = kinds[: self.limits.debugged]
-        reports = self._debug(number, applied, chosen)
+        lone = self._alone(number, applied, run, [case for case, _ in chosen if case.collected])
+        debugged = [(case, kind) for case, kind in chosen if case in lone and not lone[case].passed]
+        found = dict(zip((case for case, _ in debugged), self._debug(number, applied, debugged, lone), strict=True))
+        reports = [
+            "\n\n".join(filter(None, (lone[case].said if case in lone else "", found.get(case, ""))))
+            for case, _ in chosen
+        ]
         with self._fork(applied.changes) as bench:
             cases = [
                 (case, kind, source_of(bench, case), report)
@@ -153,7 +162,7 @@ class Tdflow:
             run=run,
             failing=failing,
             broken=broken,
-            debugged=sum(case.collected for case, _ in chosen),
+            debugged=len(debugged),
         ), cases
 
     def _explore(self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]) -> str | None:
@@ -190,17 +199,35 @@ class Tdflow:
                 SubAgent.REVISE_PATCH, number, text, Explorer(bench).tools, submission, self.limits.revise_turns
             )
 
-    def _debug(self, number: int, applied: Applied, chosen: Sequence[tuple[CaseSeen, str]]) -> list[str]:
-        """A report for each test; empty where there is none, as for a file that cannot be collected."""
+    def _alone(self, number: int, applied: Applied, run: SuiteRun, cases: Sequence[CaseSeen]) -> dict[CaseSeen, Lone]:
+        """What each of these tests does alone: a debugger sees nothing else."""
+        found: dict[CaseSeen, Lone] = {}
+        asked = content_key("changes", [[one.path, one.after] for one in applied.changes])
+        for case in cases:
+
+            def see(case: CaseSeen = case) -> object:
+                with self._fork(applied.changes) as bench:
+                    earlier = run.cases[: run.cases.index(case)] if case in run.cases else ()
+                    return LoneRuns(bench=bench, files=self.tests.files, case=case, earlier=earlier).find_out().facts
+
+            name = f"alone {number} {case.case_id}"
+            found[case] = Lone.of_facts(self.journal.once(name, asked, see))
+            self.lone(number, case, found[case])
+        return found
+
+    def _debug(
+        self, number: int, applied: Applied, chosen: Sequence[tuple[CaseSeen, str]], lone: Mapping[CaseSeen, Lone]
+    ) -> list[str]:
+        """A report for each test; empty where none was handed in."""
 
         def report(place: int) -> str:
             case, kind = chosen[place]
-            return self._debug_one(number, place + 1, applied, case, kind) if case.collected else ""
+            return self._debug_one(number, place + 1, applied, case, kind, lone[case])
 
         with ThreadPoolExecutor(self.limits.at_once) as pool:
             return list(pool.map(report, range(len(chosen))))
 
-    def _debug_one(self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str) -> str:
+    def _debug_one(self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str, lone: Lone) -> str:
         name = f"{number}.{place}"
         with self._fork(applied.changes) as bench, self._debugger(bench, case, name) as debugger:
             text = prompt(
@@ -210,6 +237,7 @@ class Tdflow:
                 case=case,
                 kind=kind,
                 source=source_of(bench, case),
+                alone=lone.said,
                 state=debugger.start(),
             )
             tools = {"debugger": debugger.tool, **Explorer(bench).tools}

@@ -23,7 +23,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import MethodName, ModelName
 from tasks.domain.proposed_fix import Repair
-from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
+from tasks.domain.repair import LoneCase, RepairAttempt, RepairPatch, RepairStep
 from tasks.rehearsal.scripted_model import calling
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
@@ -100,6 +100,7 @@ def test_it_is_stopped_at_every_call_and_pays_each_once(settings: Settings) -> N
     assert list(dict.fromkeys((row.iteration, row.agent.value) for row in steps)) == [
         (1, "explore-files"), (1, "revise-patch"), (1, "debug-one"), (2, "explore-files"),
     ]  # fmt: skip
+    assert {(row.reason, row.runs) for row in store.read(LoneCase)} == {("", 1)}, "a row for each, alike or not"
     (report,) = (row.submission for row in steps if row.agent == "debug-one")
     assert "servings = 8\n[stopped at larder/recipe.py:28 in scaled]" in report
     first, second = sorted(store.read(RepairPatch), key=lambda row: row.iteration)
@@ -177,7 +178,8 @@ def test_a_model_that_writes_no_tests_resolves_nothing(settings: Settings) -> No
 def test_who_has_a_model_of_its_own_is_one_of_four(settings: Settings) -> None:
     assert replace(REQUEST, param=("debug_one=scripted",)).roles == (), "the model that all have is nobody's own"
     for tests, param in (
-        ("golden", ("judge=gpt",)), ("golden", ("debug_one=",)), ("golden", ("generate_tests=gpt",)),
+        ("golden", ("judge=gpt",)), ("golden", ("debug_one=",)), ("golden", ("debug_one=a+b",)),
+        ("golden", ("generate_tests=gpt",)),
         ("generate", ("debug_one=a", "debug_one=b")),
     ):  # fmt: skip
         with pytest.raises(UsageError):

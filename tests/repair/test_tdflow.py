@@ -15,9 +15,10 @@ from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.journal import Journal
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
+from tasks.repair.alone import Lone
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import StepTaken, SubAgents
-from tasks.repair.suite import GivenTests, Goal
+from tasks.repair.suite import CaseSeen, GivenTests, Goal
 from tasks.repair.tdflow import PatchTried, Tdflow, Worked
 
 TOY = TOYS[0]
@@ -76,6 +77,7 @@ class Tale:
         self.model = Scripted(script)
         self.steps: list[StepTaken] = []
         self.patches: list[PatchTried] = []
+        self.lone: list[tuple[int, str, str]] = []
         self.limits = TdflowLimits()
 
     def work(self) -> Worked:
@@ -88,6 +90,7 @@ class Tale:
                 agents=self.agents,
                 journal=journal,
                 patch=self.keep,
+                lone=self.keep_lone,
             ).work()
 
     @property
@@ -96,6 +99,9 @@ class Tale:
 
     def for_step(self, _agent: SubAgent, _step: str) -> Model:
         return self.model
+
+    def keep_lone(self, iteration: int, case: CaseSeen, seen: Lone) -> None:
+        self.lone.append((iteration, case.case_id, seen.reason.value))
 
     def keep(self, tried: PatchTried, _goal: Goal) -> None:
         self.patches.append(tried)
@@ -126,6 +132,7 @@ def test_every_sub_agent_tells_what_it_did(told: tuple[Tale, Worked]) -> None:
         (1, "debug-one", True),
         (2, "explore-files", True),
     ]
+    assert told[0].lone == [(1, "tests/test_counting.py::test_two", "")]
     explore, revise, debug, _ = steps
     assert [reason.partition(":")[0] for reason in explore.conversation.reasons] == ["touches-tests"]
     assert [reason.partition(":")[0] for reason in revise.conversation.reasons] == ["inserted-lines-changed"]
@@ -184,7 +191,7 @@ def test_tests_that_are_no_goal(tmp_path: Path, old: str, new: str, problem: str
         journal = Journal(tmp_path / "journal")
         flow = Tdflow(
             task=TOY.assignment.task, tests=tests, bench=bench, agents=tale.agents, journal=journal,
-            patch=tale.keep,
+            patch=tale.keep, lone=tale.keep_lone,
         )  # fmt: skip
         with pytest.raises(SwtError, match=problem):
             flow.work()

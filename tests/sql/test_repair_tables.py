@@ -300,3 +300,17 @@ def test_detectors_are_held_against_the_majority_of_those_who_read(four: SqlStor
         ("hardcoded", 3, 1, 0, 1, 66.7),
         ("magic-constants", 3, 1, 0, 0, 100.0),
     ]
+
+
+def test_tests_that_end_otherwise_alone_have_a_reason(store: SqlStore) -> None:
+    for number, (reason, alone, earlier) in enumerate(
+        (("", "KeyError", []), ("earlier-case", "passed", ["t.py::a"]), ("earlier-case", "ValueError", ["t.py::a"]))
+    ):
+        store.add(
+            "lone_case", attempt_id="a", method="tdflow", model="gpt", iteration=1, case_id=f"t.py::{number}",
+            instance_id=f"i{number}", reason=reason, alone=alone, earlier=earlier, runs=1 + number,
+        )  # fmt: skip
+    assert store.rows("FROM lone_cases") == [
+        ("tdflow", "gpt", "earlier-case", 2, 66.7, 2, 1, 2.5, "t.py::1 after t.py::a"),
+        ("tdflow", "gpt", "same", 1, 33.3, 1, 0, 1.0, "t.py::0"),
+    ]

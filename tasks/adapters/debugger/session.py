@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.runner.job import INSIDE as RUNNER
+from tasks.adapters.runner.job import SELECTING
 from tasks.adapters.runner.launch import FIXED_ENV, SEED, environment_process
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment
@@ -262,11 +263,12 @@ def debugging(
         "case": case.case_id,
         "seed": SEED,
         "runner": str(RUNNER),
+        "selecting": str(SELECTING),
         "socket": seen(outbox / SOCKET),
     }
     job = environment_process(
         sandbox, built, (str(built.python), str(INSIDE / MAIN), seen(outbox / CONFIG)),
-        folders=(RUNNER, INSIDE), source_roots=case.source_roots, env=(*FIXED_ENV, *built.environment.env),
+        folders=(RUNNER, SELECTING, INSIDE), source_roots=case.source_roots, env=(*FIXED_ENV, *built.environment.env),
         limits=limits.job, checkout=checkout, outbox=outbox, log=folder / "log",
     )  # fmt: skip
     session = DebugSession(sandbox, job, config, limits)

@@ -14,7 +14,11 @@ from tasks.domain.run import Watch
 INSIDE = Path(__file__).parent / "inside"
 """Our runner: plain modules for CPython 3.6 to 3.13, standard library only. Mounted read-only into the sandbox."""
 
+SELECTING = Path(__file__).parent / "selecting"
+"""What runs some cases and no others with it: apart from it, since the runner's source is part of every run's key."""
+
 MAIN = "swt_main.py"
+SOME_MAIN = "swt_some_main.py"
 CONFIG = "config.json"
 
 
@@ -26,6 +30,8 @@ class RunnerJob:
     files: tuple[RepoPath, ...]
     test_args: tuple[str, ...] = ()
     """Extra arguments for the repository's own runner."""
+    cases: tuple[str, ...] = ()
+    """Ids of the cases to run; all where it is empty."""
     source_roots: tuple[str, ...] = ("",)
     pythonpath: bool = False
     """Put the source roots on the import path, for environments in which the project itself is not installed."""
@@ -46,6 +52,8 @@ def write_job(folder: Path, job: RunnerJob, report: PurePosixPath) -> Path:
         "kind": job.kind.value,
         "files": list(job.files),
         "test_args": list(job.test_args),
+        "cases": list(job.cases),
+        "runner": str(INSIDE),
         "source_roots": list(job.source_roots),
         "pythonpath": job.pythonpath,
         "watch": {watch.path: list(watch.lines) for watch in job.watch},

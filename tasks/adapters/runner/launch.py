@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from tasks.adapters.git.trees import untar
 from tasks.adapters.patch.layers import FIXED_MTIME
-from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
+from tasks.adapters.runner.job import INSIDE, SELECTING, SOME_MAIN, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.seal import SEAL
 from tasks.adapters.sandbox.base import TESTBED, Job, Mount, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment, TextFile
@@ -99,9 +99,11 @@ def runner_process(
 
     compile_runner()
     config = write_job(outbox, job, report=seen(outbox / REPORT))
+    argv, folders = runner_argv(str(built.python), str(INSIDE), str(seen(config))), (INSIDE,)
+    if job.cases:
+        argv, folders = (str(built.python), str(SELECTING / SOME_MAIN), str(seen(config))), (INSIDE, SELECTING)
     return environment_process(
-        sandbox, built, runner_argv(str(built.python), str(INSIDE), str(seen(config))),
-        folders=(INSIDE,), source_roots=job.source_roots, env=env, limits=limits,
+        sandbox, built, argv, folders=folders, source_roots=job.source_roots, env=env, limits=limits,
         checkout=checkout, outbox=outbox, log=log, network=network,
     )  # fmt: skip
 

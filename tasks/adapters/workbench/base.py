@@ -103,8 +103,9 @@ class Workbench(Protocol):
         it changes stay changed."""
         ...
 
-    def run_tests(self, files: Sequence[str]) -> Tested:
-        """Runs test files with the repository's own runner, on a fresh checkout with what was changed so far."""
+    def run_tests(self, files: Sequence[str], cases: Sequence[str] = ()) -> Tested:
+        """Runs test files with the repository's own runner, on a fresh checkout with what was changed so far. Where
+        `cases` are named, the files are collected and none but these cases run; what else they tell of is left out."""
         ...
 
     def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> AbstractContextManager[DebugSession]:

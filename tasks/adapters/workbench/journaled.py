@@ -72,13 +72,13 @@ class JournaledWorkbench(LocalWorkbench):
             self._journal.keep(name, self._asked, {"result": asdict(result), "left": left})
         return result
 
-    def run_tests(self, files: Sequence[str]) -> Tested:
+    def run_tests(self, files: Sequence[str], cases: Sequence[str] = ()) -> Tested:
         """On the same files the same again: a run of tests starts from a fresh checkout."""
         changes = [[one.path, one.after] for one in self.changes()]
-        name, asked = self._next("tests"), content_key("tests", list(files), changes)
+        name, asked = self._next("tests"), content_key("tests", list(files), changes, *filter(None, [list(cases)]))
         if (known := self._journal.find(name, asked)) is not None:
             return _tested(known)
-        tested = super().run_tests(files)
+        tested = super().run_tests(files, cases)
         self._journal.keep(name, asked, asdict(tested))
         return tested
 

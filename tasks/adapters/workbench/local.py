@@ -32,7 +32,7 @@ from tasks.adapters.workbench.base import CommandResult, Hit, Inside, Program, T
 from tasks.adapters.workbench.changes import changes_in
 from tasks.domain.errors import BadInput
 from tasks.domain.names import CaseId, RepoPath, RunKey
-from tasks.domain.outcome import Outcome, RunStatus, Tracer
+from tasks.domain.outcome import Outcome, Phase, RunStatus, Tracer
 from tasks.domain.run import Limits
 
 OUTPUT_CHARACTERS = 16_000
@@ -148,7 +148,7 @@ class LocalWorkbench:
             finished = sandbox.run(job)
             return _ran(finished, _log(job.log))
 
-    def run_tests(self, files: Sequence[str]) -> Tested:
+    def run_tests(self, files: Sequence[str], cases: Sequence[str] = ()) -> Tested:
         built, sandbox = self._built, self.supplies.sandbox
         row = built.environment
         with spare_folder(self.supplies.scratch) as folder:
@@ -158,6 +158,7 @@ class LocalWorkbench:
                 kind=row.runner,
                 files=tuple(RepoPath(path) for path in files),
                 test_args=row.test_args,
+                cases=tuple(cases),
                 source_roots=row.source_roots,
                 tracer=Tracer.NONE,
             )
@@ -176,7 +177,10 @@ class LocalWorkbench:
                 under_way=Outcome.TIMEOUT if finished.timed_out else Outcome.ERROR,
                 cut=not report.completed or bool(report.complaint),
             )  # fmt: skip
-            return Tested(status=status, cases=report.cases, log=log)
+            seen = tuple(
+                case for case in report.cases if not cases or case.case_id in cases or case.phase is Phase.COLLECT
+            )
+            return Tested(status=status, cases=seen, log=log)
 
     @contextmanager
     def debug(self, path: str, case_id: str, limits: DebugLimits | None = None) -> Iterator[DebugSession]:

@@ -110,3 +110,11 @@ def test_long_output_loses_its_middle() -> None:
     assert text.startswith("a" * 10 + "\n")
     assert text.endswith("b" * 10)
     assert "80 characters left out" in text
+
+
+def test_some_cases_run_without_the_others(bench: LocalWorkbench) -> None:
+    bench.write("tests/test_new.py", NEW)
+    files = ["tests/test_new.py", "tests/test_counting.py"]
+    tested = bench.run_tests(files, ["tests/test_counting.py::test_two"])
+    assert [(case.qualname, case.outcome) for case in tested.cases] == [("test_two", Outcome.PASSED)]
+    assert bench.run_tests(files, ["tests/test_counting.py::test_nine"]).cases == ()

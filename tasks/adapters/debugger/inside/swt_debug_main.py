@@ -20,4 +20,5 @@ def _load(folders):
 if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as source:
         config = json.load(source)
-    _load([os.path.dirname(os.path.realpath(__file__)), os.path.realpath(config["runner"])]).serve(config)
+    ours = [os.path.dirname(os.path.abspath(__file__)), config["runner"], config["selecting"]]
+    _load([os.path.realpath(folder) for folder in ours]).serve(config)

@@ -202,7 +202,8 @@ class Child(object):
         self._talk = Talk(fd)
         self._places = Places(os.getcwd())
         self._commands = Commands(self._places)
-        own = [os.path.dirname(os.path.realpath(__file__)), os.path.realpath(config["runner"])]
+        own = [os.path.dirname(os.path.realpath(__file__))]
+        own += [os.path.realpath(config[name]) for name in ("runner", "selecting")]
         self._debugger = Debugger(self._places, self._ask, own)
         self._debugger.outcome = None
         for one in breaks:
