@@ -99,7 +99,8 @@ def runner_process(
 
     compile_runner()
     config = write_job(outbox, job, report=seen(outbox / REPORT))
-    argv, folders = runner_argv(str(built.python), str(INSIDE), str(seen(config))), (INSIDE,)
+    argv = runner_argv(str(built.python), str(INSIDE), str(seen(config)))
+    folders: tuple[Path, ...] = (INSIDE,)
     if job.cases:
         argv, folders = (str(built.python), str(SELECTING / SOME_MAIN), str(seen(config))), (INSIDE, SELECTING)
     return environment_process(
