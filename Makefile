@@ -20,7 +20,7 @@ demo: $(READY)  ## everything there is, on the bundled project: no network, no e
 	$(BIN)/swt demo
 
 test: $(READY)  ## the tests
-	$(BIN)/python -m pytest --numprocesses auto --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses auto --no-loadscope-reorder
 
 check: $(READY)  ## lint, types, import rules
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""How the tests are spread over processes: `make test` starts one for each core."""
+"""How the tests are spread over processes: `make test` starts one for each core, and hands out whole files."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tasks.domain.errors import NotFound
 from tasks.rehearsal.services import PostgreSql, postgresql
@@ -15,25 +17,28 @@ settings.register_profile("project", deadline=None, suppress_health_check=[Healt
 settings.load_profile("project")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist's own, which writes the groups into the ids that it hands out
+ENGINE = "tests/adapters/sandbox/"
+"""Tests that count the mounts and images of the machine, and those that make some, take turns."""
+
+
+class WholeFiles(LoadFileScheduling):
+    """A file's tests share what they set up. xdist's groups do the same, but not since pytest 9.2: they are written
+    into ids that are not its own any more."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return ENGINE if nodeid.startswith(ENGINE) else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> WholeFiles:
+    """What `--numprocesses` hands out at a time."""
+    return WholeFiles(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file stay together, for what they share; those of the one container engine too.
-
-    Groups with a slow test come first: begun last, one of them would leave all other cores without work at the end.
-    """
-    for item in items:
-        if not item.get_closest_marker("xdist_group"):
-            group = "engine" if item.get_closest_marker("docker") else str(item.path)
-            item.add_marker(pytest.mark.xdist_group(group))
-    slow = {group_of(item) for item in items if item.get_closest_marker("slow") or item.get_closest_marker("docker")}
-    items.sort(key=lambda item: group_of(item) not in slow)
-
-
-def group_of(item: pytest.Item) -> str:
-    """The tests that one process runs in a row."""
-    mark = item.get_closest_marker("xdist_group")
-    assert mark
-    return str(mark.args[0])
+    """Files with a slow test come first: begun last, one would leave all other cores without work at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("docker")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @pytest.fixture(scope="session")

@@ -35,10 +35,7 @@ def test_every_round_is_drilled() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize(
-    "drill",
-    [pytest.param(drill, id=drill.story, marks=pytest.mark.xdist_group(f"drill {drill.story}")) for drill in DRILLS],
-)
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.story)
 def test_a_unit_that_fails_is_a_row_and_the_same_again_completes(
     drill: Drill, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
-import pytest
-
 from benchmarks.sandbox_growth import counted, grown, run_many, settled
 
-pytestmark = pytest.mark.xdist_group("engine")
-"""Mounts and images are the machine's: nothing else may use the engine meanwhile."""
 RUNS = int(os.environ.get("SWT_GROWTH_RUNS", "12"))
 
 
