@@ -55,7 +55,7 @@ def test_a_file_is_read_once_while_it_stays_the_same(other: Entry, reads: int) -
 
 def test_a_file_that_a_later_one_may_look_like_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     files, read = HeldFiles(budget=1000), Counted()
-    monkeypatch.setattr(held.time, "time", lambda: OLD.changed + 1)
+    monkeypatch.setattr(held, "shared_time_ns", lambda: round((OLD.changed + 1) * 1e9))
     files.table("here", OLD, read)
     files.table("here", OLD, read)
     assert read.times == 2
