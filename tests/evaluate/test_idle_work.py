@@ -1,0 +1,25 @@
+"""What comes to nothing does so on every CPython that code under test may run on."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+
+import pytest
+
+from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.evaluate.idle_work import idle_work
+
+
+@pytest.mark.parametrize("python", machine_interpreters(), ids=lambda found: found.minor)
+def test_it_runs_without_a_word(python) -> None:
+    draw = random.Random(0)
+    lines = [line for _ in range(400) for line in idle_work(draw, ("get_order", "Path"), plain_dict=True)]
+    done = subprocess.run(
+        [str(python.path), "-I", "-W", "error", "-"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
