@@ -11,19 +11,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
 
-from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from benchmarks.demo_warehouse import demo_warehouse
+from flows.demo import SNAPSHOT
 from flows.parameters import GenerateRequest
 from flows.settings import Settings
-from flows.snapshots import import_rows
 from flows.sweep import plan_here, sweep_here
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
@@ -136,28 +133,6 @@ class Outcome:
         return known and not self.left and self.calls > 0 and self.low <= self.actual <= self.high  # type: ignore[operator]
 
 
-@contextmanager
-def warehouse(agents: Path | None, script: Callable[[Spoken], Step]) -> Iterator[Settings]:
-    """A store with the demo in it, and a model of one's own."""
-    with TemporaryDirectory(prefix="dry-run-") as name, ScriptedProvider(script).serve() as url:
-        folder = Path(name)
-        folder.chmod(0o711)
-        (folder / "own.toml").write_text(CARD.format(url=url))
-        settings = Settings(
-            store=str(folder / "store"),
-            cache=folder / "cache",
-            database=folder / "swt.duckdb",
-            own_models=folder / "own.toml",
-            environ={},
-            trusted=True,
-        )
-        build_demo_mirror(settings)
-        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
-        if agents:
-            (settings.cache / "agents").symlink_to(agents.resolve())
-        yield settings
-
-
 def tried(label: str, settings: Settings) -> Outcome:
     """The dry run, and then the sweep."""
     method, _, params = label.partition("[")
@@ -205,7 +180,7 @@ def main(
     for name in names:
         held = []
         for brief in (True, False):
-            with warehouse(agents, Talker(brief)) as settings:
+            with demo_warehouse(ScriptedProvider(Talker(brief)), lambda url: CARD.format(url=url), agents) as settings:
                 one = tried(name, settings)
             held.append(one.within)
             said = "yes" if one.within else f"left {one.left}" if one.left else "no"

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
-from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from benchmarks.demo_warehouse import demo_warehouse
+from flows.demo import SNAPSHOT
 from flows.parameters import GenerateRequest
-from flows.settings import Settings
-from flows.snapshots import import_rows
 from flows.sweep import sweep_here
 from tasks.adapters.agents import running
 from tasks.adapters.agents.catalogue import agent_named
@@ -131,31 +128,11 @@ def _arguments(schema: Mapping[str, Any], command: str) -> dict[str, Any]:
     return given | ({"description": "look"} if "description" in known else {})
 
 
-@contextmanager
-def warehouse(agents: Path, dialect: str, provider: ScriptedProvider) -> Iterator[Settings]:
-    with TemporaryDirectory(prefix="pass-through-") as name, provider.serve() as url:
-        folder = Path(name)
-        folder.chmod(0o711)
-        (folder / "own.toml").write_text(CARD.format(url=url, dialect=dialect))
-        settings = Settings(
-            store=str(folder / "store"),
-            cache=folder / "cache",
-            database=folder / "swt.duckdb",
-            own_models=folder / "own.toml",
-            environ={},
-            trusted=True,
-        )
-        build_demo_mirror(settings)
-        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
-        (settings.cache / "agents").symlink_to(agents.resolve())
-        yield settings
-
-
 def tried(name: str, agents: Path) -> tuple[tuple[object, ...], bool]:
     """A row of the table, and whether all that may pass did."""
     SAID.clear()
     dialect, provider = agent_named(name).dialect, ScriptedProvider(script)
-    with warehouse(agents, dialect, provider) as settings:
+    with demo_warehouse(provider, lambda url: CARD.format(url=url, dialect=dialect), agents) as settings:
         request = GenerateRequest(snapshot=SNAPSHOT, methods=(name,), models=("bench",), instances=(INSTANCE,))
         done = sweep_here(request, settings)
         rows = Store(settings.store).read(LlmCall, status=CallStatus.ANSWERED)

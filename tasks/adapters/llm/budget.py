@@ -7,7 +7,7 @@ is booked at that. Without this, `--budget-usd 0.001` let ten of ten calls throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Condition
@@ -104,6 +104,31 @@ class Others:
     spent: Spent = Spent()
     """Since this one began."""
     held: SetAside = SetAside()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one process has, by the ledger of its payer."""
+
+    owner: str
+    spent: Spent
+    held: SetAside
+    alive: bool
+
+
+def sum_of(lines: Iterable[Line], before: Mapping[str, Spent], recovered: Collection[str]) -> Others:
+    """What other processes have: what each has spent since `before`, and what it has set aside.
+
+    Of a dead one that counts as spent, unless it is among those `recovered`, of which the store tells.
+    """
+    spent, held = Spent(), SetAside()
+    for line in lines:
+        spent += line.spent - before.get(line.owner, Spent())
+        if line.alive:
+            held += line.held
+        elif line.owner not in recovered:
+            spent += line.held.as_spent()
+    return Others(spent=spent, held=held)
 
 
 Turn = AbstractContextManager[tuple[Others, Callable[[Spent, SetAside], None]]]

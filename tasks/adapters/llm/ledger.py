@@ -21,7 +21,7 @@ from threading import Lock
 
 from filelock import FileLock, Timeout
 
-from tasks.adapters.llm.budget import Others, SetAside, Spent
+from tasks.adapters.llm.budget import Line, Others, SetAside, Spent, sum_of
 from tasks.adapters.locking import alone
 
 _COUNTS = (*(field.name for field in fields(Spent)), *(f"held_{field.name}" for field in fields(SetAside)))
@@ -56,16 +56,9 @@ class Ledger:
             connection.execute("COMMIT")
 
     def _others(self, connection: sqlite3.Connection) -> Others:
-        spent, held = Spent(), SetAside()
-        for owner, theirs, set_aside in _lines(connection):
-            if owner == self.owner:
-                continue
-            spent += theirs - self.before.get(owner, Spent())
-            if _alive(self.folder, owner):
-                held += set_aside
-            elif owner not in self.recovered:
-                spent += set_aside.as_spent()
-        return Others(spent=spent, held=held)
+        others = (line for line in _lines(connection) if line[0] != self.owner)
+        lines = (Line(owner, spent, held, _alive(self.folder, owner)) for owner, spent, held in others)
+        return sum_of(lines, self.before, self.recovered)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from secrets import token_hex
 from threading import Lock
 
 from tasks.adapters.leases import ALIVE, Ask, Leases
-from tasks.adapters.llm.budget import Others, SetAside, Spent
+from tasks.adapters.llm.budget import Line, Others, SetAside, Spent, sum_of
 from tasks.domain.errors import LeaseError
 
 _TURN = "SELECT 1 FROM (SELECT pg_advisory_xact_lock(%(class)s + 1, hashtext(%(payer)s))) AS taken"
@@ -31,16 +31,6 @@ _LEAVE = """
     WHERE payer = %(payer)s AND owner = %(owner)s RETURNING 1
 """
 _FORGET = "DELETE FROM swt_budget WHERE payer = %(payer)s RETURNING 1"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """What one process has."""
-
-    owner: str
-    spent: Spent
-    held: SetAside
-    alive: bool
 
 
 @dataclass(slots=True)
@@ -67,16 +57,8 @@ class SharedLedger:
             yield self._others(ask), lambda spent, held: _write(ask, self.payer, self.owner, spent, held)
 
     def _others(self, ask: Ask) -> Others:
-        spent, held = Spent(), SetAside()
-        for line in _lines(ask, self.payer):
-            if line.owner == self.owner:
-                continue
-            spent += line.spent - self.before.get(line.owner, Spent())
-            if line.alive:
-                held += line.held
-            elif line.owner not in self.recovered:
-                spent += line.held.as_spent()
-        return Others(spent=spent, held=held)
+        lines = (line for line in _lines(ask, self.payer) if line.owner != self.owner)
+        return sum_of(lines, self.before, self.recovered)
 
 
 @contextmanager
