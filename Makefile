@@ -22,11 +22,12 @@ demo: $(READY)  ## everything there is, on the bundled project: no network, no e
 test: $(READY)  ## the tests
 	$(BIN)/python -m pytest --numprocesses auto --no-loadscope-reorder
 
-check: $(READY)  ## lint, types, import rules
+check: $(READY)  ## lint, types, import rules, and whether every test can be imported
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --collect-only --quiet --quiet
 
 fmt: $(READY)  ## format
 	$(BIN)/ruff check --fix-only --quiet .

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.dry_run import Outcome, Talker, tried, warehouse
+from benchmarks.demo_warehouse import demo_warehouse
+from benchmarks.dry_run import CARD, Outcome, Talker, tried
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("brief", [True, False])
 def test_a_sweep_costs_what_was_said(brief: bool) -> None:
-    with warehouse(None, Talker(brief)) as settings:
+    with demo_warehouse(ScriptedProvider(Talker(brief)), lambda url: CARD.format(url=url)) as settings:
         found = tried("zero_shot_plus", settings)
     assert found.within, found
     assert found.calls == 2
