@@ -24,9 +24,11 @@ from tasks.adapters.store.judged import (
     INDEX,
     INDEX_TEXTS,
     Kept,
+    Place,
     Progress,
     bring_up_to_date,
     glob_of_kept,
+    is_current,
     judge,
     kept_of,
     seed,
@@ -104,11 +106,13 @@ def ensure_views(store_root: str, database: Path, sql: Path, progress: Progress 
     Torn files go, and what is kept is brought up to date, in any case.
     """
     store = Store(store_root)
-    if _recorded(database) != _definitions(store.url, sql):
+    digest, place = _recorded(database)
+    if digest != _definitions(store.url, sql):
         build_views(store_root, database, sql, progress)
-    else:
-        store.quarantine()
-        store.seed(missing_only=True)
+        return
+    store.quarantine()
+    store.seed(missing_only=True)
+    if not is_current(store.disk, place):
         bring_up_to_date(store_root, sql, progress)
 
 
@@ -187,27 +191,31 @@ def _definitions(url: str, sql: Path) -> str:
     return digest.hexdigest()
 
 
-def _recorded(database: Path) -> str:
-    """The digest that is kept in the file; empty where there is none."""
+def _recorded(database: Path) -> tuple[str, Place]:
+    """The digest that is in the file, empty where there is none, and where its kept rows are."""
     try:
         with connected(database) as connection:
-            ((digest,),) = connection.sql(f"SELECT digest FROM {MADE_FROM}").fetchall()
-            return str(digest)
+            asked = f"SELECT digest, kept_below, kept_from FROM {MADE_FROM}"
+            ((digest, root, inputs),) = connection.sql(asked).fetchall()
+            return str(digest), Place(root, tuple(inputs))
     except duckdb.Error:
-        return ""
+        return "", Place("", ())
 
 
 def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: str) -> None:
     """What no store decides comes from `_made`; then what its place is in: tables, what is kept, and the digest."""
     made = _made(tuple((one, one.path.read_text("utf-8")) for one in questions))
+    kept = kept_of(questions)
     path.unlink(missing_ok=True)
     path.write_bytes(made.file)
     with _writing(path, url) as connection:
-        for statement in (*_kept_views(kept_of(questions), url), *table_views(url)):
+        for statement in (*_kept_views(kept, url), *table_views(url)):
             connection.execute(statement)
         connection.execute(made.comments)
-        made_from = f"SELECT {literal(definitions)} AS digest, {literal(url)} AS store"
-        connection.execute(f"CREATE VIEW {MADE_FROM} AS {made_from}")
+        inputs = f"[{', '.join(map(literal, kept.place.inputs))}]::VARCHAR[]"
+        made_from = f"{literal(definitions)} AS digest, {literal(url)} AS store"
+        kept_at = f"{literal(kept.place.root)} AS kept_below, {inputs} AS kept_from"
+        connection.execute(f"CREATE VIEW {MADE_FROM} AS SELECT {made_from}, {kept_at}")
         connection.execute(
             f"COMMENT ON VIEW {MADE_FROM} IS 'Tells of which store it is, and when it has to be made anew'"
         )

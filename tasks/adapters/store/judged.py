@@ -77,6 +77,16 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where rows are kept and what they follow from: enough to see that they are up to date without reading `sql/`."""
+
+    root: str
+    """Folder in the store; empty where nothing is kept."""
+    inputs: tuple[str, ...]
+    """Names of tables."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """The views that are kept, and all that they are made of."""
 
@@ -93,6 +103,10 @@ class Kept:
     def inputs(self) -> tuple[type[Any], ...]:
         """Tables whose rows tell whether an instance has to be judged again: outcomes and lines follow from runs."""
         return tuple(row_type for row_type in self.tables if row_type not in FACTS)
+
+    @property
+    def place(self) -> Place:
+        return Place(self.root if self.names else "", tuple(map(table_name, self.inputs)))
 
 
 def kept_of(questions: Sequence[Question]) -> Kept:
@@ -138,10 +152,10 @@ def bring_up_to_date(store_root: str, sql: Path, progress: Progress | None = Non
 
 def judge(disk: Disk, kept: Kept, progress: Progress | None = None) -> int:
     """`bring_up_to_date` for definitions that were read already."""
-    if not kept.names or is_current(disk, kept):
+    if is_current(disk, kept.place):
         return 0
     with disk.lock(exclusive=True, name=".judging"):
-        listed = listing(disk, kept)
+        listed = listing(disk, kept.place)
         seed(disk, kept)
         done = 0
         with connected(store=disk.url) as connection:
@@ -153,18 +167,20 @@ def judge(disk: Disk, kept: Kept, progress: Progress | None = None) -> int:
     return done
 
 
-def is_current(disk: Disk, kept: Kept) -> bool:
+def is_current(disk: Disk, place: Place) -> bool:
     """Whether no file about runs and candidates came, went or changed since everything was judged."""
+    if not place.root:
+        return True
     try:
-        noted = json.loads(disk.read(f"{kept.root}/{MARKER}"))["listed"]
+        noted = json.loads(disk.read(f"{place.root}/{MARKER}"))["listed"]
     except (FileNotFoundError, ValueError, KeyError):
         return False
-    return bool(noted == listing(disk, kept))
+    return bool(noted == listing(disk, place))
 
 
-def listing(disk: Disk, kept: Kept) -> str:
+def listing(disk: Disk, place: Place) -> str:
     """Changes with every file of the tables that verdicts are told from."""
-    listed = [disk.files(table_name(row_type)) for row_type in kept.inputs]
+    listed = [disk.files(name) for name in place.inputs]
     return hashlib.sha256(repr(listed).encode()).hexdigest()
 
 
