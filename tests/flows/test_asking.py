@@ -6,12 +6,14 @@ import io
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from flows.asking import ask, listing, rebuild_views
 from flows.settings import Settings
+from tasks.adapters.store.database import query
 from tasks.adapters.store.questions import named_queries
 from tasks.domain.errors import StoreError
 
@@ -60,3 +62,9 @@ def test_csv_has_lists_as_json_and_nothing_for_null(settings: Settings) -> None:
     out = io.BytesIO()
     ask(settings, "SELECT 1 AS n, ['a', 'b'] AS l, true AS t UNION ALL SELECT NULL, NULL, NULL", "csv", out)
     assert out.getvalue() == b'n,l,t\n1,"[""a"", ""b""]",True\n,,\n'
+
+
+def test_models_are_a_table_after_rebuilding_views(settings: Settings) -> None:
+    rebuild_views(settings)
+    found = query(settings.database, "SELECT cutoff FROM model_fact WHERE model = 'claude-3-haiku-20240307'")
+    assert found["cutoff"].to_pylist() == [datetime(2023, 9, 1, tzinfo=UTC)]

@@ -20,13 +20,12 @@ from typer.testing import CliRunner
 
 from flows.asking import rebuild_views
 from flows.cli import app
-from flows.demo import sweep_demo
 from flows.parameters import GenerateRequest, SweepRequest
 from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.store.database import build_views, query
+from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
@@ -394,25 +393,3 @@ def test_the_commands(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> No
     assert "at most 0.1" in said.stdout
     wrong = CliRunner().invoke(app, ["generate", "--method", "zero_shot", "--give", "hints", *common])
     assert (wrong.exit_code, "hints" in wrong.stderr) == (2, True)
-
-
-@pytest.mark.slow
-def test_the_recorded_replies_of_the_demo_make_methods_differ(settings: Settings) -> None:
-    done = sweep_demo(settings)
-    assert (done.exit_code, done.left, done.unpriced) == (0, 0, done.calls)
-    scores = query(settings.database, "SELECT method, solved FROM table2 WHERE model = 'scripted-demo'")
-    assert {row["method"]: row["solved"] for row in scores.to_pylist()} == {
-        "zero_shot": 0,
-        "zero_shot_plus": 2,
-        "auto_code_rover": 3,
-        "agent": 3,
-    }
-
-
-def test_models_are_a_table_after_rebuilding_views(settings: Settings) -> None:
-    from flows.asking import rebuild_views
-
-    rebuild_views(settings)
-    build_views(settings.store, settings.database, settings.sql)
-    found = query(settings.database, "SELECT cutoff FROM model_fact WHERE model = 'claude-3-haiku-20240307'")
-    assert found["cutoff"].to_pylist() == [datetime(2023, 9, 1, tzinfo=UTC)]
