@@ -24,7 +24,7 @@ from tasks.adapters.store.judged import (
     INDEX,
     INDEX_TEXTS,
     Kept,
-    Place,
+    KeptPlace,
     Progress,
     bring_up_to_date,
     glob_of_kept,
@@ -191,15 +191,15 @@ def _definitions(url: str, sql: Path) -> str:
     return digest.hexdigest()
 
 
-def _recorded(database: Path) -> tuple[str, Place]:
+def _recorded(database: Path) -> tuple[str, KeptPlace]:
     """The digest that is in the file, empty where there is none, and where its kept rows are."""
     try:
         with connected(database) as connection:
             asked = f"SELECT digest, kept_below, kept_from FROM {MADE_FROM}"
             ((digest, root, inputs),) = connection.sql(asked).fetchall()
-            return str(digest), Place(root, tuple(inputs))
+            return str(digest), KeptPlace(root, tuple(inputs))
     except duckdb.Error:
-        return "", Place("", ())
+        return "", KeptPlace("", ())
 
 
 def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: str) -> None:

@@ -77,7 +77,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class KeptPlace:
     """Where rows are kept and what they follow from: enough to see that they are up to date without reading `sql/`."""
 
     root: str
@@ -105,8 +105,8 @@ class Kept:
         return tuple(row_type for row_type in self.tables if row_type not in FACTS)
 
     @property
-    def place(self) -> Place:
-        return Place(self.root if self.names else "", tuple(map(table_name, self.inputs)))
+    def place(self) -> KeptPlace:
+        return KeptPlace(self.root if self.names else "", tuple(map(table_name, self.inputs)))
 
 
 def kept_of(questions: Sequence[Question]) -> Kept:
@@ -167,7 +167,7 @@ def judge(disk: Disk, kept: Kept, progress: Progress | None = None) -> int:
     return done
 
 
-def is_current(disk: Disk, place: Place) -> bool:
+def is_current(disk: Disk, place: KeptPlace) -> bool:
     """Whether no file about runs and candidates came, went or changed since everything was judged."""
     if not place.root:
         return True
@@ -178,7 +178,7 @@ def is_current(disk: Disk, place: Place) -> bool:
     return bool(noted == listing(disk, place))
 
 
-def listing(disk: Disk, place: Place) -> str:
+def listing(disk: Disk, place: KeptPlace) -> str:
     """Changes with every file of the tables that verdicts are told from."""
     listed = [disk.files(name) for name in place.inputs]
     return hashlib.sha256(repr(listed).encode()).hexdigest()
