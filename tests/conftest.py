@@ -1,7 +1,8 @@
-"""How the tests are spread over processes: `make test` starts one for each core, and hands out whole files."""
+"""How the tests are spread over processes: `make test` starts three for two cores, and hands out whole files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -33,6 +34,12 @@ class WholeFiles(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> WholeFiles:
     """What `--numprocesses` hands out at a time."""
     return WholeFiles(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Tests wait for servers, workers and time limits half of their time, so there is room for more than cores."""
+    return (os.cpu_count() or 1) * 3 // 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
