@@ -2,8 +2,9 @@
 --
 -- The paper's Table 5. Per snapshot, method, model and what was told: test_file (whether the file to change was
 -- named), files (`retrieved` or `modified`), patch (`golden`, `incorrect`, null for none); n and W, S, F_X, dc_all in
--- % over the instances that every variant of this method and model was tried and measured on. Sample 0, grader
+-- % over the instances on which this method and model was tried and measured with each of these. Sample 0, grader
 -- `paper`, policy `tests-only`. ΔC is over instances that have one.
+-- method     with the parameters of its experiment: `zero_shot_plus[temperature=0.7]` is held against itself
 -- test_file  what the method was told of the golden test file
 -- n          instances that count
 -- W, S, F_X  in % of n, as in `table2`
@@ -11,7 +12,7 @@
 -- needs: labelled_generation, method_instance, change_coverage
 CREATE OR REPLACE VIEW table5 AS
 WITH variant AS (
-    SELECT DISTINCT snapshot, method, model, label, given
+    SELECT DISTINCT snapshot, coalesce(nullif(variant, ''), method) AS method, model, label, given
     FROM labelled_generation
     WHERE mode = 'unit_test'
 ),

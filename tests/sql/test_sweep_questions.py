@@ -125,6 +125,25 @@ def test_table5_compares_variants_on_the_instances_that_all_were_tried_on(store:
     ]
 
 
+def test_table5_holds_each_experiment_against_itself(store: SqlStore) -> None:
+    """With other parameters a method is another experiment: it is no further row of the method as it is."""
+    store.instance("a")
+    for variant, told, cases in (
+        ("m", [], F2F),
+        ("m[temperature=0.7]", [], F2P),
+        ("m[temperature=0.7]", ["golden-patch"], F2P),
+    ):
+        label = "+".join([variant, *told])
+        store.judged("a", label, cases, model="x")
+        name = f"a-{label}"
+        generation(store, "a", generation_id=name, variant=variant, given=told, candidate_id=name)
+    assert store.rows("SELECT method, patch, n, S FROM table5") == [
+        ("m", None, 1, 0.0),
+        ("m[temperature=0.7]", None, 1, 100.0),
+        ("m[temperature=0.7]", "golden", 1, 100.0),
+    ]
+
+
 def test_what_a_killed_process_was_asked_is_undone_until_a_later_round_does_it(store: SqlStore) -> None:
     asked = {"story": "evaluate", "round": "runs", "scope": "s"}
     store.add("flow_round", flow_run="killed", asked=["a", "b"], **asked)
