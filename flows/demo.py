@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.evaluation import evaluate_here
 from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, SweepRequest
+from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, RepairRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
+from flows.repairs import repair
+from flows.run import Threads, begin
 from flows.settings import RESOURCES, Settings
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
@@ -28,6 +31,7 @@ from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import Disagreement, World, open_repository
 from tasks.rehearsal.scripted_provider.script import read_script
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tasks.repair.settings import GENERATE
 from tasks.scrape.repositories import read_repositories
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.scrape.task import TOKEN_VARIABLES
@@ -40,6 +44,9 @@ SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12)
 METHODS = ("zero_shot", "zero_shot_plus", "auto_code_rover", "agent")
 MODEL = "scripted-demo"
 """No model: it says what stands in `replies.scripted-demo.json`."""
+
+REPAIRED = "rolling-swt-bench__larder-14"
+"""The instance whose fix is in two files: the first patch changes one of them."""
 
 MONTHS = (("2025-08", datetime(2025, 8, 1, tzinfo=UTC), 1), ("2025-11", None, 3))
 """Two months that the demo rebuilds: name, up to when GitHub knows, and how many new instances are validated: one that
@@ -65,7 +72,8 @@ def own_store(settings: Settings) -> Settings:
 
 
 def run_demo(settings: Settings) -> str:
-    """Judge the demo's recorded candidates, hold them against wrong fixes, let recorded replies make more, rebuild.
+    """Judge the demo's recorded candidates, hold them against wrong fixes, let recorded replies make more and repair an
+    instance, rebuild.
 
     Problems go to standard error; the answers, what was done and where to look next are returned.
     """
@@ -78,17 +86,34 @@ def run_demo(settings: Settings) -> str:
     repairs = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
     filtered = fixes_here(FixesRequest(fixes=repairs, snapshot=SNAPSHOT, tests=tuple(predictions)), settings)
     swept = sweep_demo(settings)
+    repaired = repair_demo(settings)
     rebuilt = rebuild_demo(settings, DEMO, mirror)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
-    stories = (*_filtered(filtered), *_rebuilt(settings, rebuilt))
+    stories = (*_filtered(filtered), *_repaired(settings, repaired), *_rebuilt(settings, rebuilt))
     return "\n".join((*_answers(settings), *stories, *done, *_next_steps(settings)))
 
 
 def sweep_demo(settings: Settings) -> SweepSummary:
     """Four methods on four instances, with replies that were recorded beforehand in the place of a model."""
     request = SweepRequest(snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo")
+    with _answering(settings) as here:
+        return sweep_here(request, here)
+
+
+def repair_demo(settings: Settings) -> FixesSummary:
+    """One instance, repaired by every sub-agent of TDFlow with recorded replies. Tests and debugger are real, and a
+    reply is only found where they say what it was written for."""
+    request = RepairRequest(snapshot=SNAPSHOT, model=MODEL, tests=GENERATE, instances=(REPAIRED,))
+    with _answering(settings) as here:
+        board, store = Threads(here.workers), Store(here.store)
+        return begin("repair", request.title, store, board, lambda run: repair(request, here, run))
+
+
+@contextmanager
+def _answering(settings: Settings) -> Iterator[Settings]:
+    """Settings whose models are the recorded replies."""
     with ScriptedProvider(read_script(DEMO / f"replies.{MODEL}.json")).serve() as url:
-        return sweep_here(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
+        yield replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
 
 
 def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildSummary, ...]:
@@ -111,6 +136,19 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildS
 def _filtered(summary: FixesSummary) -> Iterator[str]:
     yield "Which fixes of others are right, and which would somebody keep who has only these tests? (swt fixes)"
     yield from summary.text.splitlines()
+    yield ""
+
+
+def _repaired(settings: Settings, summary: FixesSummary) -> Iterator[str]:
+    yield "How does a repair come about? One instance, by a model that knows the fix at its second try (swt repair)"
+    yield from summary.problems
+    shown = ["iteration", "who", "calls", "did", "what"]
+    asked = selection("repair_story", {"snapshot": [SNAPSHOT]}, order=["position"])
+    (story,) = answers(settings.store, settings.sql, ["repair_story"], [asked])
+    yield from text_table(story.select(shown)).splitlines()
+    for row in story.to_pylist():
+        if row["who"] == "debug-one":
+            yield f"  {row['case_id']}: {row['made']}"
     yield ""
 
 

@@ -188,6 +188,25 @@ class RepairPatch:
 
 @table("attempt_id", folder="method")
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepairAudit:
+    """One step of an attempt in which a sub-agent looked where it should not have. What Generate Tests did is in
+    `trajectory_audit`, like what other methods of test generation do."""
+
+    attempt_id: str
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    method: MethodName
+    model: ModelName
+    step: int
+    """0-based position in the attempt's trajectory."""
+    rule: str
+    """As in `trajectory_audit`. What the attempt was given, golden tests for instance, is no finding."""
+    detail: str
+    """What stands there, at most 300 characters."""
+
+
+@table("attempt_id", folder="method", files=("trajectory",))
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepairAttempt:
     """One finished attempt at one instance. Written after its other rows, so this row means that they are all there."""
 
@@ -215,5 +234,8 @@ class RepairAttempt:
     """Of all replies but those of Generate Tests, when they were made; null where a price is unknown."""
     tests_usd: float | None
     """What generating the tests cost, which is no part of it; null where that is unknown."""
+    trajectory: str | None = None
+    """SHA-256 of the JSON lines of `RecordedStep` under `files/` of the store: what the sub-agents were told, answered
+    and ran. That of Generate Tests is in its `generation`. Null in rows of a time when it was not kept."""
     started_at: datetime
     finished_at: datetime

@@ -155,25 +155,41 @@ RULES: tuple[tuple[str, Rule], ...] = (
 )
 
 
-def secrets_of(instance: TaskInstance, *, packages: Iterable[str] = (), commits: Iterable[str] = ()) -> Secrets:
-    """What a trajectory for `instance` must not hold; `packages` are further names of the project."""
+def secrets_of(
+    instance: TaskInstance,
+    *,
+    packages: Iterable[str] = (),
+    commits: Iterable[str] = (),
+    given: Iterable[str] = (),
+) -> Secrets:
+    """What a trajectory for `instance` must not hold; `packages` are further names of the project. `given` are patches
+    that the method was given, such as golden tests to repair by: to read what they add is no finding."""
     name = instance.repo.partition("/")[2]
+    golden = _added_lines(instance.patch) | _added_lines(instance.test_patch)
     setup = instance.environment_setup_commit
     later = {sha for sha in (setup, *commits) if sha and sha != instance.base_commit}
     return Secrets(
         owner_and_name=instance.repo,
         commits=tuple(sorted(later)),
         packages=tuple(sorted({_plain(name), *map(_plain, packages)})),
-        fixed_lines=frozenset(_added_lines(instance.patch) | _added_lines(instance.test_patch)),
+        fixed_lines=frozenset(golden.difference(*map(_added_lines, given))),
         known=instance.problem_statement,
     )
 
 
-def audit_trajectory(
-    candidate: Candidate, steps: Iterable[TrajectoryStep], secrets: Secrets
-) -> tuple[TrajectoryAudit, ...]:
-    """One row per step and rule that has something to say. A fix that the model wrote itself is no look at it."""
-    rows: list[TrajectoryAudit] = []
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """What a rule says of a step."""
+
+    step: int
+    """0-based position in the trajectory."""
+    rule: str
+    detail: str
+    """What stands there, at most 300 characters."""
+
+
+def findings(steps: Iterable[TrajectoryStep], secrets: Secrets) -> Iterator[Suspicion]:
+    """One for each step and rule that has something to say. A fix that the model wrote itself is no look at it."""
     unwritten = secrets.fixed_lines
     for number, told in enumerate(steps):
         step = replace(told, text=told.text.encode("utf-8", "replace").decode())  # RE2 reads UTF-8
@@ -182,18 +198,24 @@ def audit_trajectory(
         now = replace(secrets, fixed_lines=unwritten)
         for name, rule in RULES:
             if places := tuple(dict.fromkeys(rule(step, now))):
-                rows.append(_row(candidate, number, name, " | ".join(places)))
-    return tuple(rows)
+                detail = " ".join(" | ".join(places).split())[:DETAIL_CHARACTERS]
+                yield Suspicion(step=number, rule=name, detail=detail)
 
 
-def _row(candidate: Candidate, step: int, rule: str, detail: str) -> TrajectoryAudit:
-    return TrajectoryAudit(
-        candidate_id=candidate.candidate_id,
-        instance_key=candidate.instance_key,
-        instance_id=candidate.instance_id,
-        step=step,
-        rule=rule,
-        detail=" ".join(detail.split())[:DETAIL_CHARACTERS],
+def audit_trajectory(
+    candidate: Candidate, steps: Iterable[TrajectoryStep], secrets: Secrets
+) -> tuple[TrajectoryAudit, ...]:
+    """The findings on a candidate as rows."""
+    return tuple(
+        TrajectoryAudit(
+            candidate_id=candidate.candidate_id,
+            instance_key=candidate.instance_key,
+            instance_id=candidate.instance_id,
+            step=found.step,
+            rule=found.rule,
+            detail=found.detail,
+        )
+        for found in findings(steps, secrets)
     )
 
 

@@ -6,7 +6,7 @@ name of each. Afterwards nobody changes them: what is wrong with them stays wron
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
@@ -96,7 +96,7 @@ class ReproductionWriter:
         if all(case.passed for case in cases):
             raise Unusable("nothing-fails", "None of these tests fails now, so they do not reproduce the issue.")
         wanted = frozenset(case.case_id for case in cases)
-        self.tests = GivenTests(name=self.name, changes=given.changes, files=given.files, fail_to_pass=wanted)
+        self.tests = replace(given, fail_to_pass=wanted)
         return text
 
     def _text(self, patch: str) -> str:

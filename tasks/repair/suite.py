@@ -27,6 +27,8 @@ class GivenTests:
 
     name: str
     """`golden`, or `METHOD@MODEL` of a candidate."""
+    patch: str
+    """As it was handed in: what it adds may be read by whoever works with it."""
     changes: tuple[Change, ...]
     files: tuple[str, ...]
     """Those of them that run."""
@@ -45,7 +47,7 @@ class GivenTests:
         if not files:
             raise BadInput(f"the tests of {name} have no file that runs", hint="take others with --tests")
         wanted = None if fail_to_pass is None else frozenset(fail_to_pass)
-        return GivenTests(name=name, changes=applied.changes, files=files, fail_to_pass=wanted)
+        return GivenTests(name=name, patch=patch, changes=applied.changes, files=files, fail_to_pass=wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

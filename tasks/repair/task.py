@@ -1,28 +1,40 @@
 """Repair: instances and failing tests in, patches out. What is in the store is not made again.
 
 Reads `task_instance`, `environment`, `candidate`, `leak_audit`; writes `repair_step`, `lone_case` and `repair_patch` as
-they come about, and `repair_attempt` last. An attempt that was killed goes on where it was: its model calls are
+they come about, `candidate`, `generation` and `trajectory_audit` for tests of its own, `repair_audit`, and
+`repair_attempt` last. An attempt that was killed goes on where it was: its model calls are
 replayed, and what it saw is in its journal (`<cache>/journals`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from tasks.adapters.llm.base import Model
+from tasks.adapters.store.provenance import provenance
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
 from tasks.domain.environment import Environment
 from tasks.domain.errors import NotFound
+from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import CaseId, EnvId, InstanceKey, MethodName, ModelName, SnapshotName, content_key
 from tasks.domain.places import Places
-from tasks.domain.repair import LoneCase, RepairAttempt, RepairEnd, RepairPatch, RepairStep, Roles, SubAgent
+from tasks.domain.repair import (
+    LoneCase,
+    RepairAttempt,
+    RepairAudit,
+    RepairEnd,
+    RepairPatch,
+    RepairStep,
+    Roles,
+    SubAgent,
+)
 from tasks.domain.undone import OfInstance
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
@@ -30,6 +42,7 @@ from tasks.methods.journal import journal_of
 from tasks.repair.alone import Lone, how_it_ended
 from tasks.repair.generating import ReproductionWriter
 from tasks.repair.prompts import PROMPTS
+from tasks.repair.seen import AttemptNotes, Noted, notes_of
 from tasks.repair.settings import GENERATE, GOLDEN, METHOD, RepairSettings
 from tasks.repair.sub_agents import StepTaken, SubAgents
 from tasks.repair.suite import CaseSeen, GivenTests, Goal
@@ -84,17 +97,21 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
     hands.pass_gate(store)
     rows = _Rows(store, unit, instance, attempt_id, settings.method(unit.tests, unit.roles))
     started = datetime.now(UTC)
-    with journal_of(places, attempt_id) as journal, LocalWorkbench(hands.supplies()) as bench:
+    with (
+        journal_of(places, attempt_id) as journal,
+        notes_of(places, store, hands) as notes,
+        LocalWorkbench(hands.supplies()) as bench,
+    ):
         task = brief(instance, environment, hands.paths, hands.read, hands.history)
         agents = SubAgents(
-            models=lambda agent, step: models(unit, instance.instance_key, agent, step),
+            models=lambda agent, step: notes.noted(agent, models(unit, instance.instance_key, agent, step)),
             limits=settings.tdflow,
             step=rows.step,
         )
         name = tests.name if tests else rows.tests_name
         if tests is None:
             writer = ReproductionWriter(name=name, task=task, bench=bench, journal=journal)
-            rows.candidate(writer.work(agents))
+            rows.tests(writer.work(agents), notes)
             tests, tests_usd = writer.tests, rows.tests_usd
         worked = Worked(end=RepairEnd.NO_TESTS)
         if tests:
@@ -102,7 +119,7 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
                 task=task, tests=tests, bench=bench, agents=agents, journal=journal, patch=rows.patch, lone=rows.lone
             )
             worked = flow.work()
-        attempt = rows.attempt(name, tests_usd, worked, started)
+        attempt = rows.attempt(name, tests_usd, worked, started, notes.keep_repair(tests.patch if tests else ""))
         journal.finish()
     return attempt
 
@@ -152,6 +169,8 @@ class _Rows:
         self.calls = 0
         self.usd: float | None = 0.0
         self.tests_usd: float | None = 0.0
+        self.wrote: StepTaken | None = None
+        """What Generate Tests did."""
         self.instance = instance
         self.owner: dict[str, Any] = {
             "attempt_id": attempt_id,
@@ -164,7 +183,7 @@ class _Rows:
     def step(self, taken: StepTaken) -> None:
         self.calls += taken.conversation.calls
         if taken.agent is SubAgent.GENERATE_TESTS:
-            self.tests_usd = taken.cost_usd
+            self.wrote, self.tests_usd = taken, taken.cost_usd
         else:
             self.usd = None if self.usd is None or taken.cost_usd is None else self.usd + taken.cost_usd
         row = RepairStep(
@@ -222,8 +241,9 @@ class _Rows:
         """What tests are called that the attempt has written itself."""
         return f"{self.owner['method']}@{self.unit.model}"
 
-    def candidate(self, patch: str) -> None:
-        """The tests that were written, as a candidate to be judged like others; empty for none."""
+    def tests(self, patch: str, notes: AttemptNotes) -> None:
+        """The tests that were written, as a candidate to be judged like others, with how they came about; empty for
+        none."""
         method, model, key = self.owner["method"], self.owner["model"], self.instance.instance_key
         row = Candidate(
             candidate_id=Candidate.id_of(key, method, model, 0, patch),
@@ -239,10 +259,45 @@ class _Rows:
             problem="",
             created_at=datetime.now(UTC),
         )
+        trajectory, suspicions = notes.keep_tests(row)
         self.store.write([row])
+        self.store.write(suspicions)
+        self.store.write([self._generation(row, trajectory)])
 
-    def attempt(self, tests: str, tests_usd: float | None, worked: Worked, started: datetime) -> RepairAttempt:
+    def _generation(self, tests: Candidate, trajectory: str | None) -> Generation:
+        assert self.wrote
+        taken, key, model = self.wrote, tests.instance_key, self.owner["model"]
+        return Generation(
+            generation_id=Generation.id_of(key, METHOD, model, tests.snapshot, self.attempt_id, 0),
+            method=MethodName(METHOD),
+            model=model,
+            snapshot=tests.snapshot,
+            instance_id=tests.instance_id,
+            instance_key=key,
+            config_key=self.attempt_id,
+            variant=tests.method,
+            mode=Mode.UNIT_TEST,
+            given=(),
+            sample=0,
+            candidate_id=tests.candidate_id,
+            status=GenerationStatus.PROPOSED if tests.patch else GenerationStatus.NOTHING,
+            path=tuple(taken.conversation.path),
+            retries=taken.conversation.retries,
+            rung="",
+            reasons=tuple(taken.conversation.reasons),
+            calls=taken.conversation.calls,
+            seconds=round((taken.finished_at - taken.started_at).total_seconds(), 3),
+            trajectory=trajectory,
+            **asdict(provenance(taken.started_at, taken.finished_at, self.attempt_id)),
+        )
+
+    def attempt(
+        self, tests: str, tests_usd: float | None, worked: Worked, started: datetime, noted: Noted
+    ) -> RepairAttempt:
         chosen = worked.chosen
+        self.store.write(
+            [RepairAudit(**self.owner, step=one.step, rule=one.rule, detail=one.detail) for one in noted.found]
+        )
         row = RepairAttempt(
             **self.owner,
             snapshot=SnapshotName(self.unit.snapshot),
@@ -255,6 +310,7 @@ class _Rows:
             calls=self.calls,
             cost_usd=self.usd,
             tests_usd=tests_usd,
+            trajectory=noted.trajectory,
             started_at=started,
             finished_at=datetime.now(UTC),
         )

@@ -244,6 +244,35 @@ def test_what_sub_agents_did_and_cost(store: SqlStore) -> None:
     ]
 
 
+def test_a_story_has_the_steps_of_an_attempt_in_the_order_of_the_workflow(store: SqlStore) -> None:
+    """The run of the tests stands before the debugging that follows from it; one that goes on is told too."""
+    for attempt, snapshot in (("a", "s"), ("b", None)):
+        known = {"attempt_id": attempt, "instance_id": "i0", "method": "tdflow", "model": "gpt"}
+        for iteration, agent, case, did in (
+            (1, "debug-one", "t::b", ["asked", "debugger", "asked", "submit_report"]),
+            (1, "explore-files", "", ["asked", "view_file", "asked", "submit_patch"]),
+            (0, "generate-tests", "", ["asked"]),
+            (2, "explore-files", "", []),
+        ):
+            more = {"branches": did, "submitted": bool(did), "calls": len(did) // 2, "case_id": case}
+            store.add("repair_step", **known, iteration=iteration, agent=agent, **more)
+        ran = {"targets": 3, "resolved": 2, "guarded": 7, "broken": ["t::c"]}
+        store.add("repair_patch", **known, iteration=1, patch="p", rung="recount", status="completed", **ran)
+        store.add("repair_patch", **known, iteration=2, patch="")
+        if snapshot:
+            store.add("repair_attempt", **known, snapshot=snapshot)
+    told = [
+        (0, "generate-tests", None, "", "handed in"),
+        (1, "explore-files", None, "view_file, submit_patch", "handed in"),
+        (1, "tests", None, "", "2 of 3 targets pass, 1 of 7 others broken (applied: recount)"),
+        (1, "debug-one", "t::b", "debugger, submit_report", "handed in"),
+        (2, "explore-files", None, "", "handed in nothing"),
+    ]
+    shown = "iteration, who, case_id, did, what"
+    assert store.rows(f"SELECT {shown} FROM repair_story WHERE snapshot = 's'") == told
+    assert store.rows(f"SELECT {shown} FROM repair_story WHERE snapshot IS NULL ORDER BY position") == told
+
+
 def labelled(store: SqlStore, repair: str, **labels: list[str]) -> None:
     for reviewer, signs in labels.items():
         store.add("hack_label", repair_id=repair, reviewer=reviewer, signs=signs)
