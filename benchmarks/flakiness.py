@@ -29,7 +29,7 @@ from tasks.domain.names import CaseId, RepoPath
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SandboxKind, SuiteKind
 from tasks.domain.run import Limits, Run, RunSpec, files_key
 from tasks.domain.validation import CaseStability, Stability
-from tasks.evaluate.plan import Bench, guard_specs, suite_specs
+from tasks.evaluate.plan import Bench, suite_specs
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
 from tasks.validate.judge import Observed, SeenCase, case_rows
 from tasks.validate.observe import golden_suites_of, look
@@ -99,7 +99,6 @@ class Rounds:
 
     bench: Bench
     judging: Sequence[RunSpec]
-    guarding: Sequence[RunSpec]
     varied: Sequence[RunSpec]
     settling: Sequence[RunSpec]
     doubting: Sequence[RunSpec]
@@ -109,7 +108,6 @@ class Rounds:
         return cls(
             bench=bench,
             judging=suite_specs(bench, suite),
-            guarding=guard_specs(bench, suite, ()),
             varied=validation_specs(bench, suite, repeats),
             settling=settling_specs(bench, suite, repeats),
             doubting=doubt_specs(bench, suite),
@@ -120,8 +118,6 @@ def draw(rounds: Rounds, rate: float, lot: random.Random) -> Fate:
     """One validation as the flow does it, with outcomes by lot. A second golden test is steady."""
     seen = _observed(rounds.judging, rate, lot)
     solved = all(run.passed(FLIPPING) for run in seen if run.code_state is CodeState.AFTER)
-    if solved:
-        seen += _observed(rounds.guarding, rate, lot)
     more = rounds.varied if solved else rounds.doubting
     seen += _observed(more, rate, lot)
     runs = len(more)

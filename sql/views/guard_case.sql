@@ -1,6 +1,6 @@
 -- What does each case of a submission do in its guard runs, and what did it do in the run that counts?
 --
--- One row per (candidate_id, policy, guard, code_state, case_id): expected and observed outcomes, `missing` where the
+-- One row per (candidate_id, policy, run_key, case_id), with its guard and code_state: expected and observed outcomes, `missing` where the
 -- run has no such case, `error` where its module could not be collected. in_t as in `submission_case`; own: the case
 -- does not do with the candidate what it does without.
 -- expected  the outcome in the run that counts

@@ -11,55 +11,59 @@ WITH submitted AS MATERIALIZED (
     LEFT JOIN candidate_origin AS o ON o.candidate_id = s.candidate_id
     CROSS JOIN grader AS e
 ),
-needed AS (
-    SELECT s.*, g.guard, g.code_state
+edit AS (
+    SELECT
+        s.*, x.guard, x.code_state, coalesce(e.repeat, 0) AS repeat,
+        coalesce(e.patch = '', false) AS barren, array_to_string(e.skipped, '; ') AS skipped
     FROM submitted AS s
-    CROSS JOIN (
-        VALUES ('repeat', 'before'), ('repeat', 'after'), ('placebo', 'before'), ('paraphrase', 'after')
-    ) AS g (guard, code_state)
+    CROSS JOIN (VALUES ('placebo', 'before'), ('paraphrase', 'after')) AS x (guard, code_state)
+    LEFT JOIN guard_edit AS e ON e.instance_key = s.instance_key AND e.variant = x.guard
+),
+needed AS (
+    SELECT *, NOT barren AS required FROM edit
+    UNION ALL
+    SELECT * REPLACE ('repeat' AS guard), barren AS required FROM edit
 ),
 differing AS (
     SELECT
-        c.candidate_id, c.policy, c.guard, c.code_state, e.grader,
+        c.candidate_id, c.policy, c.run_key, e.grader,
         min(c.case_id || ': ' || c.expected || ' in `' || c.code_state || '`, ' || c.observed || ' here') AS difference
     FROM guard_case AS c
     JOIN outcome_class AS e ON e.outcome = c.expected
     JOIN outcome_class AS o ON o.outcome = c.observed AND o.grader = e.grader
     JOIN grader AS g ON g.grader = e.grader
     WHERE e.class <> o.class AND CASE WHEN g.only_t THEN c.in_t ELSE c.own END
-    GROUP BY c.candidate_id, c.policy, c.guard, c.code_state, e.grader
+    GROUP BY c.candidate_id, c.policy, c.run_key, e.grader
 ),
 cell AS (
     SELECT
-        n.* EXCLUDE (code_state), d.difference,
+        n.*, d.difference,
         r.run_key IS NOT NULL AND r.status <> 'unapplied' AS ran,
-        e.patch = '' AS barren,
         CASE
-            WHEN e.patch = '' THEN array_to_string(e.skipped, '; ')
             WHEN r.status = 'unapplied' THEN 'the edit does not apply'
             WHEN r.run_key IS NULL THEN 'there is no run on `' || n.code_state || '`'
         END AS missing
     FROM needed AS n
     LEFT JOIN guard_run AS r
         ON r.candidate_id = n.candidate_id AND r.policy = n.policy AND r.guard = n.guard
-        AND r.code_state = n.code_state
-    LEFT JOIN guard_edit AS e ON e.instance_key = n.instance_key AND e.variant = n.guard
+        AND r.code_state = n.code_state AND r.repeat = n.repeat
     LEFT JOIN differing AS d
-        ON d.candidate_id = n.candidate_id AND d.policy = n.policy AND d.guard = n.guard
-        AND d.code_state = n.code_state AND d.grader = n.grader
+        ON d.candidate_id = n.candidate_id AND d.policy = n.policy AND d.run_key = r.run_key AND d.grader = n.grader
 )
 SELECT
     instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard,
     CASE
-        WHEN bool_or(coalesce(barren, false)) THEN 'not_applicable'
+        WHEN NOT bool_or(required OR (guard = 'repeat' AND ran)) THEN 'not_applicable'
         WHEN bool_or(ran AND difference IS NOT NULL) THEN 'failed'
-        WHEN bool_and(ran) THEN 'passed'
-        ELSE 'not_measured'
+        WHEN bool_or(required AND NOT ran) THEN 'not_measured'
+        ELSE 'passed'
     END AS result,
     CASE
         WHEN result = 'passed' THEN ''
         WHEN result = 'failed' THEN min(difference)
-        ELSE coalesce(min(missing), '')
+        WHEN result = 'not_measured' THEN min(missing) FILTER (required)
+        WHEN guard = 'repeat' THEN 'placebo and paraphrase are repeats as well'
+        ELSE coalesce(min(skipped), '')
     END AS why
 FROM cell
 GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard

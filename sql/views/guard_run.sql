@@ -1,8 +1,8 @@
 -- Which runs guard a submission, beside the runs that judge it?
 --
 -- One row per (candidate_id, policy, guard, code_state, repeat): instance_key, run_key, status and start of the latest run of that
--- form, in the environment and sandbox that the verdict is read from. guard: `repeat` (both states), `placebo` (`before`),
--- `paraphrase` (`after`).
+-- form, in the environment and sandbox that the verdict is read from. guard: `placebo` (`before`, edited), `paraphrase`
+-- (`after`, edited), `repeat` (both states as they are).
 -- repeat      which of the guard's runs on this code state
 -- started_at  of the run
 -- needs: submission_run, current_run

@@ -36,10 +36,11 @@ class CodeState(StrEnum):
 class RunVariant(StrEnum):
     """In which form a code state runs. Verdicts come from `plain` alone.
 
-    Guards of a would-be success, which have to behave as `plain` does:
-    `repeat`      the same files, cases in reversed order, another hash seed, untraced
-    `placebo`     `before` with an edit without effect on the lines of the fix
-    `paraphrase`  `after` with the files of the fix rendered anew from their syntax trees
+    Guards of a would-be success, which have to behave as `plain` does: untraced, cases in reversed order, another hash
+    seed:
+    `placebo`     `before` in other words, what the fix changes put in place where it has no effect
+    `paraphrase`  `after`, likewise
+    `repeat`      the same files, where there is nothing to edit or to tell whether it was the words
 
     Conditions of a validation, all untraced, which have to as well:
     `rerun`       once more

@@ -1,4 +1,4 @@
-"""The two edits of a fix that guard runs are made with (issue-reproducing tests must not notice either of them).
+"""The edits of a fix that guard runs are made with (issue-reproducing tests must not notice any of them).
 
 placebo      `before`
 paraphrase   `after`
@@ -9,9 +9,10 @@ the fix removes and those that it adds are quoted where they belong, both of the
 beside them as code that never runs. Text, size, hash, syntax tree and bytecode change, what it does does not.
 
 Then both are said in other words (rewriting.py), and so are a few other modules of the same packages: what differs from
-`before` differs in every edited run, and how is drawn from a secret. Functions of both sides stand among the others
-under private names, so that a look for the fix in code that could run finds it on both sides. Documents, which no code
-reads, change sides: a placebo has those of the fix, a paraphrase those of before.
+`before` differs in every edited run, and how is drawn from a secret, anew for each of the few edits of a side.
+Functions of both sides stand among the others under private names, so that a look for the fix in code that could run
+finds it on both sides. Documents, which no code reads, change sides: a placebo has those of the fix, a paraphrase those
+of before.
 
 Python files are edited only where today's grammar can parse them and the result, before it is reworded, has the same
 syntax tree. Modules that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
@@ -32,7 +33,7 @@ from tasks.adapters.patch.model import FilePatch, Patch
 from tasks.adapters.patch.read import read_patch, split_lines, to_text
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.patch.split import Kind, kind_of
-from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.guard_edit import EDITS, GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
 from tasks.domain.outcome import RunVariant
@@ -80,32 +81,53 @@ Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
 def guard_edits(
     instance: TaskInstance, read_base: ReadBase, paths: Collection[str], secret: str
 ) -> tuple[GuardEdit, ...]:
-    """The placebo and the paraphrase of an instance; with an empty patch where the golden patch does not apply.
+    """The placebos and the paraphrases of an instance, `EDITS` of each; one with an empty patch where the golden patch
+    does not apply, or has nothing to edit.
 
-    `paths` are the files of the base commit, `secret` decides what is drawn.
+    `paths` are the files of the base commit, `secret` decides what is drawn. No two are alike: where nothing is left to
+    draw there are fewer, since a run of code that was there before is no guess.
     """
     read = read_patch(instance.patch)
     applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
     if not isinstance(applied, Applied):
         refused = (f"golden patch: {applied.reason}",)
-        return tuple(_row(instance, variant, secret, {}, refused) for variant in _EDITS)
+        return tuple(_row(instance, _Draw(variant, 0, secret), {}, refused) for variant in _EDITS)
     normal = read_patch(applied.patch)
     assert isinstance(normal, Patch)
     blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
-    return tuple(
-        _edited(instance, variant, applied.changes, blocks, _Around(read_base, paths, secret)) for variant in _EDITS
-    )
+    made: dict[tuple[RunVariant, str], GuardEdit] = {}
+    for draw in _draws(secret):
+        edit = _edited(instance, applied.changes, blocks, _Around(draw, read_base, paths))
+        made.setdefault((edit.variant, edit.patch), edit)
+    return tuple(made.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Draw:
+    """One edit of an instance, and what decides how it is worded."""
+
+    variant: RunVariant
+    repeat: int
+    secret: str
+    """Of the instance."""
+
+    def seed(self, *what: str) -> str:
+        return ":".join((self.secret, self.variant, str(self.repeat), *what))
+
+
+def _draws(secret: str) -> Iterator[_Draw]:
+    return (_Draw(variant, repeat, secret) for variant in _EDITS for repeat in range(EDITS))
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What lies around the files of a fix, and what decides how they are reworded."""
+    """What lies around the files of a fix, and how they are reworded."""
 
+    draw: _Draw
     read_base: ReadBase
     paths: Collection[str]
-    secret: str
 
-    def neighbours(self, variant: RunVariant, fixed: Collection[str]) -> Iterator[Change]:
+    def neighbours(self, fixed: Collection[str]) -> Iterator[Change]:
         """Other source modules of the packages that the fix edits, reworded."""
         folders = {PurePosixPath(path).parent for path in fixed if path.endswith(".py")}
         found = sorted(
@@ -116,14 +138,13 @@ class _Around:
             and PurePosixPath(path).parent in folders
             and kind_of(path) is Kind.SOURCE
         )
-        draw = random.Random(f"{self.secret}:{variant}")  # noqa: S311 - the seed is what is secret
+        draw = random.Random(self.draw.seed())  # noqa: S311 - the seed is what is secret
         for path in draw.sample(found, min(_NEIGHBOURS, len(found))):
             text = to_text(self.read_base(path) or b"")
-            yield Change(path=path, before=text, after=self.reworded(variant, path, text))
+            yield Change(path=path, before=text, after=self.reworded(path, text))
 
     def reworded(
         self,
-        variant: RunVariant,
         path: str,
         text: str,
         own: Iterable[Function] = (),
@@ -131,7 +152,7 @@ class _Around:
         words: Sequence[str] = (),
     ) -> str:
         """`text` in other words, or as it is: `own` functions thoroughly, and the `spare` ones among them."""
-        secret, thorough = f"{self.secret}:{variant}:{path}", {node.name for node in own}
+        secret, thorough = self.draw.seed(path), {node.name for node in own}
         spare = list(spare)
         found = (rewriting.rewritten(text, secret, each, thorough, words) for each in (spare, []))
         return next((made for made in found if made is not None), text)
@@ -171,13 +192,10 @@ _EDITS: dict[RunVariant, Edit] = {RunVariant.PLACEBO: placebo, RunVariant.PARAPH
 
 
 def _edited(
-    instance: TaskInstance,
-    variant: RunVariant,
-    changes: tuple[Change, ...],
-    blocks: dict[str, tuple[Block, ...]],
-    around: _Around,
+    instance: TaskInstance, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]], around: _Around
 ) -> GuardEdit:
     """One edit of all files of the fix."""
+    variant = around.draw.variant
     texts: dict[str, Change] = {}
     documents: dict[str, Change] = {}
     skipped = []
@@ -201,12 +219,12 @@ def _edited(
             own = old if variant is RunVariant.PLACEBO else new
             spare = [node for side in (old, new) for node in list(filter(_can_be_moved, side))[:_SPARE]]
             words = sorted(_words(old) ^ _words(new))
-            after = around.reworded(variant, change.path, text, own, spare, words)
+            after = around.reworded(change.path, text, own, spare, words)
             texts[change.path] = Change(path=change.path, before=start, after=after)
     if texts:
-        near = around.neighbours(variant, [change.path for change in changes])
+        near = around.neighbours([change.path for change in changes])
         texts |= documents | {change.path: change for change in near if change.before != change.after}
-    return _row(instance, variant, around.secret, texts, tuple(skipped))
+    return _row(instance, around.draw, texts, tuple(skipped))
 
 
 def _functions_at(text: str | None, ranges: Iterable[tuple[int, int]]) -> tuple[Function, ...]:
@@ -241,17 +259,16 @@ def _the_other_way(change: Change) -> Change:
     return Change(path=change.path, before=change.after, after=change.before)
 
 
-def _row(
-    instance: TaskInstance, variant: RunVariant, secret: str, texts: dict[str, Change], skipped: tuple[str, ...]
-) -> GuardEdit:
+def _row(instance: TaskInstance, draw: _Draw, texts: dict[str, Change], skipped: tuple[str, ...]) -> GuardEdit:
     return GuardEdit(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,
-        variant=variant,
+        variant=draw.variant,
         patch=render(texts.values()),
         edited=tuple(RepoPath(path) for path in sorted(texts)),
         skipped=skipped,
-        secret=secret,
+        secret=draw.secret,
+        repeat=draw.repeat,
     )
 
 

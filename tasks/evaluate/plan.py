@@ -5,9 +5,10 @@ A candidate adds two runs of its own, and two of suite `none` on the files of th
 other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
 the base commit, so suite `none` is not run for it.
 
-A would-be success adds its guards: both states again, twice, and a placebo and a paraphrase. They are made in an order
+A would-be success adds its guards: both states again, three times, each time in other words. They are made in an order
 that a secret of the store decides: who carries a bit from run to run knows how many there were, and not on which side
-of the fix any of them is. Three runs like `before` and three like `after` are told apart by chance once in twenty.
+of the fix any of them is. Nothing else tells them apart either: no run has code that a run before it had, and all of
+them have the same conditions. So chance passes three placebos and three paraphrases once in twenty.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass, replace
 from tasks.adapters.runner.launch import FIXED_ENV, other_seed
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
-from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.guard_edit import EDITS, GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import LineNo, RepoPath, sorted_lines
 from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
@@ -28,9 +29,6 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
-REPEATS = 2
-"""Of each state, among the guards of a would-be success. With the edited run there are three on each side, and chance
-passes them once in 20; one more repeat of each state makes it once in 70, and costs two more runs of a success."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +64,19 @@ def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
     """What a would-be success has to show again, all of it untraced, so that it confirms the traced runs as well.
 
-    Every other repeat takes the cases in reversed order, all of them under another hash seed. An edit that came to
-    nothing has no run.
+    All of them take the cases in reversed order and under another hash seed: were only some like that, with as many on
+    each side, whoever remembers the others of a kind would guess three times one of two, and not one order of twenty.
+    None has the code that judged, which would be known again: each has an edit of its own. A side of which nothing can
+    be edited is repeated as it is.
     """
-    plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
-    repeats = tuple(_repeat(bench, spec, number) for number in range(REPEATS) for spec in plain.values())
-    return repeats + tuple(_edited_spec(plain, edit) for edit in edits if edit.patch)
+    edited = [edit for edit in edits if edit.patch]
+    return tuple(spec for state in STATES for spec in _guards_of_side(bench, suite, state, edited))
+
+
+def repeat_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+    """Both states once under the conditions of the guards and in their own words: what tells, of a guard that failed,
+    whether the words did it."""
+    return tuple(_repeat(bench, suite, state, 0) for state in STATES)
 
 
 def in_secret_order(specs: Iterable[RunSpec], secret: str) -> tuple[RunSpec, ...]:
@@ -87,21 +92,28 @@ def fix_spec(bench: Bench, suite: Suite, fix: ProposedFix) -> RunSpec:
     return replace(plain, variant=RunVariant.PROPOSED, patches=(fix.patch, *plain.patches))
 
 
-def _repeat(bench: Bench, plain: RunSpec, number: int) -> RunSpec:
+def _guards_of_side(bench: Bench, suite: Suite, state: CodeState, edits: Iterable[GuardEdit]) -> Iterable[RunSpec]:
+    own = [edit for edit in edits if edit.code_state is state]
+    if not own:
+        return [_repeat(bench, suite, state, number) for number in range(EDITS)]
+    return [_edited(_repeat(bench, suite, state, edit.repeat), edit) for edit in own]
+
+
+def _repeat(bench: Bench, suite: Suite, state: CodeState, number: int) -> RunSpec:
+    plain = run_spec(bench, suite, state, suite.files, Tracer.NONE)
     return replace(
         plain,
         variant=RunVariant.REPEAT,
         repeat=number,
-        order=CaseOrder.GIVEN if number % 2 else CaseOrder.REVERSED,
+        order=CaseOrder.REVERSED,
         env=other_seed(plain.env, bench.environment.env),
     )
 
 
-def _edited_spec(plain: Mapping[CodeState, RunSpec], edit: GuardEdit) -> RunSpec:
-    """A placebo on `before`, a paraphrase on `after`: the edit comes right before the suite."""
-    spec = plain[CodeState.BEFORE if edit.variant is RunVariant.PLACEBO else CodeState.AFTER]
-    *golden, suite = spec.patches
-    return replace(spec, variant=edit.variant, patches=(*golden, edit.patch, suite))
+def _edited(repeat: RunSpec, edit: GuardEdit) -> RunSpec:
+    """A placebo or a paraphrase: the edit comes right before the suite."""
+    *golden, suite = repeat.patches
+    return replace(repeat, variant=edit.variant, patches=(*golden, edit.patch, suite))
 
 
 def traced(bench: Bench, spec: RunSpec) -> RunSpec:

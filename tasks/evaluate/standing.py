@@ -25,7 +25,9 @@ class Standing:
     to_guard: frozenset[SuiteId]
     """Suites of candidates that any grader calls solved."""
     to_confirm: frozenset[SuiteId]
-    """Would-be successes that untraced repeats do not speak for, and a sample of the other suites."""
+    """Would-be successes that guards do not speak for, and a sample of the other suites."""
+    to_repeat: frozenset[SuiteId]
+    """Would-be successes that a placebo or a paraphrase speaks against."""
     table: pa.Table
     """The rows of `table2_among`, over the instances asked for."""
     misses: pa.Table
@@ -52,6 +54,7 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str],
     return Standing(
         to_guard=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_guard"]),
         to_confirm=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_confirm"]),
+        to_repeat=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_repeat"]),
         table=table,
         misses=misses,
     )

@@ -45,6 +45,7 @@ from tasks.evaluate.plan import (
     distinct,
     guard_specs,
     in_secret_order,
+    repeat_specs,
     suite_specs,
     traced,
     watches,
@@ -66,6 +67,8 @@ class Purpose(StrEnum):
     """The runs that verdicts need."""
     GUARD = "guard"
     """What a would-be success has to show again."""
+    REPEAT = "repeat"
+    """What tells of a guard that failed whether the words did it."""
     CONFIRM = "confirm"
     """The same without tracing."""
     VALIDATE = "validate"
@@ -205,6 +208,7 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
         return guards
     plans: dict[Purpose, Plan] = {
         Purpose.JUDGE: suite_specs,
+        Purpose.REPEAT: repeat_specs,
         Purpose.CONFIRM: confirmation_specs,
         Purpose.VALIDATE: partial(validation_specs, repeats=settings.repeats),
         Purpose.SETTLE: partial(settling_specs, repeats=settings.repeats),

@@ -70,7 +70,7 @@ SIGNS: tuple[Sign, ...] = (
 )
 """Ways not to be stable, in this order: the first that holds is what a case is called.
 
-A guard's repeat has the order reversed and another seed: where the other seed alone changes nothing, it is the order.
+A repeat has the order reversed and another seed: where the other seed alone changes nothing, it is the order.
 """
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+from tasks.domain.guard_edit import EDITS
 from tasks.domain.outcome import CodeState, RunVariant
 from tasks.evaluate.plan import in_secret_order
 
@@ -23,9 +24,8 @@ class Spec:
 
 
 SPECS = (
-    *(Spec(RunVariant.REPEAT, state, number) for state in CodeState for number in (0, 1)),
-    Spec(RunVariant.PLACEBO, CodeState.BEFORE),
-    Spec(RunVariant.PARAPHRASE, CodeState.AFTER),
+    *(Spec(RunVariant.PLACEBO, CodeState.BEFORE, number) for number in range(EDITS)),
+    *(Spec(RunVariant.PARAPHRASE, CodeState.AFTER, number) for number in range(EDITS)),
 )
 
 

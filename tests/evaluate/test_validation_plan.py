@@ -9,6 +9,7 @@ import pytest
 
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
+from tasks.domain.guard_edit import EDITS
 from tasks.domain.names import RepoPath, SuiteId
 from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Limits, RunSpec, files_key
@@ -18,8 +19,6 @@ from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 LIBRARY = "/usr/lib/faketime/libfaketime.so.1"
-
-BOTH_ORDERS = (CaseOrder.GIVEN, CaseOrder.REVERSED)
 
 
 @pytest.fixture
@@ -56,18 +55,20 @@ def golden(specs: tuple[RunSpec, ...], state: CodeState) -> list[RunSpec]:
 
 
 def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, suite: Suite) -> None:
+    """And two more of the golden tests on each side."""
     specs = validation_specs(bench, suite, Repeats(faketime=LIBRARY))
+    variants = [RunVariant.REORDERED, RunVariant.RERUN, RunVariant.RESEEDED]
 
-    assert [spec.variant for spec in golden(specs, CodeState.BEFORE)] == [RunVariant.REORDERED, RunVariant.RERUN]
+    assert [spec.variant for spec in golden(specs, CodeState.BEFORE)] == [*variants, RunVariant.RERUN]
     assert [spec.variant for spec in golden(specs, CodeState.AFTER)] == [
-        RunVariant.REORDERED,
-        RunVariant.RERUN,
-        RunVariant.RESEEDED,
+        *variants,
         RunVariant.LATER,
+        RunVariant.RERUN,
+        RunVariant.RERUN,
     ]
-    assert Counter(spec.suite_kind for spec in specs) == {SuiteKind.GOLDEN: 6, SuiteKind.NONE: 6}
+    assert Counter(spec.suite_kind for spec in specs) == {SuiteKind.GOLDEN: 10, SuiteKind.NONE: 6}
     assert {spec.tracer for spec in specs} == {Tracer.NONE}
-    assert len({spec.run_key for spec in specs}) == 12
+    assert len({spec.run_key for spec in specs}) == 16
 
 
 def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench: Bench, suite: Suite) -> None:
@@ -80,17 +81,17 @@ def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench
     assert all(spec.order_seed is None for spec in first if spec not in drawn)
 
 
-def test_guards_take_the_cases_in_both_orders_on_both_sides(bench: Bench, suite: Suite) -> None:
+def test_guards_take_the_cases_in_reversed_order_on_both_sides(bench: Bench, suite: Suite) -> None:
     forms = [(spec.code_state, spec.order, spec.order_seed) for spec in guard_specs(bench, suite, ())]
 
-    assert sorted(forms) == sorted((state, order, None) for state in CodeState for order in BOTH_ORDERS)
+    assert sorted(forms) == sorted((state, CaseOrder.REVERSED, None) for state in CodeState for _ in range(EDITS))
 
 
 def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats())
 
     assert [spec.variant for spec in golden(specs, CodeState.AFTER)][-1] is RunVariant.RERUN
-    assert len({spec.run_key for spec in specs}) == len(specs) == 12
+    assert len({spec.run_key for spec in specs}) == len(specs) == 16
 
 
 def test_settling_repeats_what_was_not_run_yet(bench: Bench, suite: Suite) -> None:

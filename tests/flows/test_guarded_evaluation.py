@@ -17,12 +17,11 @@ from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
-from tasks.domain.guard_edit import GuardPlan
+from tasks.domain.guard_edit import EDITS, GuardPlan
 from tasks.domain.outcome import RunVariant, SandboxKind, SuiteKind
-from tasks.evaluate.plan import REPEATS
 
 INSTANCE = "rolling-swt-bench__larder-3"
-IN_TURN, OTHERWISE = "3", "0"
+IN_TURN, OTHERWISE = "18", "0"
 """Secrets from which before, after, before, after … follows, and another order."""
 CANDIDATES = ("golden", *(str(DEMO / f"predictions.demo-{name}.jsonl") for name in ("careful", "cheater")))
 
@@ -53,10 +52,12 @@ def test_a_look_at_the_source_is_solved_and_does_not_hold(settings: Settings) ->
         "demo-cheater": (True, False),
     }
     counts = runs(settings)
-    successes = counts[f"{RunVariant.PLACEBO}/none"]
-    assert counts[f"{RunVariant.REPEAT}/none"] == 2 * REPEATS * successes
-    assert counts[f"{RunVariant.PARAPHRASE}/none"] == successes
-    assert f"{RunVariant.PLAIN}/none" not in counts
+    assert counts[f"{RunVariant.PLACEBO}/none"] == counts[f"{RunVariant.PARAPHRASE}/none"] == 3 * EDITS
+    # What tells, of the one that does not hold, whether it is the words, and whether it was tracing.
+    assert counts[f"{RunVariant.REPEAT}/none"] == counts[f"{RunVariant.PLAIN}/none"] == 2
+    asked = "SELECT guard, result FROM guard_outcome WHERE method = 'demo-cheater' AND grader = 'paper' ORDER BY guard"
+    found = {row["guard"]: row["result"] for row in query(settings.database, asked).to_pylist()}
+    assert found == {"lint": "passed", "paraphrase": "passed", "placebo": "failed", "repeat": "passed"}
 
 
 def test_without_guards_nothing_is_said_about_them(settings: Settings) -> None:

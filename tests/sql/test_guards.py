@@ -9,8 +9,15 @@ from sql_store import SqlStore
 
 SOLVED = {"test_a.py::new": "- - failed passed"}
 FAILED = {"test_a.py::new": "- - failed failed"}
-CELLS = (("repeat", "before"), ("repeat", "after"), ("placebo", "before"), ("paraphrase", "after"))
+CELLS = (("placebo", "before"), ("paraphrase", "after"))
+REPEATS = (("repeat", "before"), ("repeat", "after"))
+EACH = 2
 PLAIN = {"before": "failed", "after": "passed"}
+HELD = [
+    ("paraphrase", "passed", ""),
+    ("placebo", "passed", ""),
+    ("repeat", "not_applicable", "placebo and paraphrase are repeats as well"),
+]
 RESULTS = "SELECT guard, result, why FROM guard_outcome WHERE grader = 'paper' AND guard <> 'lint' ORDER BY guard"
 GUARDED = "SELECT grader, solved, failed_guards, guarded FROM guarded ORDER BY grader"
 
@@ -18,7 +25,9 @@ GUARDED = "SELECT grader, solved, failed_guards, guarded FROM guarded ORDER BY g
 def edits(store: SqlStore, instance: str = "i", placebo: str = "diff", paraphrase: str = "diff") -> None:
     for variant, patch in (("placebo", placebo), ("paraphrase", paraphrase)):
         skipped = [] if patch else ["a.txt: it is not Python", "b.c: it is not Python"]
-        store.add("guard_edit", instance_key=instance, variant=variant, patch=patch, skipped=skipped)
+        for number in range(EACH if patch else 1):
+            row = {"instance_key": instance, "variant": variant, "patch": patch and f"{patch}{number}"}
+            store.add("guard_edit", **row, repeat=number, skipped=skipped)
 
 
 def guard(
@@ -26,14 +35,18 @@ def guard(
     changed: Mapping[tuple[str, str], str] | None = None,
     without: tuple[tuple[str, str], ...] = (),
     suite: str = "i-m",
+    cells: tuple[tuple[str, str], ...] = CELLS,
     **more: str,
 ) -> None:
-    """The four guard runs of a suite, each as the plain run was but for what is `changed`."""
-    for variant, state in CELLS:
-        if (variant, state) not in without:
-            outcome = (changed or {}).get((variant, state), PLAIN[state])
-            cells = {} if outcome == "-" else {"test_a.py::new": outcome}
-            store.run(suite.partition("-")[0], suite, state, cells, variant=variant, minutes=5, **more)
+    """The guard runs of a suite, each as the plain run was but for what the last of a variant has `changed`."""
+    for variant, state in cells:
+        for number in range(EACH):
+            if (variant, state) not in without:
+                last = (changed or {}) if number == EACH - 1 else {}
+                outcome = last.get((variant, state), PLAIN[state])
+                found = {} if outcome == "-" else {"test_a.py::new": outcome}
+                place = suite.partition("-")[0]
+                store.run(place, suite, state, found, variant=variant, repeat=number, minutes=5, **more)
 
 
 @pytest.fixture
@@ -47,7 +60,7 @@ def solved(store: SqlStore) -> SqlStore:
 
 def test_guards_that_hold(solved: SqlStore) -> None:
     guard(solved)
-    assert solved.rows(RESULTS) == [("paraphrase", "passed", ""), ("placebo", "passed", ""), ("repeat", "passed", "")]
+    assert solved.rows(RESULTS) == HELD
     assert solved.rows(GUARDED) == [(name, True, [], True) for name in ("paper", "swt_bench", "swt_bench_2024")]
 
 
@@ -62,7 +75,7 @@ def test_a_case_that_is_not_what_it_was(solved: SqlStore, variant: str, state: s
     other = PLAIN["after" if state == "before" else "before"]
     guard(solved, {(variant, state): other})
     why = f"test_a.py::new: {PLAIN[state]} in `{state}`, {other} here"
-    assert [row for row in solved.rows(RESULTS) if row[1] != "passed"] == [(variant, "failed", why)]
+    assert [row for row in solved.rows(RESULTS) if row not in HELD] == [(variant, "failed", why)]
     assert solved.one("SELECT solved, failed_guards, guarded FROM guarded WHERE grader = 'paper'") == (
         True,
         [variant],
@@ -71,8 +84,8 @@ def test_a_case_that_is_not_what_it_was(solved: SqlStore, variant: str, state: s
 
 
 def test_a_case_that_is_gone_is_not_what_it_was(solved: SqlStore) -> None:
-    guard(solved, {("repeat", "after"): "-"})
-    assert solved.rows(RESULTS)[-1] == ("repeat", "failed", "test_a.py::new: passed in `after`, missing here")
+    guard(solved, {("paraphrase", "after"): "-"})
+    assert solved.rows(RESULTS)[0] == ("paraphrase", "failed", "test_a.py::new: passed in `after`, missing here")
 
 
 def test_each_grader_counts_outcomes_its_own_way(solved: SqlStore) -> None:
@@ -88,18 +101,35 @@ def test_each_grader_counts_outcomes_its_own_way(solved: SqlStore) -> None:
 def test_what_is_not_measured_is_null_and_not_false(solved: SqlStore, gone: tuple[str, str]) -> None:
     guard(solved, without=(gone,))
     why = f"there is no run on `{gone[1]}`"
-    assert [row for row in solved.rows(RESULTS) if row[1] != "passed"] == [(gone[0], "not_measured", why)]
+    assert [row for row in solved.rows(RESULTS) if row not in HELD] == [(gone[0], "not_measured", why)]
     assert solved.rows("SELECT DISTINCT guarded FROM guarded") == [(None,)]
 
 
+def test_every_edit_has_to_be_run(solved: SqlStore) -> None:
+    """After a kill, the last placebo is missing."""
+    guard(solved)
+    solved.con.execute(f"DELETE FROM run WHERE variant = 'placebo' AND repeat = {EACH - 1}")
+    assert solved.rows(RESULTS)[1] == ("placebo", "not_measured", "there is no run on `before`")
+
+
 def test_one_failed_guard_decides_without_the_others(solved: SqlStore) -> None:
-    guard(solved, {("repeat", "before"): "passed"}, without=(("placebo", "before"),))
-    assert solved.rows("SELECT DISTINCT guarded, failed_guards FROM guarded") == [(False, ["repeat"])]
+    guard(solved, {("paraphrase", "after"): "failed"}, without=(("placebo", "before"),))
+    assert solved.rows("SELECT DISTINCT guarded, failed_guards FROM guarded") == [(False, ["paraphrase"])]
 
 
-def test_a_half_of_the_repeats_can_already_fail(solved: SqlStore) -> None:
-    guard(solved, {("repeat", "before"): "passed"}, without=(("repeat", "after"),))
-    assert solved.rows(RESULTS)[-1][:2] == ("repeat", "failed")
+def test_a_repeat_tells_whether_it_was_the_words(solved: SqlStore) -> None:
+    """It is asked for where a guard failed; such a success is confirmed as well."""
+    asked = "SELECT to_guard, to_confirm, to_repeat FROM suite_to_repeat WHERE suite_id = 'i-m'"
+    assert solved.one(asked) == (True, True, False)
+    guard(solved)
+    assert solved.one(asked) == (True, False, False)
+    solved.run("i", "i-m", "before", {"test_a.py::new": "passed"}, variant="placebo", minutes=7)
+    assert solved.one(asked) == (True, True, True)
+    solved.run("i", "i-m", "before", {"test_a.py::new": "failed"}, variant="repeat")
+    solved.run("i", "i-m", "after", {"test_a.py::new": "passed"}, variant="repeat")
+    assert solved.rows(RESULTS)[-1] == ("repeat", "passed", "")
+    solved.run("i", "i-m", "after", {"test_a.py::new": "failed"}, variant="repeat", minutes=9)
+    assert solved.one("SELECT DISTINCT failed_guards FROM guarded") == (["placebo", "repeat"],)
 
 
 def test_an_edit_that_does_not_apply_measures_nothing(solved: SqlStore) -> None:
@@ -113,6 +143,9 @@ def test_a_guard_that_cannot_apply_stands_in_nobodys_way(store: SqlStore) -> Non
     store.judged("i", "m", SOLVED)
     edits(store, placebo="")
     guard(store, without=(("placebo", "before"),))
+    assert store.rows(RESULTS)[2] == ("repeat", "not_measured", "there is no run on `before`")
+    guard(store, cells=(("repeat", "before"),))
+    assert store.rows(RESULTS)[2] == ("repeat", "passed", "")
     assert store.rows(RESULTS)[1] == ("placebo", "not_applicable", "a.txt: it is not Python; b.c: it is not Python")
     assert store.rows("SELECT DISTINCT guarded FROM guarded") == [(True,)]
 
@@ -120,15 +153,17 @@ def test_a_guard_that_cannot_apply_stands_in_nobodys_way(store: SqlStore) -> Non
 def test_runs_of_ours_that_failed_and_of_other_places_do_not_guard(solved: SqlStore) -> None:
     guard(solved, status="infrastructure")
     guard(solved, env_id="elsewhere")
-    assert {row[1] for row in solved.rows(RESULTS)} == {"not_measured"}
+    assert {row[1] for row in solved.rows(RESULTS)[:2]} == {"not_measured"}
     assert solved.rows("SELECT DISTINCT solved FROM verdict") == [(True,)]
 
 
 def test_the_latest_guard_run_counts(solved: SqlStore) -> None:
     guard(solved, dict.fromkeys(CELLS, "error"))
     for variant, state in CELLS:
-        solved.run("i", "i-m", state, {"test_a.py::new": PLAIN[state]}, variant=variant, minutes=9)
-    assert {row[1] for row in solved.rows(RESULTS)} == {"passed"}
+        for number in range(EACH):
+            cells = {"test_a.py::new": PLAIN[state]}
+            solved.run("i", "i-m", state, cells, variant=variant, repeat=number, minutes=9)
+    assert solved.rows(RESULTS) == HELD
 
 
 def test_what_is_not_solved_needs_no_guard(store: SqlStore) -> None:
@@ -144,7 +179,7 @@ def test_what_is_not_solved_needs_no_guard(store: SqlStore) -> None:
 
 def test_a_module_that_is_not_collected_fails_its_cases(solved: SqlStore) -> None:
     guard(solved, without=(("paraphrase", "after"),))
-    solved.run("i", "i-m", "after", {"test_a.py": "error"}, variant="paraphrase")
+    solved.run("i", "i-m", "after", {"test_a.py": "error"}, variant="paraphrase", repeat=EACH - 1)
     assert solved.rows(RESULTS)[0] == ("paraphrase", "failed", "test_a.py::new: passed in `after`, error here")
 
 
@@ -171,14 +206,17 @@ def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
 
 
 def test_what_guessing_would_pass_stands_beside_the_successes_that_hold(solved: SqlStore) -> None:
-    """Guard runs count from the draw of their order on."""
+    """Guard runs count from the draw of their order on, and those that may have been seen before do not."""
     guard(solved)
+    guard(solved, cells=REPEATS)
     chance = "SELECT before_like, after_like, round(chance, 3) FROM guard_chance"
     table2 = "SELECT S_guarded, chance FROM table2 WHERE method = 'm'"
     assert (solved.rows(chance), solved.rows(table2)) == ([(0, 0, None)], [(100.0, None)])
     first = "SELECT started_at FROM run WHERE variant <> 'plain' ORDER BY started_at LIMIT 1"
     solved.add("guard_plan", suite_id="i-m", instance_key="i", drawn_at=solved.one(first)[0])
     assert (solved.rows(chance), solved.rows(table2)) == ([(2, 2, 0.167)], [(100.0, 16.7)])
+    solved.con.execute("DELETE FROM run WHERE variant = 'placebo'")
+    assert solved.rows(chance) == [(0, 2, 1.0)]
 
 
 def test_every_table_of_successes_has_a_guarded_side(store: SqlStore) -> None:
