@@ -38,3 +38,7 @@ def method_page(name: str) -> str:
 
 def candidate_page(instance_id: str, candidate_id: str) -> str:
     return f"candidate/{file_name(instance_id)}/{file_name(candidate_id)}.html"
+
+
+def repair_page(instance_id: str, attempt_id: str) -> str:
+    return f"repair/{file_name(instance_id)}/{file_name(attempt_id)}.html"

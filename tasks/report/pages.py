@@ -49,6 +49,8 @@ class Library:
     """Of each instance."""
     fixes: Mapping[str, Rows]
     """Of each instance."""
+    repairs: Mapping[str, Rows]
+    """Attempts at each instance."""
 
     @staticmethod
     def of(rows: ReportRows, *, golden: bool) -> Library:
@@ -59,6 +61,7 @@ class Library:
             cases=rows.by("page_case", "candidate_id"),
             lines=rows.by("page_line", "instance_id"),
             fixes=rows.by("page_fix", "instance_id"),
+            repairs=rows.by("page_repair", "instance_id"),
         )
 
     @property
@@ -137,8 +140,9 @@ def extra_pages(library: Library, drawn: Mapping[str, Any]) -> Iterator[SitePage
         }
         yield SitePage(naming.COMPARISONS, "comparisons.html.j2", {**library.base, **shown, "names": names})
     if naming.FIXES in there:
-        asked = {question: rows[question] for question in OF_FIXES} | {"repair_filter": library.filters}
+        asked: dict[str, Any] = {question: rows[question] for question in OF_FIXES} | {"repair_filter": library.filters}
         asked["test_transitions"] = tuple(row for row in rows["test_transitions"] if row["repo"] is None)
+        asked["repairs"] = [_attempt(one) for one in rows["page_repair"]]
         pictures = {"repair": drawn["repair"], "filter": drawn["filter"]}
         yield SitePage(naming.FIXES, "fixes.html.j2", {**library.base, **asked, **pictures, "names": names})
 
@@ -190,6 +194,7 @@ def instance_pages(library: Library) -> Iterator[SitePage]:
             "after": names[place + 1] if place + 1 < len(names) else None,
             "candidates": candidates,
             "fixes": library.fixes.get(name, ()),
+            "repairs": [_attempt(one) for one in library.repairs.get(name, ())],
         }
         lines = library.lines.get(name, ())
         traced = len({one["candidate_id"] for one in lines})
@@ -268,6 +273,30 @@ def candidate_pages(library: Library, talk: Callable[[str], Any]) -> Iterator[Si
                     "talk": talk(row["trajectory"]) if row["trajectory"] else None,
                 },
             )
+
+
+ATTEMPT = (
+    *("attempt_id", "instance_id", "name", "tests", "end", "iterations", "iteration", "calls", "cost_usd"),
+    *("status", "resolved", "flagged", "suspicions"),
+)
+"""Columns of an attempt at a repair that lists of them show."""
+
+
+def _attempt(row: Row) -> dict[str, Any]:
+    return {key: row[key] for key in ATTEMPT}
+
+
+def repair_pages(library: Library, talk: Callable[[str], Any]) -> Iterator[SitePage]:
+    """One for each attempt at a repair, with all its steps and patches."""
+    steps = library.rows.by("page_repair_step", "attempt_id")
+    for row in library.rows["page_repair"]:
+        shown = {**library.base, "attempt": row, "steps": steps.get(row["attempt_id"], ())}
+        yield SitePage(
+            naming.repair_page(row["instance_id"], row["attempt_id"]),
+            "repair.html.j2",
+            shown,
+            more=lambda row=row: {"talk": talk(row["trajectory"]) if row["trajectory"] else None},  # type: ignore[misc]
+        )
 
 
 def painted(lines: Rows | list[Row]) -> Painted:

@@ -67,6 +67,7 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "candidate_page": lambda one: naming.candidate_page(one["instance_id"], one["candidate_id"]),
+        "repair_page": lambda one: naming.repair_page(one["instance_id"], one["attempt_id"]),
         "words": WORDS,
         "signs": SIGNS,
         "cells": CELLS,

@@ -15,13 +15,17 @@ Row = Mapping[str, Any]
 """One row of an answer, by column."""
 Rows = tuple[Row, ...]
 
-OF_SNAPSHOT = ("page_instance", "page_candidate", "page_case", "page_line", "page_fix")
+OF_SNAPSHOT = (
+    *("page_instance", "page_candidate", "page_case", "page_line", "page_fix"),
+    *("page_repair", "page_repair_step"),
+)
 """Macros that take the snapshot, and whether its golden side is shown."""
 BY_SNAPSHOT = ("page_method", "page_grader", "page_year", "table1", "table3", "contamination", "snapshot_change")
 """Views with a column that names the snapshot."""
 OF_FIXES = (
     *("repair_rate", "repair_filter", "repair_overlap", "repair_agreement"),
     *("repair_by_bad_tests", "repair_by_iteration", "repair_by_cost", "test_transitions", "page_hacking"),
+    *("repair_judges", "page_repair_agent"),
 )
 """The same, about repairs of the code and what tests say of them."""
 COMPARING = ("pairwise", "ensemble", "disagreement_reasons", "success_by_repository")

@@ -27,6 +27,7 @@ from tasks.report.pages import (
     instance_pages,
     method_pages,
     overview_pages,
+    repair_pages,
 )
 from tasks.report.rendering import render
 from tasks.report.rows import ReportRows, report_rows
@@ -120,6 +121,7 @@ def _pages(library: Library, drawn: dict[str, Any], talk: Callable[[str], Talk])
         instance_pages(library),
         method_pages(library),
         candidate_pages(library, talk),
+        repair_pages(library, talk),
     )
 
 
