@@ -24,7 +24,7 @@ EXPECTED = HERE / "expected.txt"
 TIME_LIMIT_S = 4.0
 FILES = ("tests/test_a.py", "tests/test_b.py", "tests/test_c.py")
 
-sys.path[:0] = [str(HERE.parent)]
+sys.path[:0] = [str(HERE.parents[2] / "shared")]
 
 from script_projects import DJANGO, SYMPY  # noqa: E402
 
