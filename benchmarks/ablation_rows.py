@@ -52,6 +52,10 @@ class Asked:
         """Whether these are files of a retriever, in its order."""
         return bool(self.shown) and self.shown == tuple(path for path in self.ranked[retriever] if path in self.shown)
 
+    def heard(self, text: str) -> bool:
+        """Whether a text is in any of the questions."""
+        return any(text in message.text for question in self.questions for message in question.messages)
+
     def by(self, model: str) -> set[str]:
         """Steps in which a model was asked."""
         return {row.step for row in self.rows if row.model == model}
@@ -267,11 +271,11 @@ ABLATIONS = (
         calls=3,
         otherwise=lambda one: one.by(OTHER) == {"search"} and one.by(MODEL) == {"write"},
     ),
-    Ablation(method="aider", otherwise=lambda one: len(one.questions) == 1),
+    Ablation(method="aider", otherwise=lambda one: not one.heard("got this output")),
     Ablation(
         method="aider",
         param=("validation=tests",),
-        otherwise=lambda one: "got this output" in one.questions[-1].messages[-1].text,
+        otherwise=lambda one: one.heard("got this output"),
     ),
     Ablation(method="swe_agent", otherwise=lambda one: COMMAND not in one.first),
     Ablation(method="swe_agent_plus", otherwise=_told(COMMAND)),

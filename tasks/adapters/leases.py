@@ -1,6 +1,8 @@
 """Leases in PostgreSQL: what one machine works on, so that no other does the same at the same time.
 
     swt_lease     name → who holds it, and until when by the database's clock
+    swt_budget    payer and process → what it has spent and set aside (llm/shared_ledger.py)
+    swt_pace      limit and call → when it began, and how many tokens it came to (llm/shared_pace.py)
 
 No machine's own clock is asked. A process renews all that it holds three times in the time of a lease, over a
 connection of its own, on which it also keeps an advisory lock: as long as PostgreSQL sees that connection the process
@@ -58,6 +60,10 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS swt_budget (
         payer text, owner text, session integer NOT NULL, until timestamptz NOT NULL, counts jsonb NOT NULL,
         PRIMARY KEY (payer, owner)
+    );
+    CREATE TABLE IF NOT EXISTS swt_pace (
+        place bigserial PRIMARY KEY, name text NOT NULL, call text NOT NULL, start float8 NOT NULL,
+        tokens bigint NOT NULL, UNIQUE (name, call)
     )
 """
 _SEEN = """

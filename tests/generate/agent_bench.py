@@ -11,7 +11,9 @@ from pathlib import Path
 
 from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
 from tasks.adapters.agents.install import ROW, place
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.archive import open_archive
+from tasks.adapters.llm.factory import pace_of
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.retries import CallRetries
@@ -120,6 +122,7 @@ def office(folder: Path, script: Script | list[str | Step]) -> Iterator[Office]:
             prices=read_prices(folder / "prices.toml"),
             wires={"p": OpenAIWire(url, Secret(KEY), timeout_s=10)},
             stamp=Stamp(project_version="test"),
+            pace=pace_of(folder / "cache", SystemClock()),
             patience=CallRetries(attempts=1),
         )
         try:

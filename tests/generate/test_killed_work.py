@@ -36,7 +36,9 @@ sys.path[:0] = sys.argv[1:3]
 from pathlib import Path
 import openai
 from desk import Desk
+from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.archive import open_archive
+from tasks.adapters.llm.factory import pace_of
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
@@ -70,7 +72,7 @@ def live():
     board = Switchboard(
         archive=open_archive(desk.store, folder / "cache"), models=read_models(folder / "models.toml"),
         prices=read_prices(folder / "prices.toml"), wires={"p": MortalWire(url, Secret("sk-some-key"), timeout_s=30)},
-        stamp=Stamp(project_version="test"),
+        stamp=Stamp(project_version="test"), pace=pace_of(folder / "cache", SystemClock()),
     )
     board.recover()
     owner = Work(method=method, instance_id=desk.instance.instance_id, instance_key=desk.instance.instance_key)

@@ -88,6 +88,11 @@ class Usage:
     written_for_long: int | None = None
     """How many of `written` stay there for an hour, which is dearer still."""
 
+    @property
+    def total(self) -> int | None:
+        """Tokens sent and made; null where either is."""
+        return _sum(self.prompt, self.completion)
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             prompt=_sum(self.prompt, other.prompt),

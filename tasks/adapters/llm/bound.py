@@ -21,6 +21,8 @@ UNLIMITED = 131_072
 """Tokens of a reply where neither the call nor the card has a limit: no model of data/models.toml makes more."""
 LIKELY = 4
 """Bytes of a usual token."""
+REPLY = 4_096
+"""Tokens of a usual reply, at most, where nobody said a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +37,20 @@ class Bound:
 
 def bound_of(request: ModelRequest, card: ModelCard, price: Price | None) -> Bound:
     """What one attempt at a call can come to, with a reply as long as its limit lets it be."""
-    text = request.body or json.dumps(request.facts(), ensure_ascii=False)
-    sent = len(text.encode("utf-8", "surrogatepass")) + (TOOL_WORDS if request.tools else 0)
+    sent = _sent(request)
     made = request.max_tokens or card.output or card.context or UNLIMITED
     if price is None or (price.up_to is not None and sent > LIKELY * price.up_to):
         return Bound(tokens=sent + made, usd=None)
     return Bound(tokens=sent + made, usd=price.most(sent, made))
+
+
+def likely_tokens(request: ModelRequest, card: ModelCard) -> int:
+    """What providers take a call for when they count tokens in a minute: what is sent, at four bytes a token, and the
+    limit on the reply (https://platform.openai.com/docs/guides/rate-limits)."""
+    return _sent(request) // LIKELY + (request.max_tokens or min(card.output or REPLY, REPLY))
+
+
+def _sent(request: ModelRequest) -> int:
+    """Bytes of what is sent."""
+    text = request.body or json.dumps(request.facts(), ensure_ascii=False)
+    return len(text.encode("utf-8", "surrogatepass")) + (TOOL_WORDS if request.tools else 0)

@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.leases import used
 from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.ledger import joined
 from tasks.adapters.llm.models import Models, Provider, read_models
+from tasks.adapters.llm.pace import LocalBook, Pace
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.shared_ledger import joined_across
+from tasks.adapters.llm.shared_pace import SharedBook
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire, Wire
 from tasks.adapters.store.disk import place_in_leases
@@ -52,6 +55,7 @@ def open_switchboard(
         prices=read_prices(data / "prices.toml", own),
         wires={} if replay_only else wires_of(models, environ),
         stamp=stamp,
+        pace=pace_of(cache, SystemClock()),
         replay_only=replay_only,
     )
 
@@ -60,6 +64,12 @@ def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Wire]:
     """How each provider that can be asked is asked."""
     providers = {card.provider.name: card.provider for card in models.cards.values()}
     return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
+
+
+def pace_of(cache: Path, clock: Clock) -> Pace:
+    """What all processes of this machine, or of all that work together, may ask in a minute."""
+    leases = used()
+    return Pace(SharedBook(leases) if leases else LocalBook(cache / "pace.sqlite", clock), clock)
 
 
 @contextmanager

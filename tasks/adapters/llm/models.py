@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options
+from tasks.adapters.llm.pace import MinuteLimit
 from tasks.adapters.llm.request import CHAT, ModelRequest
 from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput, NotFound
@@ -22,6 +23,7 @@ PROVIDER_KEYS = (
     "dialect",
     "max_in_flight",
     "requests_per_minute",
+    "tokens_per_minute",
     "timeout_s",
     "batches",
 )
@@ -37,6 +39,8 @@ MODEL_KEYS = (
     "output",
     "options",
     "dialect",
+    "requests_per_minute",
+    "tokens_per_minute",
 )
 MESSAGES = "messages"
 DIALECTS = (CHAT, "responses", MESSAGES)
@@ -64,6 +68,9 @@ class Provider:
     """What its models are asked in where their cards do not say."""
     max_in_flight: int = IN_FLIGHT
     requests_per_minute: int | None = None
+    """Of all its models together, and of all processes; null where there is no such limit."""
+    tokens_per_minute: int | None = None
+    """The same, sent and made together."""
     timeout_s: float = TIMEOUT_S
     """For a whole reply."""
     batches: bool = False
@@ -94,7 +101,24 @@ class ModelCard:
     fixed_temperature: bool = False
     dialect: str = CHAT
     """`chat`, `responses` or `messages`: what it is asked in."""
+    requests_per_minute: int | None = None
+    """Of this model alone, besides the provider's."""
+    tokens_per_minute: int | None = None
     source: str
+
+    @property
+    def minute_limits(self) -> tuple[MinuteLimit, ...]:
+        """What may be asked of it in a minute, by its provider and by itself."""
+        provider, mine = self.provider, (self.requests_per_minute, self.tokens_per_minute)
+        both = {
+            f"provider {provider.name}": (provider.requests_per_minute, provider.tokens_per_minute),
+            f"model {self.name}": mine,
+        }
+        return tuple(
+            MinuteLimit(name=name, requests=requests, tokens=tokens)
+            for name, (requests, tokens) in both.items()
+            if requests or tokens
+        )
 
     def request(self, question: ModelQuestion, sweep: Options, more: Mapping[str, Any] | None = None) -> ModelRequest:
         """A question as this model is sent it: a sweep's options go before the question's, these before the card's.
@@ -195,6 +219,7 @@ def _provider(name: str, table: TomlTable) -> Provider:
         dialect=_dialect(table, CHAT),
         max_in_flight=table.count_or_none("max_in_flight") or IN_FLIGHT,
         requests_per_minute=table.count_or_none("requests_per_minute"),
+        tokens_per_minute=table.count_or_none("tokens_per_minute"),
         timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
         batches=table.flag("batches"),
     )
@@ -217,6 +242,8 @@ def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> Mod
         limit_name=table.text("limit_name", "max_tokens"),
         fixed_temperature=table.flag("fixed_temperature"),
         dialect=_dialect(table, providers[provider].dialect),
+        requests_per_minute=table.count_or_none("requests_per_minute"),
+        tokens_per_minute=table.count_or_none("tokens_per_minute"),
         source=table.text("source"),
     )
 

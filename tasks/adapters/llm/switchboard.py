@@ -15,7 +15,7 @@ from threading import Lock
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, CallClaim, Exchange
 from tasks.adapters.llm.base import UNSAID, Finish, Model, ModelQuestion, Options, Reply
-from tasks.adapters.llm.bound import Bound, bound_of
+from tasks.adapters.llm.bound import Bound, bound_of, likely_tokens
 from tasks.adapters.llm.budget import Meter, Reservation
 from tasks.adapters.llm.errors import (
     AccountRefused,
@@ -27,6 +27,7 @@ from tasks.adapters.llm.errors import (
 )
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
+from tasks.adapters.llm.pace import Pace
 from tasks.adapters.llm.prices import Prices
 from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.retries import CallRetries
@@ -87,6 +88,7 @@ class Switchboard:
     wires: Mapping[str, Wire]
     """Provider's name → how it is asked. A provider without a key need not be here."""
     stamp: Stamp
+    pace: Pace
     patience: CallRetries = field(default_factory=CallRetries)
     clock: Clock = field(default_factory=SystemClock)
     replay_only: bool = False
@@ -223,8 +225,9 @@ class Switchboard:
         number: int,
         asked: float,
     ) -> Exchange:
-        limiter = self._limiter(card)
+        limiter, limits = self._limiter(card), card.minute_limits
         with limiter.slot():
+            paced = self.pace.wait(limits, likely_tokens(request, card))
             self._open(card)
             started, sent = self.clock.now(), self.clock.monotonic()
             draft = rows.under_way(started, attempt=number)
@@ -241,6 +244,7 @@ class Switchboard:
                     place.free()
                 claim.failed(replace(failed, waited_s=sent - asked))
                 raise
+        self.pace.came_to(limits, paced, reply.usage.total)
         price = self.prices.at(card.price_key, started)
         reply = replace(reply, cost_usd=price.cost(reply.usage) if price else None)
         for place in places:
@@ -273,9 +277,7 @@ class Switchboard:
         provider = card.provider
         with self._lock:
             if provider.name not in self._limiters:
-                self._limiters[provider.name] = Limiter(
-                    provider.max_in_flight, provider.requests_per_minute, self.clock
-                )
+                self._limiters[provider.name] = Limiter(provider.max_in_flight, self.clock)
             return self._limiters[provider.name]
 
 

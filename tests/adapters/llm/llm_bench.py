@@ -13,6 +13,7 @@ import pytest
 
 from tasks.adapters.llm.archive import UNDER_WAY, open_archive
 from tasks.adapters.llm.base import ModelQuestion, Options, user
+from tasks.adapters.llm.factory import pace_of
 from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
 from tasks.adapters.llm.retries import CallRetries
@@ -114,6 +115,7 @@ class Bench:
             prices=prices_in(self.folder),
             wires={"p": self.wire()},
             stamp=Stamp(project_version="test"),
+            pace=pace_of(self.folder / "cache", self.clock),
             patience=CallRetries(attempts=4),
             clock=self.clock,
         )

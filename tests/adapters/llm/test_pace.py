@@ -1,0 +1,182 @@
+"""What may be asked in a minute: by all processes together, in the order in which they came."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from llm_bench import MODELS, Benches, TestClock, ask, work
+
+from tasks.adapters.leases import Leases
+from tasks.adapters.llm.base import Reply, Usage
+from tasks.adapters.llm.models import read_models
+from tasks.adapters.llm.pace import LocalBook, MinuteLimit, Pace
+from tasks.adapters.llm.shared_pace import SharedBook
+from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tasks.rehearsal.services import PostgreSql
+
+FIVE = (MinuteLimit(name="provider p", requests=5),)
+THOUSAND = (MinuteLimit(name="model m", tokens=1000),)
+
+
+@pytest.fixture
+def clock() -> TestClock:
+    return TestClock()
+
+
+@pytest.fixture
+def two(tmp_path: Path, clock: TestClock) -> tuple[Pace, Pace]:
+    """Two processes of one machine."""
+    one, other = (Pace(LocalBook(tmp_path / "cache" / "pace.sqlite", clock), clock) for _ in range(2))
+    return one, other
+
+
+@pytest.mark.parametrize(("calls", "seconds"), [(5, 0.0), (6, 60.0), (11, 120.0), (23, 240.0)])
+def test_never_more_calls_in_a_minute(two: tuple[Pace, Pace], clock: TestClock, calls: int, seconds: float) -> None:
+    for number in range(calls):
+        two[number % 2].wait(FIVE, 10)
+    assert clock.seconds == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "begun"),
+    [
+        ((400, 400, 400), [0, 0, 60]),
+        ((500, 500, 1), [0, 0, 60]),
+        ((900, 200, 100, 700, 1), [0, 60, 60, 60, 120]),
+        ((1500, 1), [0, 60]),
+        ((1, 1500, 1), [0, 60, 120]),
+    ],
+)
+def test_never_more_tokens_in_a_minute(
+    two: tuple[Pace, Pace], clock: TestClock, tokens: tuple[int, ...], begun: list[int]
+) -> None:
+    """A call that is larger than the limit goes alone."""
+    found = []
+    for number, one in enumerate(tokens):
+        two[number % 2].wait(THOUSAND, one)
+        found.append(clock.seconds)
+    assert found == pytest.approx(begun)
+
+
+def test_what_a_call_came_to_counts_and_not_what_it_might_have(two: tuple[Pace, Pace], clock: TestClock) -> None:
+    calls = [two[0].wait(THOUSAND, 500) for _ in range(2)]
+    two[0].came_to(THOUSAND, calls[0], 100)
+    two[0].came_to(THOUSAND, calls[1], None)
+    two[1].wait(THOUSAND, 400)
+    assert clock.seconds == 0
+    two[1].wait(THOUSAND, 1)
+    assert clock.seconds == pytest.approx(60)
+
+
+def test_a_reply_is_not_lost_with_the_book(two: tuple[Pace, Pace], tmp_path: Path) -> None:
+    call = two[0].wait(THOUSAND, 900)
+    (tmp_path / "cache" / "pace.sqlite").write_bytes(b"no book" * 100)
+    two[0].came_to(THOUSAND, call, 10)
+    with pytest.raises(sqlite3.DatabaseError):
+        two[0].wait(THOUSAND, 10)
+
+
+class Meeting(TestClock):
+    """A clock whose first sleeper meets somebody."""
+
+    met: Callable[[], object] | None = None
+
+    def sleep(self, seconds: float) -> None:
+        met, self.met = self.met, None
+        if met:
+            met()
+        super().sleep(seconds)
+
+
+def test_a_small_call_does_not_pass_a_large_one_that_waits(tmp_path: Path) -> None:
+    clock = Meeting()
+    large, small = (Pace(LocalBook(tmp_path / "pace.sqlite", clock), clock) for _ in range(2))
+    began: list[float] = []
+    large.wait(THOUSAND, 900)
+
+    def meet() -> None:
+        small.wait(THOUSAND, 10)
+        began.append(clock.seconds)
+
+    clock.met = meet
+    large.wait(THOUSAND, 900)
+    assert began == pytest.approx([60]), "there was room for it at 0"
+
+
+class Killed(Exception):
+    """In place of the end of a process."""
+
+
+class Mortal(TestClock):
+    """A clock with which nobody sleeps twice."""
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        raise Killed
+
+
+def test_one_that_died_while_it_waited_holds_nobody_up_for_longer_than_its_minute(
+    two: tuple[Pace, Pace], clock: TestClock
+) -> None:
+    two[0].wait(THOUSAND, 900)
+    with pytest.raises(Killed):
+        Pace(two[0].book, Mortal()).wait(THOUSAND, 900)
+    two[1].wait(THOUSAND, 900)
+    assert clock.seconds == pytest.approx(120)
+
+
+def test_limits_of_provider_and_model_hold_both(tmp_path: Path) -> None:
+    text = MODELS.replace('key_env = "P_KEY"', 'key_env = "P_KEY"\nrequests_per_minute = 5\ntokens_per_minute = 900')
+    (tmp_path / "models.toml").write_text(text.replace('price = "m"', 'price = "m"\ntokens_per_minute = 100'))
+    models = read_models(tmp_path / "models.toml")
+    assert models.card("m-1").minute_limits == (
+        MinuteLimit(name="provider p", requests=5, tokens=900),
+        MinuteLimit(name="model m-1", tokens=100),
+    )
+    assert models.card("fixed").minute_limits == (MinuteLimit(name="provider p", requests=5, tokens=900),)
+
+
+def test_a_sweep_waits_and_is_charged_what_it_came_to(bench: Benches, tmp_path: Path) -> None:
+    """Each call may come to some 4,100 tokens and comes to 200; the third waits for the usage of none."""
+    used = Step(reply=Reply(text="yes", usage=Usage(prompt=150, completion=50)))
+    silent = Step(reply=Reply(text="no"), fault=Fault.NO_USAGE)
+    made = bench([used, used, silent, used])
+    (tmp_path / "own.toml").write_text(MODELS.replace("context = 8192", "context = 8192\ntokens_per_minute = 5000"))
+    board = made.board(models=read_models(tmp_path / "own.toml"))
+    model = board.model("m-1", work())
+    begun = []
+    for text in "abcd":
+        model.complete(ask(text))
+        begun.append(made.clock.seconds)
+    assert begun == pytest.approx([0, 0, 0, 60])
+    assert [row.waited_s for row in made.rows()] == pytest.approx([0, 0, 0, 60])
+
+
+@pytest.fixture
+def leases(database: PostgreSql) -> Iterator[tuple[Leases, Leases]]:
+    made = Leases(database.url), Leases(database.url)
+    yield made
+    for one in made:
+        one.close()
+
+
+@pytest.mark.postgresql
+def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]) -> None:
+    clock = Mortal()
+    here, there = (Pace(SharedBook(one), clock) for one in leases)
+    call = here.wait(THOUSAND, 900)
+    with pytest.raises(Killed):
+        there.wait(THOUSAND, 900)
+    assert clock.slept == [1.0]
+    here.came_to(THOUSAND, call, 50)
+    with there.book() as turn:
+        assert [line.tokens for line in turn.before("model m", "")] == [50, 900]
+        assert turn.before("model m", call) == []
+        waiting = turn.before("model m", "")[1]
+        assert 50 < waiting.start - turn.now <= 60
+        turn.forget(waiting.start)
+        assert turn.before("model m", "") == []
+    there.wait(THOUSAND, 900)
