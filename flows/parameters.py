@@ -102,6 +102,10 @@ class ValidationRequest(SharedRequest):
     """Run golden tests again under other conditions: which instances are to be trusted, and why not the others?"""
 
     health: Annotated[bool, Option(help="Make one more run of everything, as a look at what was valid before.")] = False
+    alone: Annotated[
+        bool,
+        Option(help="Run each golden test that the fix turns alone as well, and say where it ends otherwise, and why."),
+    ] = False
 
     @property
     def runs(self) -> int:

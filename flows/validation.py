@@ -2,6 +2,7 @@
 
     golden and nop ─► leaks? ─► solved? ─► again in another order and seed, a year on ─► disagree? ─► many times more
                                    └─ no ─► twice with a network, twice without ────────────┴─► judgement ◄─┘
+                                                                                                 └─► alone? (on demand)
 
 Cheap things first: what golden does not solve is not repeated, and what leaks is not run any more. Runs that are in
 the store are not made again.
@@ -28,6 +29,8 @@ from tasks.domain.undone import Undone
 from tasks.domain.validation import Validation
 from tasks.evaluate.task import Purpose, Ran, SuiteRuns, run_suites
 from tasks.evaluate.validation_plan import Repeats
+from tasks.repair.golden_alone import GoldenAlone, golden_alone
+from tasks.repair.settings import RepairSettings
 from tasks.validate.task import (
     LeakLook,
     ToJudge,
@@ -136,13 +139,23 @@ def _validate(
         retired=retired,
     )
     judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
+    alone = (
+        _alone(request, settings, run, solved) if request.alone else 0
+    )  # whether an instance is valid it does not say
     return ValidationSummary(
         validations=judged,
         evaluation=evaluation,
-        undone=undone,
-        executed=evaluation.ran.executed + rounds.executed,
+        undone=run.undone(),
+        executed=evaluation.ran.executed + rounds.executed + alone,
         exit_code=run.exit_code(nothing=not ready),
     )
+
+
+def _alone(request: ValidationRequest, settings: Settings, run: StoryRun, solved: Mapping[InstanceId, EnvId]) -> int:
+    """The runs that it took to see what golden tests do alone."""
+    how = RepairSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)
+    units = [GoldenAlone(snapshot=request.snapshot, instance_id=name, env_id=env) for name, env in solved.items()]
+    return sum(run.round("alone", bind(golden_alone, settings.places, how), units).results)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from tasks.domain.names import CaseId, EnvId, InstanceId, InstanceKey, RepoPath, SnapshotName
-from tasks.domain.outcome import SuiteKind
+from tasks.domain.outcome import CodeState, SuiteKind
+from tasks.domain.repair import LoneReason
 from tasks.domain.table import table
 
 
@@ -110,3 +111,27 @@ class Validation:
     """Of these runs."""
     validated_at: datetime
     """When it was judged."""
+
+
+@table("instance_key", "env_id")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldenCaseAlone:
+    """A golden case that goes from failing to passing, run alone: what a debugger would see of it."""
+
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    env_id: EnvId
+    case_id: CaseId
+    code_state: CodeState
+    """A case that cannot be collected on the code before the fix has a row for the fixed code only."""
+    reason: LoneReason
+    """Why it ends otherwise alone than among the other golden tests; empty where it does not."""
+    among: str
+    """How it ended among the others: `passed`, or the name of the exception."""
+    alone: str
+    """How it ended alone: the same, or how the run ended; empty where it did not run."""
+    earlier: tuple[CaseId, ...]
+    """The tests before it that make the difference, as few as were found."""
+    runs: int
+    """That it took to find out."""
+    created_at: datetime

@@ -39,15 +39,12 @@ class GivenTests:
     @staticmethod
     def of_patch(name: str, patch: str, read_base: ReadBase, fail_to_pass: Iterable[str] | None) -> GivenTests:
         """`BadInput` where it does not apply to the base commit, or where none of it runs."""
-        read = read_patch(patch)
-        applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
-        if isinstance(applied, Refused):
-            raise BadInput(f"the tests of {name} cannot be placed: {applied.detail}", hint="take others with --tests")
-        files = files_that_run(applied.changes, helpers=True)
+        changes = changes_of(f"the tests of {name}", patch, read_base, hint="take others with --tests")
+        files = files_that_run(changes, helpers=True)
         if not files:
             raise BadInput(f"the tests of {name} have no file that runs", hint="take others with --tests")
         wanted = None if fail_to_pass is None else frozenset(fail_to_pass)
-        return GivenTests(name=name, patch=patch, changes=applied.changes, files=files, fail_to_pass=wanted)
+        return GivenTests(name=name, patch=patch, changes=changes, files=files, fail_to_pass=wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +148,15 @@ def _gone(case: CaseSeen, run: SuiteRun) -> CaseSeen:
         collected=False,
         message=f"It did not run (the run: {run.status.value}). The end of what was printed:\n{run.log[-2000:]}",
     )
+
+
+def changes_of(what: str, patch: str, read_base: ReadBase, *, hint: str = "") -> tuple[Change, ...]:
+    """What a patch makes of files of the base commit. `BadInput` where it cannot be applied."""
+    read = read_patch(patch)
+    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    if isinstance(applied, Refused):
+        raise BadInput(f"{what} cannot be placed: {applied.detail}", hint=hint)
+    return applied.changes
 
 
 def put(bench: Workbench, changes: Iterable[Change]) -> None:

@@ -15,6 +15,7 @@ from flows.validation import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
+from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
 from tasks.domain.outcome import CodeState, RunVariant, SuiteKind
@@ -61,7 +62,8 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     (instance,) = store.read(TaskInstance, instance_id=LEAKING)
     plant_the_fix(own_trees, instance, tmp_path / "tree")
 
-    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND)), own_trees)
+    request = ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND), alone=True)
+    summary = validate_here(request, own_trees)
 
     rows = {row.instance_id: row for row in summary.validations}
     assert (rows[LEAKING].reason, rows[SOUND].reason) == (InvalidReason.LEAK, InvalidReason.NONE)
@@ -75,3 +77,7 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     drawn = store.read(Run, instance_id=SOUND, suite_kind=SuiteKind.GOLDEN, variant=RunVariant.REORDERED)
     assert {run.code_state for run in drawn} == set(CodeState)
     assert all(run.order_seed == int(run.run_key[:8], 16) for run in drawn)
+    alone = query(own_trees.database, "SELECT reason, instances, share, before, after FROM lone_instances").to_pylist()
+    (turned,) = {row.fail_to_pass for row in summary.validations if row.valid}
+    assert [tuple(row.values()) for row in alone] == [("same", 1, 100.0, turned, turned)]
+    assert validate_here(request, own_trees).executed == 0, "none of it is run again"

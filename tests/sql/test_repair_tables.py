@@ -266,6 +266,32 @@ def test_a_story_has_the_steps_of_an_attempt_in_the_order_of_the_workflow(store:
     assert store.rows(f"SELECT {shown} FROM repair_story WHERE snapshot IS NULL ORDER BY position") == told
 
 
+def test_instances_are_counted_by_the_reasons_of_their_golden_tests(store: SqlStore) -> None:
+    """In the environment of the latest look; one with two reasons once for each, and once in all."""
+    looks = [
+        ("i0", "e", "a", "before", "", 1),
+        ("i0", "e", "a", "after", "", 1),
+        ("i1", "e", "b", "before", "earlier-case", 1),
+        ("i1", "e", "b", "after", "flips", 1),
+        ("i1", "e", "c", "after", "flips", 1),
+        ("i2", "old", "d", "before", "flips", 1),
+        ("i2", "new", "d", "before", "", 2),
+    ]
+    for name in ("i0", "i1", "i2", "i3"):
+        store.instance(name)
+    for name, env, case, state, reason, day in looks:
+        at = f"2026-11-0{day}T00:00:00+00:00"
+        known = {"instance_key": name, "instance_id": name, "env_id": env, "case_id": case}
+        store.add("golden_case_alone", **known, code_state=state, reason=reason, created_at=at)
+    shown = "reason, instances, share, cases, before, after, example"
+    assert store.rows(f"SELECT {shown} FROM lone_instances WHERE snapshot = 's'") == [
+        ("same", 2, 66.7, 3, 2, 1, "i0 a"),
+        ("any", 1, 33.3, 3, 1, 2, "i1 b"),
+        ("earlier-case", 1, 33.3, 1, 1, 0, "i1 b"),
+        ("flips", 1, 33.3, 2, 0, 2, "i1 b"),
+    ]
+
+
 def labelled(store: SqlStore, repair: str, **labels: list[str]) -> None:
     for reviewer, signs in labels.items():
         store.add("hack_label", repair_id=repair, reviewer=reviewer, signs=signs)

@@ -1,0 +1,44 @@
+-- How many instances have golden tests that end otherwise alone than together, and why?
+--
+-- Per snapshot and reason, over the instances that `swt validate --alone` looked at, each in the environment of its latest
+-- look. The TDFlow paper left out 22 of 300 and 45 of 500 for it. An instance with several reasons counts for each; the
+-- row `any` counts it once, `same` has those without a difference.
+-- reason      of `golden_case_alone`, `any` or `same`
+-- instances   that have such a case
+-- share       of those that were looked at, in %
+-- cases       cases on a code state
+-- before      of these, those on the code before the fix: what a debugger would be shown is something else
+-- after       those on the fixed code: alone they do not pass there
+-- example     one of them, with its instance
+-- needs: golden_case_alone, task_instance
+CREATE OR REPLACE VIEW lone_instances AS
+WITH latest AS (
+    SELECT instance_key, max_by(env_id, created_at) AS env_id FROM golden_case_alone GROUP BY instance_key
+),
+seen AS (
+    SELECT t.snapshot, t.instance_id, g.reason, g.code_state, g.case_id
+    FROM golden_case_alone AS g
+    JOIN latest AS l ON l.instance_key = g.instance_key AND l.env_id = g.env_id
+    JOIN task_instance AS t ON t.instance_key = g.instance_key
+),
+looked AS (SELECT snapshot, count(DISTINCT instance_id) AS looked_at FROM seen GROUP BY snapshot),
+differing AS (SELECT * FROM seen WHERE reason <> ''),
+sorted AS (
+    SELECT * FROM differing
+    UNION ALL
+    SELECT * REPLACE ('any' AS reason) FROM differing
+    UNION ALL
+    SELECT * REPLACE ('same' AS reason) FROM seen ANTI JOIN differing USING (snapshot, instance_id)
+)
+SELECT
+    s.snapshot, s.reason,
+    count(DISTINCT s.instance_id) AS instances,
+    round(100.0 * count(DISTINCT s.instance_id) / any_value(k.looked_at), 1) AS share,
+    count(*) AS cases,
+    count(*) FILTER (s.code_state = 'before') AS before,
+    count(*) FILTER (s.code_state = 'after') AS after,
+    min(s.instance_id || ' ' || s.case_id) AS example
+FROM sorted AS s
+JOIN looked AS k ON k.snapshot = s.snapshot
+GROUP BY s.snapshot, s.reason
+ORDER BY s.snapshot, s.reason <> 'same', s.reason <> 'any', instances DESC, s.reason;
