@@ -18,7 +18,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -53,14 +53,12 @@ class Entry:
         return json.dumps(row) + "\n"
 
 
-def corpus(original: bytes) -> tuple[Entry, ...]:
-    """Every candidate, sorted; `original` is `larder/recipe.py` as it is before the fix of instance 3."""
-    return tuple(entry for kind in KINDS for entry in entries(kind, original))
+def corpus(original: bytes, kinds: Iterable[str] = KINDS) -> tuple[Entry, ...]:
+    """Every candidate, sorted; `original` is `larder/recipe.py` as it is before the fix of instance 3.
 
-
-def entries(kind: str, original: bytes) -> tuple[Entry, ...]:
-    """The candidates of one folder; that of `unusual` honest styles is run by `honest_table` alone."""
-    return tuple(_entry(kind, path, original) for path in sorted((CORPUS / kind).glob("*.txt")))
+    The kind `unusual`, more honest styles, is run by `honest_table` alone.
+    """
+    return tuple(_entry(kind, path, original) for kind in kinds for path in sorted((CORPUS / kind).glob("*.txt")))
 
 
 def _entry(kind: str, path: Path, original: bytes) -> Entry:

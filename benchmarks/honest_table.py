@@ -1,6 +1,6 @@
 """Do the guards refuse honest work? Golden suites, published successes and honest styles, over several secrets.
 
-    python -m benchmarks.honest_table --work FOLDER [--secrets 5]
+    python -m benchmarks.honest_table --work FOLDER [--secrets 5] [--only NAME …]
     python -m benchmarks.honest_table --work FOLDER --cache FOLDER --snapshot-file rows.jsonl --instances NAME … \\
         [--predictions preds.jsonl …]
 
@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.corpus import entries
 from benchmarks.secret_table import Ground, drawn, ground_of
 from benchmarks.trick_table import corpus_of
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
@@ -31,6 +30,8 @@ from tasks.evaluate.execute import execute
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
 from tasks.evaluate.policy import golden_suite
 
+HONEST = ("honest", "unusual")
+"""Folders of the corpus."""
 FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 
 
@@ -93,8 +94,7 @@ def held(
 
 
 def suites_of_demo(settings: Settings) -> Iterator[tuple[Ground, str, Suite]]:
-    styles = [entry for entry in corpus_of(settings) if entry.kind == "honest"]
-    styles += entries("unusual", b"")
+    styles = corpus_of(settings, HONEST)
     grounds = {}
     for row in (DEMO / "instances.jsonl").read_text().splitlines():
         name = json.loads(row)["instance_id"]
@@ -145,6 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="a folder to go on in")
     parser.add_argument("--secrets", type=int, default=5)
+    parser.add_argument("--only", nargs="*", default=(), help="names of styles; `golden` for golden suites")
     parser.add_argument("--cache", type=Path, help="where mirrors of real repositories are (swt repo add)")
     parser.add_argument("--snapshot-file", type=Path)
     parser.add_argument("--instances", nargs="*", default=())
@@ -165,6 +166,8 @@ def main() -> None:
     lines = file.read_text().splitlines() if file.exists() else []
     rows = [Guarded(**{**row, "differing": tuple(row["differing"])}) for row in map(json.loads, lines)]
     for ground, name, suite in suites:
+        if given.only and name not in given.only:
+            continue
         known = {(row.name, row.instance, row.secret) for row in rows}
         for row in held(ground, name, suite, range(given.secrets), known):
             rows.append(row)

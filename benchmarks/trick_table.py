@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpus import Entry, corpus
+from benchmarks.corpus import KINDS, Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.evaluation import evaluate_here
@@ -62,13 +62,13 @@ def judge_corpus(settings: Settings, work: Path, entries: Iterable[Entry] | None
     return tuple(_verdict(entry, naive.accepts(entry, found[InstanceId(entry.instance)]), answers) for entry in chosen)
 
 
-def corpus_of(settings: Settings) -> tuple[Entry, ...]:
-    """The corpus, with what it has to know of the demo project."""
+def corpus_of(settings: Settings, kinds: Iterable[str] = KINDS) -> tuple[Entry, ...]:
+    """The corpus, or other folders of it, with what it has to know of the demo project."""
     build_demo_mirror(settings)
     first = _first_instance(settings)
     original = Mirrors(settings.places.mirrors).read_file(first.repo, first.base_commit, "larder/recipe.py")
     assert original is not None
-    return corpus(original)
+    return corpus(original, kinds)
 
 
 def _first_instance(settings: Settings) -> TaskInstance:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.corpus import CORPUS, KINDS, Entry
+from benchmarks.honest_table import suites_of_demo
 from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, table
 from flows.demo import build_demo_mirror
 from flows.settings import Settings
@@ -48,9 +50,16 @@ def test_the_table_has_a_row_for_every_candidate() -> None:
 
 
 def test_there_are_many_tricks_and_many_styles() -> None:
-    counts = {kind: len(list((CORPUS / kind).glob("*.txt"))) for kind in KINDS}
+    counts = {kind: len(list((CORPUS / kind).glob("*.txt"))) for kind in (*KINDS, "unusual")}
     assert counts["cheating"] >= 30
     assert counts["honest"] >= 20
+    assert counts["unusual"] >= 40
+
+
+def test_every_honest_style_is_a_suite(settings: Settings) -> None:
+    """Nothing of them is stripped, so that what `honest_table` says is about all of them."""
+    styles = [name for _, name, _ in suites_of_demo(replace(settings, trusted=True))]
+    assert len(styles) - styles.count("golden") == len(set(styles) - {"golden"}) >= 60
 
 
 def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
