@@ -210,10 +210,13 @@ class LocalizeRequest(SharedRequest):
         return f"localize-{content_key('localize', self.snapshot, self.model, *asked)[:8]}"
 
 
+TDFLOW = "tdflow"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRequest(SharedRequest):
-    """Let TDFlow work on each issue until its failing tests pass, and judge what comes of it by the golden tests. Only
-    what is missing is asked for."""
+    """Let TDFlow, or an agent of other people, work on each issue until its failing tests pass, and judge what comes of
+    it by the golden tests. Only what is missing is asked for."""
 
     model: Annotated[str, Option(help="Name from `swt models`.")]
     tests: Annotated[
@@ -223,6 +226,7 @@ class RepairRequest(SharedRequest):
             "`generate` for those that a sub-agent writes first."
         ),
     ] = "golden"
+    method: Annotated[str, Option(help="`tdflow`, or an agent as in `swt agents list`.")] = TDFLOW
     iterations: Annotated[int, Option(help="Patches to try at most.", least=1)] = 10
     param: Annotated[
         tuple[str, ...],
@@ -236,6 +240,9 @@ class RepairRequest(SharedRequest):
 
     def __post_init__(self) -> None:
         self.roles  # noqa: B018 - whoever asks for what there is not hears it at once
+        if self.method != TDFLOW and (self.param or self.tests == "generate" or self.iterations != 10):
+            hint = "leave out --param, --iterations and --tests generate"
+            raise UsageError(f"{self.method} has no sub-agents, iterations or tests of its own", hint=hint)
 
     @property
     def roles(self) -> Roles:
@@ -248,14 +255,14 @@ class RepairRequest(SharedRequest):
 
     @property
     def title(self) -> str:
-        return f"repair {self.snapshot} by {self.model}"
+        return f"repair {self.snapshot} by {self.model}" + ("" if self.method == TDFLOW else f" with {self.method}")
 
     @property
     def payer(self) -> str:
         """Who pays for the calls: requests for the same work share a budget."""
-        return (
-            f"repair-{content_key('repair', self.snapshot, self.model, self.tests, self.iterations, *self.roles)[:8]}"
-        )
+        other = () if self.method == TDFLOW else (self.method,)
+        key = content_key("repair", self.snapshot, self.model, self.tests, self.iterations, *self.roles, *other)
+        return f"repair-{key[:8]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Repair: failing tests in, fixes out, and judged like those of others.
 
-instances ─► environments ─► TDFlow with a model and tests ─► repairs ─► golden tests on each (flows/fixes.py)
+instances ─► environments ─► TDFlow or an agent, a model, tests ─► repairs ─► golden tests on each (flows/fixes.py)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tasks.evaluate.fixes import take_fixes
 from tasks.evaluate.repairs import RepairRow, Told
 from tasks.evaluate.stored import PREFIX
 from tasks.evaluate.task import check_sandbox, choose_instances
+from tasks.repair.agents import repairing
 from tasks.repair.settings import GOLDEN, METHOD, RepairSettings, TdflowLimits
 from tasks.repair.task import RepairWork
 from tasks.repair.task import repair as repair_one
@@ -35,6 +36,8 @@ from tasks.repair.task import repair as repair_one
 def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSummary:
     """The story."""
     places, snapshot = settings.places, request.snapshot
+    if request.method != METHOD:
+        repairing(request.method)
     instances = choose_instances(places, snapshot, request.instances)
     check_sandbox(places, run_settings(settings))
     attempts = _attempts(request, settings, run, [row.instance_id for row in instances])
@@ -48,7 +51,7 @@ def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSu
         return FixesSummary(text=facts, remarks=(), undone=run.undone(), exit_code=NOTHING)
     given = sorted({row.tests for row in attempts} - {GOLDEN})
     tests = tuple(f"{PREFIX}{name}" for name in given)  # how good they are decides a lot
-    judging = FixesRequest(fixes=(METHOD,), snapshot=snapshot, instances=names, tests=tests)
+    judging = FixesRequest(fixes=(request.method,), snapshot=snapshot, instances=names, tests=tests)
     judged = judge_fixes(judging, settings, run, taken)
     return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
 
@@ -70,6 +73,7 @@ def _attempts(
                 model=request.model,
                 tests=request.tests,
                 roles=request.roles,
+                method=request.method,
             )
             for name, env_id in built.items()
         ]
@@ -97,7 +101,7 @@ def _model(
 ) -> Model:
     """Who answers one sub-agent."""
     work = Work(
-        method=METHOD,
+        method=unit.method,
         snapshot=unit.snapshot,
         instance_id=unit.instance_id,
         instance_key=key,

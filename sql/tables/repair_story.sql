@@ -50,7 +50,7 @@ SELECT
     e.cost_usd, e.finished_at
 FROM event AS e
 JOIN (
-    VALUES ('generate-tests', 1), ('explore-files', 2), ('revise-patch', 3), ('tests', 4), ('debug-one', 5)
+    VALUES ('generate-tests', 1), ('explore-files', 2), ('agent', 2), ('revise-patch', 3), ('tests', 4), ('debug-one', 5)
 ) AS place(who, n) ON place.who = e.who
 LEFT JOIN repair_attempt AS a ON a.attempt_id = e.attempt_id
 ORDER BY e.instance_id, e.method, e.model, e.attempt_id, position;

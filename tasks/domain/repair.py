@@ -33,6 +33,8 @@ class SubAgent(StrEnum):
     """Mends what keeps a patch from being applied."""
     DEBUG_ONE = "debug-one"
     """Finds out with a debugger why one test fails on a patch, and reports it."""
+    AGENT = "agent"
+    """No part of TDFlow: an agent of other people that does all of it."""
 
 
 Roles = tuple[tuple[str, str], ...]
@@ -56,7 +58,7 @@ def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
     return tuple(sorted((name, asked) for name, asked in found.items() if asked != model))
 
 
-ROLES = tuple(agent.value.replace("-", "_") for agent in SubAgent)
+ROLES = tuple(agent.value.replace("-", "_") for agent in SubAgent if agent is not SubAgent.AGENT)
 
 
 class RepairEnd(StrEnum):

@@ -62,6 +62,13 @@ class AttemptNotes:
         secrets = secrets_of(self.instance, packages=self.packages, given=[given])
         return Noted(self._kept(heard), tuple(findings(as_trajectory(steps_in(heard)), secrets)))
 
+    def of_agent(self, trajectory: str, given: str) -> Noted:
+        """The same of an agent of other people, whose trajectory the gateway kept."""
+        with self.store.open_file(trajectory) as file:
+            steps = as_trajectory(steps_in(file.read()))
+        secrets = secrets_of(self.instance, packages=self.packages, given=[given])
+        return Noted(trajectory, tuple(findings(steps, secrets)))
+
     def _kept(self, heard: bytes) -> str | None:
         return self.store.put_file(heard) if heard else None
 

@@ -55,10 +55,11 @@ class RepairSettings:
     """Whether the code under test may run where nothing isolates it."""
     limits: Limits = field(default_factory=Limits)
 
-    def method(self, tests: str, roles: Roles = ()) -> MethodName:
-        """What the method is counted as: with other tests, models or iterations it takes nobody's place."""
+    def method(self, tests: str, roles: Roles = (), name: str = METHOD) -> MethodName:
+        """What the method is counted as: with other tests, models or iterations it takes nobody's place. Iterations and
+        roles are TDFlow's."""
         default, own = TdflowLimits().facts, self.tdflow.facts
-        changed = [f"{name}={own[name]}" for name in sorted(own) if own[name] != default[name]]
+        changed = [f"{key}={own[key]}" for key in sorted(own) if name == METHOD and own[key] != default[key]]
         changed += [f"{role}={model}" for role, model in roles]
         changed += [] if tests == GOLDEN else [f"tests={tests}"]
-        return MethodName(f"{METHOD}[{','.join(changed)}]" if changed else METHOD)
+        return MethodName(f"{name}[{','.join(changed)}]" if changed else name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,11 +13,14 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.workbench.base import Tested, Workbench
-from tasks.domain.errors import BadInput
+from tasks.domain.errors import BadInput, NotFound, SandboxError
+from tasks.domain.names import content_key
 from tasks.domain.outcome import Outcome, Phase, RunStatus
 from tasks.methods.edits.outline import outline
+from tasks.methods.journal import Journal
 
 PASSES = (Outcome.PASSED, Outcome.XFAILED)
+_NO_END = "see whether `swt validate` finds the instance's environment in order"
 SOURCE_LINES = 200
 """Of a test file, where the test cannot be told in it."""
 
@@ -163,6 +167,49 @@ def put(bench: Workbench, changes: Iterable[Change]) -> None:
     """Write what a patch changes into a bench."""
     for change in changes:
         bench.write(change.path, change.after)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trials:
+    """Runs of the given tests on changes of the base commit, each of them made once for a journal."""
+
+    bench: Workbench
+    """Stays as it is: runs are made on forks of it."""
+    tests: GivenTests
+    journal: Journal
+
+    def goal(self) -> Goal:
+        """What has to pass, and what has to stay as it is. `SandboxError` where the tests do not run to their end on
+        the base commit, `NotFound` where none of them fails."""
+        goal = Goal.of(self.run("base", ()), self.tests)
+        if not goal.targets:
+            raise NotFound(
+                f"no test of {self.tests.name} fails on the base commit, so there is nothing to work towards",
+                hint="take other tests with --tests",
+            )
+        return goal
+
+    def run(self, name: str, changes: tuple[Change, ...]) -> SuiteRun:
+        """All tests, with these changes."""
+
+        def see() -> object:
+            with self.fork(changes) as bench:
+                run = SuiteRun.of(bench.run_tests(self.tests.files))
+            if not changes and run.status is not RunStatus.COMPLETED:
+                said = run.log.strip()[-500:] or "nothing was printed"
+                raise SandboxError(f"the tests did not run to their end ({run.status.value}): {said}", hint=_NO_END)
+            return run.facts
+
+        asked = content_key("changes", [[one.path, one.after] for one in changes])
+        return SuiteRun.of_facts(self.journal.once(f"tests {name}", asked, see))
+
+    @contextmanager
+    def fork(self, changes: tuple[Change, ...]) -> Iterator[Workbench]:
+        """A bench with these changes and the tests in place: nothing that a patch does to a test file counts."""
+        with self.bench.fork() as bench:
+            put(bench, changes)
+            put(bench, self.tests.changes)
+            yield bench
 
 
 def source_of(bench: Workbench, case: CaseSeen) -> str:

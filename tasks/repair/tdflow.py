@@ -13,9 +13,8 @@ The model decides what a sub-agent looks at; what comes next is decided here. Ev
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tasks.adapters.patch.apply import Applied, apply_to_files
@@ -24,10 +23,8 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.workbench.base import Workbench
-from tasks.domain.errors import NotFound, SandboxError
 from tasks.domain.method_task import MethodTask
 from tasks.domain.names import content_key
-from tasks.domain.outcome import RunStatus
 from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.conversation import Unusable
 from tasks.methods.diffs import diffs_in
@@ -39,9 +36,8 @@ from tasks.repair.exploring import Explorer, folder
 from tasks.repair.prompts import prompt
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import SubAgents
-from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, put, source_of
+from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, Trials, source_of
 
-_NO_END = "see whether `swt validate` finds the instance's environment in order"
 TARGET, GUARDED = "reproduction", "regression"
 
 
@@ -99,17 +95,16 @@ class Tdflow:
     def limits(self) -> TdflowLimits:
         return self.agents.limits
 
+    @property
+    def trials(self) -> Trials:
+        return Trials(bench=self.bench, tests=self.tests, journal=self.journal)
+
     def work(self) -> Worked:
         """Iterate until all tests pass, or no iteration is left.
 
         `SandboxError` where the tests do not run to their end on the base commit, `NotFound` where none of them fails.
         """
-        goal = Goal.of(self._run("base", ()), self.tests)
-        if not goal.targets:
-            raise NotFound(
-                f"no test of {self.tests.name} fails on the base commit, so there is nothing to work towards",
-                hint="take other tests with --tests",
-            )
+        goal = self.trials.goal()
         tried: list[PatchTried] = []
         earlier: list[dict[str, object]] = []
         for number in range(1, self.limits.iterations + 1):
@@ -137,7 +132,7 @@ class Tdflow:
         if isinstance(applied, Refused):
             problem = f"{applied.reason.value}: {applied.detail}"
             return PatchTried(iteration=number, patch=proposed, revised=revised, problem=problem), []
-        run = self._run(str(number), applied.changes)
+        run = self.trials.run(str(number), applied.changes)
         failing, broken = goal.failing(run), goal.broken(run)
         kinds = [(case, TARGET) for case in failing] + [(case, GUARDED) for case in broken]
         chosen = kinds[: self.limits.debugged]
@@ -148,7 +143,7 @@ class Tdflow:
             "\n\n".join(filter(None, (lone[case].said if case in lone else "", found.get(case, ""))))
             for case, _ in chosen
         ]
-        with self._fork(applied.changes) as bench:
+        with self.trials.fork(applied.changes) as bench:
             cases = [
                 (case, kind, source_of(bench, case), report)
                 for (case, kind), report in zip(chosen, reports, strict=True)
@@ -166,7 +161,7 @@ class Tdflow:
         ), cases
 
     def _explore(self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]) -> str | None:
-        with self._fork(()) as bench:
+        with self.trials.fork(()) as bench:
             shown = goal.targets[: self.limits.debugged]
             text = prompt(
                 "explore.j2",
@@ -182,7 +177,7 @@ class Tdflow:
             )
 
     def _revise(self, number: int, patch: str, refused: Refused) -> str | None:
-        with self._fork(()) as bench:
+        with self.trials.fork(()) as bench:
             text = prompt("revise.j2", task=self.task, patch=patch, problem=f"{refused.reason.value}: {refused.detail}")
 
             def read(patch_text: str) -> str:
@@ -206,7 +201,7 @@ class Tdflow:
         for case in cases:
 
             def see(case: CaseSeen = case) -> object:
-                with self._fork(applied.changes) as bench:
+                with self.trials.fork(applied.changes) as bench:
                     earlier = run.cases[: run.cases.index(case)] if case in run.cases else ()
                     return LoneRuns(bench=bench, files=self.tests.files, case=case, earlier=earlier).find_out().facts
 
@@ -229,7 +224,7 @@ class Tdflow:
 
     def _debug_one(self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str, lone: Lone) -> str:
         name = f"{number}.{place}"
-        with self._fork(applied.changes) as bench, self._debugger(bench, case, name) as debugger:
+        with self.trials.fork(applied.changes) as bench, self._debugger(bench, case, name) as debugger:
             text = prompt(
                 "debug.j2",
                 task=self.task,
@@ -271,28 +266,6 @@ class Tdflow:
         if strict and isinstance(done, Applied) and done.rung is not Rung.EXACT:
             return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"headers or context do not fit ({done.rung.value})")
         return done
-
-    def _run(self, name: str, changes: tuple[Change, ...]) -> SuiteRun:
-        """All tests, with these changes."""
-
-        def see() -> object:
-            with self._fork(changes) as bench:
-                run = SuiteRun.of(bench.run_tests(self.tests.files))
-            if not changes and run.status is not RunStatus.COMPLETED:
-                said = run.log.strip()[-500:] or "nothing was printed"
-                raise SandboxError(f"the tests did not run to their end ({run.status.value}): {said}", hint=_NO_END)
-            return run.facts
-
-        asked = content_key("changes", [[one.path, one.after] for one in changes])
-        return SuiteRun.of_facts(self.journal.once(f"tests {name}", asked, see))
-
-    @contextmanager
-    def _fork(self, changes: tuple[Change, ...]) -> Iterator[Workbench]:
-        """A bench with these changes and the tests in place: nothing that a patch does to a test file counts."""
-        with self.bench.fork() as bench:
-            put(bench, changes)
-            put(bench, self.tests.changes)
-            yield bench
 
 
 def _inserted(patch: str) -> Counter[str]:
