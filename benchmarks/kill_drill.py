@@ -71,8 +71,10 @@ output = 15.0
 source = "the drill"
 """
 COMMANDS = ("ls", "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py")
-AMPLE, TIGHT = 50.0, 2.0
-"""Dollars. The whole sweep costs less than one; a call with a long prompt has to set aside half a dollar."""
+AMPLE = 50.0
+TIGHT = {True: 0.4, False: 2.0}
+"""Dollars, where token counts are told and where they are not. The whole sweep costs less than a third of one; a call
+has to set aside a tenth, with a long prompt half, and without counts that stays booked."""
 LONGEST_S = 7.0
 """A life that is killed by the clock is killed within so long."""
 BY_THE_CLOCK = 0.3
@@ -229,7 +231,7 @@ def _money(side: Side, rows: tuple[LlmCall, ...], usd: float) -> None:
 
 def round_of(number: int, work: Path, methods: tuple[str, ...], agents: Path | None, draw: random.Random) -> list[Side]:
     """One round; both sides, judged by nobody yet."""
-    told, ceiling = number % 2 == 0, AMPLE if number % 4 < 2 else TIGHT
+    told, ceiling = number % 2 == 0, AMPLE if number % 4 < 2 else TIGHT[number % 2 == 0]
     folder = work / f"round-{number}"
     shutil.rmtree(folder, ignore_errors=True)
     cache = folder / "cache"

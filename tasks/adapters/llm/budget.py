@@ -246,7 +246,7 @@ class Meter:
         with self._changed:
             self._drop(place)
             self._spent += place.booked
-            # The reply is not kept yet, and must not be lost for this: others go on counting what was set aside.
+            # A reply must not be lost for this: others go on counting what was set aside.
             with suppress(LeaseError), self.shared.turn() as (_, say):
                 self._tell(say)
             self._changed.notify_all()

@@ -66,6 +66,10 @@ class PaceTurn(Protocol):
         """Write the line of a call; one that is there keeps its place."""
         ...
 
+    def begin(self, call: str) -> None:
+        """Say that a call begins now."""
+        ...
+
     def settle(self, call: str, tokens: int) -> None:
         """Say what a call came to."""
         ...
@@ -91,6 +95,12 @@ class Pace:
         while limits and (wait := self._asked(call, limits, tokens)) > 0:
             self.clock.sleep(min(wait, LOOK_S))
         return call
+
+    def begins(self, limits: Sequence[MinuteLimit], call: str) -> None:
+        """Say that a call that might have begun was held up, and begins now."""
+        if limits:
+            with self.book() as turn:
+                turn.begin(call)
 
     def came_to(self, limits: Sequence[MinuteLimit], call: str, tokens: int | None) -> None:
         """What a call came to; null where nobody said, and what was written down stays, as it does where the book
@@ -141,6 +151,9 @@ class _LocalTurn:
             ON CONFLICT (name, call) DO UPDATE SET start = excluded.start
         """
         self.connection.execute(said, (name, call, line.start, line.tokens))
+
+    def begin(self, call: str) -> None:
+        self.connection.execute("UPDATE asked SET start = ? WHERE call = ?", (self.now, call))
 
     def settle(self, call: str, tokens: int) -> None:
         self.connection.execute("UPDATE asked SET tokens = ? WHERE call = ?", (tokens, call))

@@ -22,6 +22,7 @@ _WRITE = """
     INSERT INTO swt_pace (name, call, start, tokens) VALUES (%(name)s, %(call)s, %(start)s, %(tokens)s)
     ON CONFLICT (name, call) DO UPDATE SET start = excluded.start RETURNING 1
 """
+_BEGIN = "UPDATE swt_pace SET start = %(now)s WHERE call = %(call)s RETURNING 1"
 _SETTLE = "UPDATE swt_pace SET tokens = %(tokens)s WHERE call = %(call)s RETURNING 1"
 _FORGET = "DELETE FROM swt_pace WHERE start <= %(until)s RETURNING 1"
 
@@ -36,6 +37,9 @@ class _SharedTurn:
 
     def write(self, name: str, call: str, line: CountedCall) -> None:
         self.ask(_WRITE, name=name, call=call, start=line.start, tokens=line.tokens)
+
+    def begin(self, call: str) -> None:
+        self.ask(_BEGIN, call=call, now=self.now)
 
     def settle(self, call: str, tokens: int) -> None:
         self.ask(_SETTLE, call=call, tokens=tokens)

@@ -206,13 +206,15 @@ class Switchboard:
         wire = self.wire_to(card)
 
         def attempt(number: int) -> Exchange:
-            """Each is paid for by itself: after a reply that was cut, there may be nothing left for another."""
+            """Each is paid for by itself: after a reply that was cut, there may be nothing left for another. What it
+            may cost is set aside until the reply is kept: a kill before that leaves a row that is booked at all of it.
+            """
             with _admitted(caller.meters, rows.bound, replays=False) as places:
-                return self._attempt(request, card, wire, rows, claim, places, number, asked)
+                exchange = self._attempt(request, card, wire, rows, claim, places, number, asked)
+                claim.keep(exchange)
+                return exchange
 
-        exchange = self.patience.persist(self.clock, attempt)
-        claim.keep(exchange)
-        return exchange.reply
+        return self.patience.persist(self.clock, attempt).reply
 
     def _attempt(
         self,
@@ -226,8 +228,10 @@ class Switchboard:
         asked: float,
     ) -> Exchange:
         limiter, limits = self._limiter(card), card.minute_limits
-        with limiter.slot():
-            paced = self.pace.wait(limits, likely_tokens(request, card))
+        paced = self.pace.wait(limits, likely_tokens(request, card))  # before a slot, which others may use meanwhile
+        with limiter.slot() as held_up:
+            if held_up:
+                self.pace.begins(limits, paced)
             self._open(card)
             started, sent = self.clock.now(), self.clock.monotonic()
             draft = rows.under_way(started, attempt=number)

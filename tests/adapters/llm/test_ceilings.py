@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 
+from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.base import Reply, Usage
+from tasks.adapters.llm.bound import Bound
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError
 from tasks.adapters.llm.factory import spent_by
+from tasks.adapters.store.disk import LocalDisk
+from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
@@ -72,6 +76,34 @@ def test_what_was_spent_before_counts(bench: Benches, fault: Fault) -> None:
     assert later.booked_usd == pytest.approx(row.estimate_usd if fault is Fault.NO_USAGE else row.cost_usd)
     assert 0.00024 <= (row.estimate_usd or 0.0) < 0.001
     assert (row.cost_usd is None) == (fault is Fault.NO_USAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class Watching(LocalDisk):
+    """A disk that looks at something before it keeps a reply."""
+
+    look: Callable[[], None]
+
+    def write(self, path: str, data: bytes) -> None:
+        if path.startswith("replies/"):
+            self.look()
+        super(Watching, self).write(path, data)
+
+
+def test_what_a_call_may_cost_is_set_aside_until_its_reply_is_kept(bench: Benches) -> None:
+    """A kill in between leaves a row that says `unknown`, which is booked at all of it."""
+    made, meter, room = bench(full_reply(Fault.NONE)), Meter("sweep s", Budget(usd=0.001)), list[bool]()
+
+    def look() -> None:
+        with meter.admitted_now(Bound(tokens=1, usd=0.0007)) as place:
+            room.append(place is not None)
+
+    store = Store(str(made.folder / "store"))
+    store.disk = Watching(made.folder / "store", look)
+    board = made.board(archive=open_archive(store, made.folder / "cache"))
+    board.model(MODEL, work(sweep="s"), meters=[meter]).complete(ask("1", max_tokens=100))
+    look()
+    assert room == [False, True]
 
 
 def test_a_cut_attempt_is_booked_before_the_next(bench: Benches) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from llm_bench import MODELS, Benches, TestClock, ask, work
 from tasks.adapters.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.pace import LocalBook, MinuteLimit, Pace
+from tasks.adapters.llm.pace import CountedCall, LocalBook, MinuteLimit, Pace
 from tasks.adapters.llm.shared_pace import SharedBook
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.services import PostgreSql
@@ -69,6 +70,14 @@ def test_what_a_call_came_to_counts_and_not_what_it_might_have(two: tuple[Pace, 
     assert clock.seconds == 0
     two[1].wait(THOUSAND, 1)
     assert clock.seconds == pytest.approx(60)
+
+
+def test_a_call_counts_from_when_it_began(two: tuple[Pace, Pace], clock: TestClock) -> None:
+    call = two[0].wait(THOUSAND, 900)
+    clock.sleep(30)
+    two[0].begins(THOUSAND, call)
+    two[1].wait(THOUSAND, 900)
+    assert clock.seconds == pytest.approx(90)
 
 
 def test_a_reply_is_not_lost_with_the_book(two: tuple[Pace, Pace], tmp_path: Path) -> None:
@@ -155,6 +164,24 @@ def test_a_sweep_waits_and_is_charged_what_it_came_to(bench: Benches, tmp_path: 
     assert [row.waited_s for row in made.rows()] == pytest.approx([0, 0, 0, 60])
 
 
+def test_a_model_that_waits_holds_no_other_up(bench: Benches, tmp_path: Path) -> None:
+    """Not even where the provider takes one call at a time."""
+    made = bench([Step(reply=Reply(text=text)) for text in "abc"])
+    text = MODELS.replace('key_env = "P_KEY"', 'key_env = "P_KEY"\nmax_in_flight = 1')
+    (tmp_path / "own.toml").write_text(text.replace('price = "m"', 'price = "m"\nrequests_per_minute = 1'))
+    clock = Meeting()
+    made.clock = clock
+    board = made.board(models=read_models(tmp_path / "own.toml"))
+    limited, free = (board.model(name, work()) for name in ("m-1", "fixed"))
+    met: list[Reply] = []
+    with ThreadPoolExecutor(1) as pool:
+        limited.complete(ask("first"))
+        clock.met = lambda: met.append(pool.submit(free.complete, ask("meanwhile")).result(timeout=10))
+        limited.complete(ask("second"))
+    assert [reply.text for reply in met] == ["b"]
+    assert clock.seconds == pytest.approx(60)
+
+
 @pytest.fixture
 def leases(database: PostgreSql) -> Iterator[tuple[Leases, Leases]]:
     made = Leases(database.url), Leases(database.url)
@@ -179,4 +206,8 @@ def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]
         assert 50 < waiting.start - turn.now <= 60
         turn.forget(waiting.start)
         assert turn.before("model m", "") == []
-    there.wait(THOUSAND, 900)
+    call = there.wait(THOUSAND, 900)
+    with here.book() as turn:
+        turn.write("model m", call, CountedCall(turn.now - 30, 0))
+        turn.begin(call)
+        assert [line.start for line in turn.before("model m", "")] == [turn.now]
