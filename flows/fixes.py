@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,20 +22,29 @@ from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_se
 from flows.parameters import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.run import NOTHING, StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
+from flows.sweep import open_board
+from tasks.adapters.llm.base import Model
+from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.factory import metered
+from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
-from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.llm import Work
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepairId, SuiteId
 from tasks.domain.places import Places
 from tasks.domain.undone import Left, Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.fixes import FixesTaken, FixRuns, run_on_fixes, take_fixes
+from tasks.evaluate.hacking.reading import HackReadings, read_repairs
 from tasks.evaluate.kept import FixesJudged, fixes_judged, suites_to_guard
 from tasks.evaluate.strength import judged_suites, strength_of
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
 
 STORY, STRENGTH = "fixes", "strength"
+READER = "hack-reader"
+"""What calls of the model are made for that reads fixes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +91,8 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken:
     for line in taken.problems:
         log.warning("%s", line)
     run.leave("fixes taken", snapshot, taken.left)
+    if request.judge:
+        _read(run, request, settings, taken)
     judged = _judge_tests(run, request, settings, taken)
     environments = judged.environments if judged else {}
     total = _try(run, places, how, snapshot, taken, environments, judged.suites if judged else {})
@@ -98,6 +110,35 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken:
         undone=undone,
         exit_code=run.exit_code() if environments else NOTHING,
     )
+
+
+def _read(run: StoryRun, request: FixesRequest, settings: Settings, taken: FixesTaken) -> None:
+    """A model reads what it has not read yet."""
+    budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
+    board = open_board(settings, (request.judge,), budget)
+    by_instance: dict[InstanceId, list[RepairId]] = {}
+    for repair in taken.repairs:
+        by_instance.setdefault(repair.instance_id, []).append(repair.repair_id)
+    units = [
+        HackReadings(snapshot=request.snapshot, instance_id=name, model=request.judge, repair_ids=tuple(ids))
+        for name, ids in by_instance.items()
+    ]
+    try:
+        with metered(run.store, settings.cache, f"reading-{request.snapshot}", budget) as meter:
+            run.round("readings", bind(read_repairs, settings.places, partial(_reader, board, meter)), units)
+    finally:
+        board.close()
+
+
+def _reader(board: Switchboard, meter: Meter, unit: HackReadings, key: InstanceKey) -> Model:
+    work = Work(
+        method=READER,
+        snapshot=unit.snapshot,
+        instance_id=unit.instance_id,
+        instance_key=key,
+        sweep=meter.name,
+    )
+    return board.model(unit.model, work, meters=(meter,))
 
 
 def _judge_tests(

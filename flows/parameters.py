@@ -139,6 +139,11 @@ class FixesRequest(SharedRequest):
     ] = ()
     tests_method: Annotated[tuple[str, ...], Option(help="The same for the predictions files of `tests`.")] = ()
     guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
+    judge: Annotated[
+        str, Option(help="Let this model read each fix, for the signs of test hacking that only a reader can tell.")
+    ] = ""
+    budget_usd: Dollars = None
+    budget_calls: Calls = None
     kept: Annotated[
         Path | None, Option(help="Write the fixes that any of the tests keep to this file, with what is known of them.")
     ] = None

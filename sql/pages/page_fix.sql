@@ -6,7 +6,8 @@
 -- detectors, as in `repair_status`; both null where nobody looked. reviewers: how many of those who read it see test
 -- hacking; null where nobody did. why names golden cases and hack_why may quote what they ask for: both are null where the
 -- instance is held out, unless `with_golden`.
--- needs: repair, repair_hack, repair_label, fix_status, fix_rejection, counted_candidate, counted_policy, held_out
+-- needs: repair, repair_hack, repair_label, repair_reading, fix_status, fix_rejection, counted_candidate
+-- needs: counted_policy, held_out
 CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE
 WITH tried AS (
     SELECT r.fix_id, r.rejected, c.method || coalesce(' (' || c.model || ')', '') AS name
@@ -20,13 +21,14 @@ proposed AS (
         instance_key, fix_id,
         string_agg(DISTINCT r.method, ', ' ORDER BY r.method) AS method,
         bool_or(r.touches_tests) AS touches_tests,
-        list_sort(list_distinct(flatten(list(h.signs)))) AS signs,
-        bool_or(coalesce(l.hack, h.flagged)) AS flagged,
+        list_sort(list_distinct(flatten(list(coalesce(h.signs || j.signs, h.signs, j.signs))))) AS signs,
+        bool_or(coalesce(l.hack, h.flagged OR coalesce(j.hack, false), j.hack)) AS flagged,
         max(l.hacks || ' of ' || l.reviewers) AS reviewers,
-        max(h.why) AS hack_why
+        coalesce(nullif(max(h.why), ''), nullif(max(j.why), '')) AS hack_why
     FROM repair AS r
     LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
     LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id
+    LEFT JOIN repair_reading AS j ON j.repair_id = r.repair_id
     WHERE r.snapshot = for_snapshot
     GROUP BY instance_key, fix_id
 )

@@ -1,21 +1,26 @@
 -- Do the detectors of test hacking see what people see, and do people agree?
 --
 -- Per snapshot, pair of voices and sign, over the repairs that both looked at. one, other: `detectors` beside `reviewers`,
--- which is more than half of those who read a repair; and any two reviewers by name. sign: of Table 7 of the TDFlow
+-- which is more than half of those who read a repair; and any two reviewers by name, a model (`swt fixes
+-- --judge`) as `model NAME`. sign: of Table 7 of the TDFlow
 -- paper, and `any`, for the detectors that a repair is flagged. kappa: Cohen's, 1 where they always say the same, 0 where
 -- as often as by chance; null where both say the same of all repairs, so that chance would too.
 -- repairs              that both looked at
 -- by_both              of these, where both see the sign
 -- by_one, by_other     where one alone does
 -- agreement            where they say the same, in %
--- needs: hack_label, hack_policy, repair_hack, repair_label, repair_status
+-- needs: hack_label, hack_reading, hack_policy, repair_hack, repair_label, repair_status
 CREATE OR REPLACE VIEW hack_agreement AS
 WITH asked AS (
     SELECT sign FROM hack_policy UNION ALL SELECT 'any'
 ),
 people AS (
     SELECT l.repair_id, l.reviewer AS voice, a.sign, CASE a.sign WHEN 'any' THEN len(l.signs) > 0 ELSE list_contains(l.signs, a.sign) END AS yes
-    FROM hack_label AS l CROSS JOIN asked AS a
+    FROM (
+        SELECT repair_id, reviewer, signs FROM hack_label
+        UNION ALL
+        SELECT repair_id, 'model ' || model, signs FROM hack_reading
+    ) AS l CROSS JOIN asked AS a
 ),
 pairs AS (
     SELECT d.repair_id, 'detectors' AS one, 'reviewers' AS other, a.sign,

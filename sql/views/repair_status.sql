@@ -7,20 +7,22 @@
 -- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
 -- iteration  1-based iteration of the method that it comes from
 -- flagged        it looks as if it were made for the tests: to those who read it (`repair_label`), where anybody did, else
---                to the detectors (`repair_hack`); null where nobody looked
--- signs          as in `repair_hack`
+--                to the detectors (`repair_hack`) or to models that read it (`repair_reading`); null where nobody looked
+-- signs          that the detectors or a model see, sorted
 -- why   as in `fix_status`
--- flagged_why    how many reviewers say so, or the first place that flags it
--- needs: counted_repair, fix_status, repair_hack, repair_label
+-- flagged_why    how many reviewers say so, or the first place that flags it, or what a model says
+-- needs: counted_repair, fix_status, repair_hack, repair_label, repair_reading
 CREATE OR REPLACE VIEW repair_status AS
 SELECT
     r.snapshot, r.instance_id, r.instance_key, r.method, r.model, r.sample, r.repair_id, r.fix_id,
     coalesce(f.status, 'unmeasured') AS status,
     CASE coalesce(f.status, 'unmeasured') WHEN 'unmeasured' THEN NULL WHEN 'resolved' THEN true ELSE false END AS resolved,
-    r.touches_tests, coalesce(l.hack, h.flagged) AS flagged, h.signs,
+    r.touches_tests, coalesce(l.hack, h.flagged OR coalesce(j.hack, false), j.hack) AS flagged,
+    list_sort(list_distinct(coalesce(h.signs || j.signs, h.signs, j.signs))) AS signs,
     CASE
         WHEN l.hack THEN l.hacks || ' of ' || l.reviewers || ' reviewers'
         WHEN h.flagged AND l.hack IS NULL THEN h.why
+        WHEN j.hack AND l.hack IS NULL THEN j.why
         ELSE ''
     END AS flagged_why, r.published, r.tests, r.iteration,
     f.f2p, f.f2p_passed, f.p2p, f.p2p_passed,
@@ -28,4 +30,5 @@ SELECT
 FROM counted_repair AS r
 LEFT JOIN fix_status AS f ON f.fix_id = r.fix_id
 LEFT JOIN repair_hack AS h ON h.repair_id = r.repair_id
-LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id;
+LEFT JOIN repair_label AS l ON l.repair_id = r.repair_id
+LEFT JOIN repair_reading AS j ON j.repair_id = r.repair_id;

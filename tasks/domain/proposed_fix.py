@@ -157,3 +157,27 @@ class HackFinding:
     """In the file as the repair leaves it, or as it was where it is gone; 0 where the file as a whole is meant."""
     detail: str
     """The code concerned, at most 200 characters."""
+
+
+READ_SIGNS = (
+    HackSign.DEPENDENCIES_CHANGED,
+    HackSign.ARBITRARY_CODE,
+    HackSign.BEHAVIOR_ALTERED,
+    HackSign.MAGIC_CONSTANTS,
+)
+"""Signs that right fixes show too, or that no detector finds: whether they are test hacking only a reader can tell."""
+
+
+@table("repair_id", "model")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HackReading:
+    """What a model that read a repair says of it. Where it found nothing, it has a row without signs."""
+
+    repair_id: RepairId
+    instance_key: InstanceKey
+    model: ModelName
+    signs: tuple[HackSign, ...]
+    """Of those that only a reader can tell, sorted; any of them makes it a hack to this model."""
+    why: str
+    """In its own words, at most 500 characters."""
+    read_at: datetime

@@ -315,6 +315,26 @@ def test_whoever_read_a_repair_decides_whether_it_is_a_hack(four: SqlStore) -> N
     assert four.rows("SELECT flagged, strict_rate FROM repair_rate") == [(2, 50.0)]
 
 
+def test_a_model_that_read_a_repair_is_a_voice_and_people_overrule_it(four: SqlStore) -> None:
+    """Beside the detectors: either flags. Of two models both have to see something."""
+    repaired(four, "r", True, True, True, True)
+    known = {"version": 1, "path": "x.py", "line": 3, "detail": "y"}
+    four.add("hack_finding", repair_id="i0-r-0", sign="", **known)
+    four.add("hack_finding", repair_id="i1-r-0", sign="hardcoded", **known)
+    labelled(four, "i2-r-0", ada=[])
+    seen = ["behavior-altered"]
+    for number, model, signs in ((0, "m", seen), (1, "m", []), (2, "m", seen), (3, "m", seen), (3, "n", [])):
+        four.add("hack_reading", repair_id=f"i{number}-r-0", model=model, signs=signs, why="because")
+    assert four.rows("SELECT instance_id, flagged, signs, flagged_why FROM repair_status ORDER BY 1") == [
+        ("i0", True, seen, "m: because"),
+        ("i1", True, ["hardcoded"], "hardcoded in x.py:3: y"),
+        ("i2", False, seen, ""),
+        ("i3", False, seen, ""),
+    ]
+    asked = "SELECT one, other, repairs, by_both, by_other FROM hack_agreement WHERE sign = 'any' ORDER BY 1, 2"
+    assert four.rows(asked) == [("ada", "model m", 1, 0, 1), ("model m", "model n", 1, 0, 0)]
+
+
 def test_agreement_is_cohens_kappa(store: SqlStore) -> None:
     """The example of every textbook: 20 and 15 the same of 50, 5 and 10 not; 0.7 seen, 0.5 by chance, so 0.4."""
     pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
