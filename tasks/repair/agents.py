@@ -96,7 +96,7 @@ class Outing:
             left_out=len(goal.targets) - len(shown),
             files=[change.path for change in self.tests.changes],
             calls=self.agent.calls,
-            advice=ADVICE.get(self.agent.program or self.agent.name, OTHERWISE),
+            advice=advice_for(self.agent),
         )
 
     def _own(self, changes: tuple[Change, ...]) -> tuple[Change, ...]:
@@ -122,3 +122,14 @@ class AgentStep:
 def repairing(name: str) -> Agent:
     """The agent of that name, with as many replies as a repair takes. `NotFound` names those that there are."""
     return replace(agent_named(name), calls=CALLS)
+
+
+def advice_for(agent: Agent) -> str:
+    """What the errand says at its end."""
+    return ADVICE.get(agent.program or agent.name, OTHERWISE)
+
+
+def made_of(name: str, limits: TdflowLimits) -> list[object]:
+    """What decides the work of an agent beside instance, tests and model."""
+    agent = repairing(name)
+    return [agent.key, advice_for(agent), ERRAND.texts(), limits.debugged, limits.seconds]

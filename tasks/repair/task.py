@@ -28,7 +28,7 @@ from tasks.domain.undone import OfInstance
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
 from tasks.methods.journal import Journal, journal_of
-from tasks.repair.agents import ERRAND, Outing, repairing
+from tasks.repair.agents import Outing, made_of, repairing
 from tasks.repair.generating import ReproductionWriter
 from tasks.repair.prompts import PROMPTS
 from tasks.repair.rows import AttemptRows
@@ -192,12 +192,10 @@ def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests:
     """Content key of all that decides an attempt."""
     given = [[change.path, change.after] for change in tests.changes] if tests else []
     wanted = None if tests is None or tests.fail_to_pass is None else sorted(tests.fail_to_pass)
-    limits: object = settings.tdflow.facts
-    texts = PROMPTS.texts()
-    if unit.method != METHOD:
-        limits, texts = [repairing(unit.method).key, settings.tdflow.debugged, settings.tdflow.seconds], ERRAND.texts()
+    limits = settings.tdflow
+    how = (limits.facts, PROMPTS.texts()) if unit.method == METHOD else made_of(unit.method, limits)
     return content_key(
         "repair-attempt", unit.snapshot, hands.instance.content, hands.environment.env_id, unit.method, unit.model,
-        limits, texts, tests.name if tests else GENERATE, given, wanted,
+        *how, tests.name if tests else GENERATE, given, wanted,
         *filter(None, [unit.roles]),
     )  # fmt: skip
