@@ -248,7 +248,7 @@ def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> lis
         f"WITH said AS (SELECT {KEY}, md5(string_agg(name || ' ' || total, ' ' ORDER BY name)) AS now "
         f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {KEY}) "
         f"SELECT s.{KEY}, s.now FROM said AS s LEFT JOIN ({select_index(source)}) AS i ON i.{KEY} = s.{KEY} "
-        f"WHERE i.inputs IS DISTINCT FROM s.now ORDER BY 1"
+        f"WHERE i.inputs IS DISTINCT FROM s.now AND s.{KEY} <> '' ORDER BY 1"
     ).fetchall()
 
 
