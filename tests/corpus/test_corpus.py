@@ -69,7 +69,10 @@ def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
     assert honest[1] == honest[2]
 
 
+@pytest.mark.bubblewrap
 def test_a_handful_for_real(settings: Settings, tmp_path: Path) -> None:
+    if settings.sandbox is SandboxKind.PROCESS:
+        pytest.skip("the naive grader shows candidates their own folders by bubblewrap, which is not to be had here")
     entries = [entry for entry in corpus_of(settings) if entry.method in (*TEMPTING, *PLAIN)]
     verdicts = judge_corpus(settings, tmp_path / "work", entries)
     ours = {verdict.entry.method: verdict.accepted["ours"] for verdict in verdicts}

@@ -186,7 +186,7 @@ def test_a_full_disk_loses_no_paid_reply(bench: Benches, what: str) -> None:
 def test_without_room_nothing_is_asked(bench: Benches) -> None:
     made = bench(echo)
     (made.folder / "store").mkdir()
-    (made.folder / "store" / UNDER_WAY).symlink_to("/sys")  # takes no files, not even from root
+    (made.folder / "store" / UNDER_WAY).symlink_to("/proc")  # takes no files, not even from root
     with pytest.raises((StoreError, OSError)):
         made.board().model(MODEL, work()).complete(ask("hi"))
     assert made.provider.books == []
