@@ -34,8 +34,9 @@ LOCATING: dict[str, object] = {
     "four keys": {"explanation": "scaling", "code": ["scaled"], "errors": [], "paths": []},
     "get_bm25_top10": {"function_call": "get_bm25_top10", "args": {}},
     "ranked_files": {"ranked_files": ["larder/recipe.py"], "confidence_scores": [9]},
+    "Four signs": {"signs": [], "why": "nothing to be seen"},
 }
-"""What the agent that looks for files asks for, and what it is told."""
+"""What the agent that looks for files asks for, what it is told, and what the reader of repairs says."""
 LARDER = "rolling-swt-bench/larder"
 TWO = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 POOL = "one"
@@ -131,6 +132,13 @@ MORE = (
         how="no guards",
     ),
     Drill("validate", {"health": True, **OF_TWO}, ("health",), how="again"),
+    Drill("validate", {"alone": True, **OF_TWO}, ("alone",), how="golden tests alone"),
+    Drill(
+        "fixes",
+        {"fixes": (str(DEMO / "repairs.demo-quick.jsonl"),), "judge": "scripted", **OF_TWO},
+        ("readings",),
+        how="read by a model",
+    ),
     Drill("sweep", WORK, ("environments", "retrieval", "generation", "runs", "guards")),
     Drill("generate", {"dry_run": True, **WORK}, ("retrieval",), how="dry run"),
     Drill("localize", {**AGENT, **OF_TWO}, ("localization",), how="agent"),

@@ -10,7 +10,7 @@
 -- before      of these, those on the code before the fix: what a debugger would be shown is something else
 -- after       those on the fixed code: alone they do not pass there
 -- example     one of them, with its instance
--- needs: golden_case_alone, task_instance
+-- needs: golden_case_alone, used_instance
 CREATE OR REPLACE VIEW lone_instances AS
 WITH latest AS (
     SELECT instance_key, max_by(env_id, created_at) AS env_id FROM golden_case_alone GROUP BY instance_key
@@ -19,7 +19,7 @@ seen AS (
     SELECT t.snapshot, t.instance_id, g.reason, g.code_state, g.case_id
     FROM golden_case_alone AS g
     JOIN latest AS l ON l.instance_key = g.instance_key AND l.env_id = g.env_id
-    JOIN task_instance AS t ON t.instance_key = g.instance_key
+    JOIN used_instance AS t ON t.instance_key = g.instance_key
 ),
 looked AS (SELECT snapshot, count(DISTINCT instance_id) AS looked_at FROM seen GROUP BY snapshot),
 differing AS (SELECT * FROM seen WHERE reason <> ''),
