@@ -100,6 +100,7 @@ AGENT = {"method": Locator.AGENT, "model": "scripted"}
 
 CONTROLS = ("golden", "nop")
 CAREFUL = str(DEMO / "predictions.demo-careful.jsonl")
+CHEATER = str(DEMO / "predictions.demo-cheater.jsonl")
 OF_THREE = {"snapshot": SNAPSHOT, "instances": (*TWO, "rolling-swt-bench__larder-10")}
 
 DRILLS = (
@@ -131,6 +132,7 @@ MORE = (
         ("confirmations",),
         how="no guards",
     ),
+    Drill("evaluate", {"candidates": (CHEATER,), **OF_TWO}, ("repeats",), how="a guard fails"),
     Drill("validate", {"health": True, **OF_TWO}, ("health",), how="again"),
     Drill("validate", {"alone": True, **OF_TWO}, ("alone",), how="golden tests alone"),
     Drill(

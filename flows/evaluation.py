@@ -126,8 +126,8 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
     found = ask()
     if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
         found = ask()
-        if suites.run_some("repeats", Purpose.REPEAT, found.to_repeat):
-            found = ask()
+    if request.guards and suites.run_some("repeats", Purpose.REPEAT, found.to_repeat):
+        found = ask()
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
         found = ask()
     return _summary(run, request, taken, torn, suites, found, len(instances))

@@ -17,6 +17,8 @@ from flows.settings import Settings
 from tasks.scrape.task import TOKEN_VARIABLES
 
 FLOWS = Path(__file__).parents[2] / "flows"
+ASKING = ("round", "make", "run_some")
+"""Methods whose first argument is the name of a round."""
 
 
 def test_every_round_is_drilled() -> None:
@@ -25,7 +27,7 @@ def test_every_round_is_drilled() -> None:
         node
         for path in sorted(FLOWS.glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("round", "make")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ASKING
     )
     named = {call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)}
     drilled = {round_ for drill in (*DRILLS, *MORE) for round_ in drill.rounds}
