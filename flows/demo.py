@@ -13,8 +13,7 @@ from flows.evaluation import evaluate_here
 from flows.fixes import FixesSummary, fixes_here
 from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, RepairRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
-from flows.repairs import repair
-from flows.run import Threads, begin
+from flows.repairs import repair_here
 from flows.settings import RESOURCES, Settings
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
@@ -105,8 +104,7 @@ def repair_demo(settings: Settings) -> FixesSummary:
     reply is only found where they say what it was written for."""
     request = RepairRequest(snapshot=SNAPSHOT, model=MODEL, tests=GENERATE, instances=(REPAIRED,))
     with _answering(settings) as here:
-        board, store = Threads(here.workers), Store(here.store)
-        return begin("repair", request.title, store, board, lambda run: repair(request, here, run))
+        return repair_here(request, here)
 
 
 @contextmanager

@@ -12,13 +12,14 @@ from functools import partial
 from flows.evaluation import prepare, run_settings
 from flows.fixes import FixesSummary, judge_fixes
 from flows.parameters import FixesRequest, RepairRequest
-from flows.run import NOTHING, StoryRun, bind
+from flows.run import NOTHING, StoryRun, Threads, begin, bind
 from flows.settings import Settings
 from flows.sweep import open_board
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.llm import Work
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey
@@ -31,6 +32,12 @@ from tasks.repair.agents import repairing
 from tasks.repair.settings import GOLDEN, METHOD, RepairSettings, TdflowLimits
 from tasks.repair.task import RepairWork
 from tasks.repair.task import repair as repair_one
+
+
+def repair_here(request: RepairRequest, settings: Settings) -> FixesSummary:
+    """In this process, on threads, with no server."""
+    board, store = Threads(settings.workers), Store(settings.store)
+    return begin("repair", request.title, store, board, lambda run: repair(request, settings, run))
 
 
 def repair(request: RepairRequest, settings: Settings, run: StoryRun) -> FixesSummary:

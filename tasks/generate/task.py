@@ -143,24 +143,13 @@ def unit_of(store: Store, places: Places, settings: GenerationSettings, work: Me
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
-    hands = _hands(places, settings, instance, environment)
+    hands = Hands.of(places, settings, instance, environment)
     return hands, MethodUnit(
         instance=instance,
         assignment=_assignment(store, work, hands),
         method=method_named(work.method),
         model=ModelName(work.model),
         budget=settings.budget.changed(work.variant),
-    )
-
-
-def _hands(places: Places, settings: GenerationSettings, instance: TaskInstance, environment: Environment) -> Hands:
-    return Hands(
-        places=places,
-        instance=instance,
-        environment=environment,
-        sandbox=settings.sandbox,
-        trusted=settings.trusted,
-        limits=settings.limits,
     )
 
 
@@ -175,7 +164,7 @@ def estimate_work(
 
     `works` are the same but for the model; the files that the first is shown stand for those of the others.
     """
-    hands, work = _hands(places, settings, instance, environment), works[0]
+    hands, work = Hands.of(places, settings, instance, environment), works[0]
     store, known = Store(places.store), method_named(work.method)
     budget = settings.budget.changed(work.variant)
     units = [

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Protocol
 
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
@@ -27,6 +28,17 @@ from tasks.domain.run import Limits
 from tasks.methods.method import ContextFile
 
 
+class HowCodeRuns(Protocol):
+    """What settings of a stage say of it."""
+
+    @property
+    def sandbox(self) -> SandboxKind | None: ...
+    @property
+    def trusted(self) -> bool: ...
+    @property
+    def limits(self) -> Limits: ...
+
+
 @dataclass(frozen=True, kw_only=True)
 class Hands:
     """One instance in one environment. Raises `NotFound` where mirror or commit is missing, when it is first needed."""
@@ -39,6 +51,18 @@ class Hands:
     trusted: bool = False
     """Whether the code under test may run where nothing isolates it."""
     limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def of(cls, places: Places, how: HowCodeRuns, instance: TaskInstance, environment: Environment) -> Hands:
+        """With the settings of a stage."""
+        return cls(
+            places=places,
+            instance=instance,
+            environment=environment,
+            sandbox=how.sandbox,
+            trusted=how.trusted,
+            limits=how.limits,
+        )
 
     @cached_property
     def mirrors(self) -> Mirrors:

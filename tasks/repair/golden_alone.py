@@ -55,14 +55,7 @@ def golden_alone(places: Places, settings: RepairSettings, unit: GoldenAlone) ->
     (environment,) = store.read(Environment, env_id=unit.env_id)
     if store.read(GoldenCaseAlone, instance_key=instance.instance_key, env_id=unit.env_id):
         return 0
-    hands = Hands(
-        places=places,
-        instance=instance,
-        environment=environment,
-        sandbox=settings.sandbox,
-        trusted=settings.trusted,
-        limits=settings.limits,
-    )
+    hands = Hands.of(places, settings, instance, environment)
     tests = GivenTests.of_patch(GOLDEN, instance.test_patch, hands.read, instance.FAIL_TO_PASS)
     with LocalWorkbench(hands.supplies()) as bench:
         fix = changes_of("the fix", instance.patch, bench.base)

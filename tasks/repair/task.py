@@ -75,14 +75,7 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
     (environment,) = store.read(Environment, env_id=unit.env_id)
-    hands = Hands(
-        places=places,
-        instance=instance,
-        environment=environment,
-        sandbox=settings.sandbox,
-        trusted=settings.trusted,
-        limits=settings.limits,
-    )
+    hands = Hands.of(places, settings, instance, environment)
     tests, tests_usd = (None, None) if unit.tests == GENERATE else _tests(store, unit, hands)
     attempt_id = _attempt_id(unit, hands, settings, tests)
     if known := store.read(RepairAttempt, attempt_id=attempt_id):

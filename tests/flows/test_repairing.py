@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from flows.cli import app
 from flows.parameters import RepairRequest
-from flows.repairs import repair
-from flows.run import Threads, begin
+from flows.repairs import repair_here
 from flows.settings import Settings
 from tasks.adapters.llm.base import Message
 from tasks.adapters.llm.dialects.spoken import Spoken
@@ -74,8 +73,7 @@ class KnowsItLater:
 
 
 def told(request: RepairRequest, settings: Settings) -> tuple[int, str, tuple[str, ...]]:
-    store, board = Store(settings.store), Threads(1)
-    done = begin("repair", request.title, store, board, lambda run: repair(request, settings, run))
+    done = repair_here(request, replace(settings, workers=1))
     return done.exit_code, done.text, done.problems
 
 
