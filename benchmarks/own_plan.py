@@ -20,7 +20,7 @@ from tasks.domain.run import Run
 TIMEOUT_S = 4 * 3600.0
 SWT = "from flows.cli import main; main()"
 """The command of the checkout that this file belongs to, whatever is installed."""
-IMPORTS = "import flows.cli, flows.evaluation, flows.asking, pandas"
+IMPORTS = "import flows.cli, flows.evaluation, flows.commands.asking, pandas"
 STAGES = {
     "references": ("golden", "--no-guards", "--no-confirm"),
     "candidates": (None, "--no-guards", "--no-confirm"),

@@ -24,8 +24,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.prefect_server import Prefect, prefect_server
+from flows.commands.machine import add_mirror
 from flows.demo import DEMO, build_demo_mirror
-from flows.machine import add_mirror
 from flows.parameters import SweepRequest
 from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep import chosen_instances

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from flows.development import dev_app
+from flows.commands.development import dev_app
 from flows.settings import Settings, settings_here
 from flows.stories import STORIES, Port, add_stories, end, plain
 from tasks.adapters.text import PrintableFormatter, say
@@ -85,7 +85,7 @@ def doctor() -> None:
 
     Example: swt doctor
     """
-    from flows.machine import report
+    from flows.commands.machine import report
 
     say(report(settings()))
 
@@ -140,7 +140,7 @@ def repo_add(
 
     Example: swt repo add psf/requests --git ~/src/requests
     """
-    from flows.machine import add_mirror
+    from flows.commands.machine import add_mirror
 
     say(add_mirror(settings(), name, git))
 
@@ -156,7 +156,7 @@ def query(
 
     Example: swt query table2, or swt query "FROM verdict WHERE solved" --format csv
     """
-    from flows.asking import ask
+    from flows.commands.asking import ask
 
     ask(settings(), question, output, sys.stdout.buffer, everything=everything, withdrawn=withdrawn)
 
@@ -173,7 +173,7 @@ def export(
 
     Example: swt export swe-bench lite.parquet --snapshot lite, or swt export warehouse out.duckdb
     """
-    from flows.asking import export as write
+    from flows.commands.asking import export as write
 
     typer.echo(write(settings(), kind, out, snapshot, method, image))
 
@@ -184,7 +184,7 @@ def log(run: Annotated[str, typer.Argument(help="A run's key, or the beginning o
 
     Example: swt log 06f7c33f
     """
-    from flows.asking import show_log
+    from flows.commands.asking import show_log
 
     say(show_log(settings(), run, sys.stdout.buffer), err=True)
 
@@ -192,7 +192,7 @@ def log(run: Annotated[str, typer.Argument(help="A run's key, or the beginning o
 @store_app.command("views")
 def store_views() -> None:
     """Rebuild the DuckDB file of views; deleting it loses nothing."""
-    from flows.asking import rebuild_views
+    from flows.commands.asking import rebuild_views
 
     say(rebuild_views(settings()))
 
@@ -200,7 +200,7 @@ def store_views() -> None:
 @store_app.command("check")
 def store_check() -> None:
     """Look for torn files and orphaned rows, and ask every audit; exit code 1 where something is found."""
-    from flows.asking import check_store
+    from flows.commands.asking import check_store
 
     text, clean = check_store(settings())
     say(text)
@@ -210,7 +210,7 @@ def store_check() -> None:
 @store_app.command("compact")
 def store_compact() -> None:
     """Merge the small files of each table into one."""
-    from flows.asking import compact_store
+    from flows.commands.asking import compact_store
 
     say(compact_store(settings()))
 
@@ -224,7 +224,7 @@ def store_copy(
 
     Example: swt store copy data/store 's3://bucket/swt?endpoint_override=s3.example.org'
     """
-    from flows.asking import copy_store
+    from flows.commands.asking import copy_store
 
     text, clean = copy_store(source, target)
     say(text)
@@ -236,7 +236,7 @@ def store_backup(
     folder: Annotated[str, typer.Argument(help="Folder or URL under which each day has a copy of its own.")],
 ) -> None:
     """Copy the store to FOLDER/<date in UTC>; `swt store copy` brings it back to an empty place."""
-    from flows.asking import backup_store
+    from flows.commands.asking import backup_store
 
     text, clean = backup_store(settings(), folder)
     say(text)
@@ -246,7 +246,7 @@ def store_backup(
 @store_app.command("gc")
 def store_gc() -> None:
     """Remove logs that no row names, and leftovers of killed writers."""
-    from flows.asking import collect_garbage
+    from flows.commands.asking import collect_garbage
 
     say(collect_garbage(settings()))
 
@@ -258,7 +258,7 @@ def store_prune(
 ) -> None:
     """Remove environments, trees and mirrors that no run has needed for long: all can be made again. Journals of work
     that was stopped so long ago go with them: begun again, it may ask its model anew."""
-    from flows.pruning import prune
+    from flows.commands.pruning import prune
 
     say(prune(settings(), older_than, dry_run=dry_run))
 
@@ -339,7 +339,7 @@ def models(
 
     Example: swt models, or swt models gpt-4o-2024-08-06 --ask
     """
-    from flows.models import show_models
+    from flows.commands.models import show_models
 
     if ask and not names:
         raise UsageError("--ask wants the names of models: each answer is paid for", hint="swt models NAME --ask")
@@ -353,7 +353,7 @@ def agents_list() -> None:
 
     Example: swt agents list
     """
-    from flows.machine import list_agents
+    from flows.commands.machine import list_agents
 
     say(list_agents(settings()))
 
@@ -368,7 +368,7 @@ def agents_install(
 
     Example: swt agents install aider mini_swe_agent
     """
-    from flows.machine import install_agents
+    from flows.commands.machine import install_agents
 
     done = install_agents(settings(), names or (), os.environ)
     for problem in done.problems:

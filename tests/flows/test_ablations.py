@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows.asking import rebuild_views
+from flows.commands.asking import rebuild_views
 from flows.localization import localize_here
 from flows.parameters import GenerateRequest, LocalizeRequest, SweepRequest
 from flows.settings import Settings

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.cli import app
-from flows.machine import install_agents
+from flows.commands.machine import install_agents
 from flows.settings import Settings
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import place

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from flows.asking import ask, listing, rebuild_views
+from flows.commands.asking import ask, listing, rebuild_views
 from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.adapters.store.questions import named_queries
 from tasks.domain.errors import StoreError
 
-LISTS = "from flows.asking import listing; from flows.settings import Settings; listing(Settings(), everything=True)"
+LISTS = (
+    "from flows.commands.asking import listing; from flows.settings import Settings; "
+    "listing(Settings(), everything=True)"
+)
 
 
 def test_questions_come_first_and_the_rest_when_it_is_asked_for() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from flows.asking import show_log
+from flows.commands.asking import show_log
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import EvaluationSummary, evaluate_here
 from flows.parameters import EvaluationRequest

@@ -22,8 +22,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from flows.asking import ask, export
 from flows.cli import app
+from flows.commands.asking import ask, export
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate_here
 from flows.parameters import EvaluationRequest

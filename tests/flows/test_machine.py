@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows import machine
+from flows.commands import machine
 from flows.settings import Settings
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import automatic, available

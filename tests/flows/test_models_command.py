@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from flows.models import ASKING, show_models
+from flows.commands.models import ASKING, show_models
 from flows.settings import Settings
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound

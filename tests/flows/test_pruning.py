@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from domain_rows import environment_row, run_row
 
-from flows.pruning import prune
+from flows.commands.pruning import prune
 from flows.settings import Settings
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.asking import check_store
+from flows.commands.asking import check_store
 from flows.settings import PROJECT, Settings
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Submission

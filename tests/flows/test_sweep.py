@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.asking import rebuild_views
 from flows.cli import app
+from flows.commands.asking import rebuild_views
 from flows.parameters import GenerateRequest, SweepRequest
 from flows.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
