@@ -91,7 +91,7 @@ def _attempts(
             limits=settings.limits,
         )
         with metered(run.store, settings.cache, request.payer, budget) as meter:
-            function = bind(repair_one, settings.places, how, partial(_model, request, board, meter))
+            function = bind(repair_one, settings.places, how, partial(_model, request, how, board, meter))
             return run.round("repairs", function, units).results
     finally:
         board.close()
@@ -99,6 +99,7 @@ def _attempts(
 
 def _model(
     request: RepairRequest,
+    how: RepairSettings,
     board: Switchboard,
     meter: Meter,
     unit: RepairWork,
@@ -108,11 +109,11 @@ def _model(
 ) -> Model:
     """Who answers one sub-agent."""
     work = Work(
-        method=unit.method,
+        method=how.method(unit.tests, unit.roles, unit.method),
         snapshot=unit.snapshot,
         instance_id=unit.instance_id,
         instance_key=key,
-        step=f"{unit.tests} {step}",
+        step=step,
         sweep=request.payer,
     )
     return board.model(unit.model_of(agent), work, meters=(meter,))

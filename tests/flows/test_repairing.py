@@ -146,6 +146,7 @@ def test_it_writes_its_tests_itself_and_pays_each_call_once(settings: Settings) 
     (attempt,) = store.read(RepairAttempt)
     name = "tdflow[generate_tests=scripted-demo,tests=generate]"
     assert (attempt.method, attempt.tests, attempt.end, attempt.calls) == (name, f"{name}@scripted", "passed", asked)
+    assert {row.method for row in store.read(LlmCall)} == {name}
     steps = sorted(store.read(RepairStep), key=lambda row: row.finished_at)
     assert [(row.iteration, row.agent.value, row.asked) for row in steps if row.agent != "debug-one"] == [
         (0, "generate-tests", "scripted-demo"),
