@@ -3,11 +3,12 @@
     python -m benchmarks.rolling_year --git 'FOLDER/{repo}' --repos pallets/click --repos psf/black --work FOLDER
 
 GitHub is the local one, fed from `--git`; each month it shows more of the histories. What goes wrong: the flow run is
-killed as soon as it has judged something; GitHub answers one question in five with an error; the worker is killed with
-its flow run and Prefect's server, as if the power were gone, and the server comes back; a repository is not there. A
-month that is not Completed is asked for again by the same deployment, as its operator would. Store, cache and database
-are below `--work`, and a month that is in `months.jsonl` there is not done again, so the command goes on where it was
-ended. At the end, or with `--told`, it prints a row for each month and for each repository.
+killed as soon as it has judged something; GitHub answers one question in five with an error; the worker is killed
+with its flow run and Prefect's server, as if the power were gone, and the server comes back; a repository is not
+there. A month that is not Completed is asked for again by the same deployment, as its operator would. Store, cache
+and database are below `--work`, and a month that is in `months.jsonl` there is not done again, so the command goes on
+where it was ended, by Ctrl-C or SIGTERM: what it started ends with it. Of a month that was ended half-way only the
+rest is measured. At the end, or with `--told`, it prints a row for each month and for each repository.
 """
 
 from __future__ import annotations
@@ -148,6 +149,8 @@ def main(
     told: Annotated[bool, typer.Option(help="Only print what is there.")] = False,
 ) -> None:
     """Rebuild month after month, then print the tables."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` has it ignored
     work.mkdir(parents=True, exist_ok=True)
     file = work / "months.jsonl"
     have = [Month(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []

@@ -54,6 +54,14 @@ def only(collection: Collection) -> Collected:
     return found
 
 
+@pytest.mark.parametrize("addopts", ["--strict-config", "--strict-config -p no:cacheprovider", "--ff"])
+def test_a_cache_that_the_configuration_names_is_no_mistake(look: Look, addopts: str) -> None:
+    files = {"tests/test_a.py": "def test_a(): pass\n"}
+    files["pytest.ini"] = f"[pytest]\naddopts = {addopts}\ncache_dir = .cached\n"
+    found = only(look(files, state("tests/test_a.py")))
+    assert (found.cases, found.complaint) == (1, "")
+
+
 def test_collecting_runs_nothing(look: Look) -> None:
     body = "def test_a():\n    open('ran', 'w')\ndef test_b(): pass\n"
     found = look({"tests/test_a.py": body}, state("tests/test_a.py"))

@@ -56,6 +56,31 @@ def test_workers_of_xdist_are_not_started(python: str, libraries, project, run) 
     assert ran.lines == {("pkg/mod.py", None, 1)}
 
 
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.12", "3.13"], indirect=True)
+@pytest.mark.parametrize("more", ["", " -p no:cacheprovider"])
+def test_a_project_that_is_strict_about_its_options_may_have_a_cache(
+    python: str, more: str, request, libraries, project, run
+) -> None:
+    strict = "" if request.node.callspec.params["python"] == "3.9" else " --strict-config"  # pytest 6 and later
+    files = {"pytest.ini": f"[pytest]\naddopts ={strict}{more}\ncache_dir = .cached\n", "pkg/mod.py": ""}
+    files["tests/test_a.py"] = "import os\ndef test_x(): assert not os.path.exists('.cached')\n"
+    root = project(files)
+    ran = run(python, root, job("tests/test_a.py"), libraries(request.node.callspec.params["python"]))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+    assert ran.report.complaint == ""
+    assert not (root / ".cached").exists()
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.13"], indirect=True)
+def test_projects_may_use_the_cache_and_name_its_options(python: str, request, libraries, project, run) -> None:
+    files = {"pytest.ini": "[pytest]\naddopts = --ff\n", "pkg/mod.py": ""}
+    files["tests/test_a.py"] = "def test_x(request):\n    assert request.config.cache.get('a/b', 7) == 7\n"
+    root = project(files)
+    ran = run(python, root, job("tests/test_a.py"), libraries(request.node.callspec.params["python"]))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+    assert not (root / ".pytest_cache").exists()
+
+
 @pytest.mark.parametrize("python", ["3.12"], indirect=True)
 def test_a_refusal_to_start_is_a_complaint(python: str, libraries, project, run) -> None:
     ran = run(python, project({"pkg/mod.py": ""}), job("tests/none.py"), libraries("3.12"))

@@ -169,7 +169,9 @@ def clip(text):
 def collect_pytest(config, files, found, watch):
     import pytest
 
-    args = ["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors"] + ([] if watch else ["--collect-only"])
+    cache = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
+    args = ["-q", "-o", "cache_dir=" + cache, "--continue-on-collection-errors"]
+    args += [] if watch else ["--collect-only"]
     args += config["test_args"] + files
     sys.argv = [os.path.join(os.path.dirname(sys.executable), "pytest")] + args
     code = int(pytest.main(args, plugins=[plugin(pytest, found, watch)]))
@@ -229,6 +231,10 @@ class Plugin(object):
     def case_of(self, item):
         path, sep, rest = item.nodeid.replace("::()::", "::").partition("::")
         return self.relative(path) + sep + rest
+
+    def pytest_addoption(self, parser):
+        """A project without the cache's plugin would not know the option, and some are strict about that."""
+        parser.addini("cache_dir", "cache directory path", default=".pytest_cache")
 
     def pytest_configure(self, config):
         self._root = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or self._root)

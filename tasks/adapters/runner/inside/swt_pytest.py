@@ -6,7 +6,10 @@ import sys
 from swt_order import order_of
 from swt_report import clip
 
-_BASE = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+_CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
+_BASE = ["-o", "cache_dir=" + _CACHE, "--continue-on-collection-errors"]
+"""The cache is empty and stays out of the checkout. Without its plugin a project could not name its options, nor use
+it. `-o` comes first: some versions of pytest take all values up to the next option."""
 _QUIET_CODES = (0, 1, 5)
 _COMPLAINTS = {
     2: "pytest was interrupted",
@@ -87,6 +90,10 @@ class Listener(object):
         self._again = False
         self.complaint = ""
         self.knows_cases = False
+
+    def pytest_addoption(self, parser):
+        """A project without the plugin would not know the option, and some are strict about that."""
+        parser.addini("cache_dir", "cache directory path", default=".pytest_cache")
 
     def pytest_configure(self, config):
         self._rootdir = str(getattr(config, "rootdir", None) or getattr(config, "rootpath", "") or os.getcwd())
