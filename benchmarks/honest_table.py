@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.secret_table import Ground, drawn, ground_of
+from benchmarks.guard_ground import Ground, drawn, ground_of
 from benchmarks.trick_table import corpus_of
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings

@@ -16,7 +16,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import Patch
@@ -85,8 +85,14 @@ def suite_patch(tricks: Iterable[Trick], known: str) -> str:
     return "".join(render([Change(path=path, before=None, after=files[path])]) for path in sorted(files))
 
 
-def known_of(instance: TaskInstance, read_base: ReadBase, paths: Collection[str]) -> str:
-    """The module `known` of an instance, whose fix changes Python files that are there before."""
+def known_of(
+    instance: TaskInstance, read_base: ReadBase, paths: Collection[str], roots: Collection[str] = ("",)
+) -> str:
+    """The module `known` of an instance, whose fix changes Python files that are there before.
+
+    `roots` are the folders that modules are imported from; what is known of the base are the modules beside the first
+    one of the fix.
+    """
     read = read_patch(instance.patch)
     assert isinstance(read, Patch)
     applied = apply_to_files(read, read_base)
@@ -98,7 +104,7 @@ def known_of(instance: TaskInstance, read_base: ReadBase, paths: Collection[str]
     before = first.before or ""
     facts = {
         "path": first.path,
-        "module": first.path.removesuffix(".py").replace("/", "."),
+        "module": _module(first.path, roots),
         "qualname": _changed_function(before, first.after or ""),
         "added": added,
         "removed": removed,
@@ -107,10 +113,16 @@ def known_of(instance: TaskInstance, read_base: ReadBase, paths: Collection[str]
         "base": {
             path: to_text(read_base(path) or b"")
             for path in paths
-            if path.endswith(".py") and path.startswith("larder/")
+            if path.endswith(".py") and PurePosixPath(path).parent == PurePosixPath(first.path).parent
         },
     }
     return KNOWN.format(known=repr(facts))
+
+
+def _module(path: str, roots: Collection[str]) -> str:
+    """What a file is imported as."""
+    inside = max((root for root in roots if path.startswith(f"{root}/")), key=len, default="")
+    return path.removeprefix(f"{inside}/").removesuffix(".py").replace("/", ".")
 
 
 def _words(lines: Iterable[str]) -> set[str]:

@@ -1,22 +1,24 @@
 """Which tricks of the second corpus buy a verdict, over many secrets, and how often would chance?
 
     python -m benchmarks.secret_table --work FOLDER [--secrets 20] [--only NAME …] [--write]
+    python -m benchmarks.secret_table --work FOLDER --snapshot NAME --cache FOLDER --instances ID … [--write]
 
 The two runs that judge a trick are made once for each instance. Where they call it a success, its guard runs are made
 for each secret, in the order and with the edits of that secret, with the product's own functions. Tricks that keep
 nothing and disturb nobody are modules of one suite; the others have suites of their own, which end at the first guard
 run that speaks against them. Called again with the same folder, it goes on where it was.
+
+With a snapshot: real instances in place of the demo's, each with every secret. FOLDER/store is a copy of a store that
+has them with their environments (its rows are read, none is written), and the cache is the one that it was made with.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from dataclasses import asdict, dataclass
 from functools import cache
 from math import comb
 from pathlib import Path
@@ -24,40 +26,30 @@ from pathlib import Path
 from scipy.stats import binomtest
 
 from benchmarks.corpus import PREFIX
-from benchmarks.second_corpus import Trick, known_of, second_corpus, suite_patch
+from benchmarks.guard_ground import Ground, drawn, ground_of
+from benchmarks.second_corpus import Trick, second_corpus
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.evaluation import check_settings, run_settings
 from flows.settings import Settings
 from flows.snapshots import import_rows
-from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.git.trees import Trees
-from tasks.adapters.sandbox.bases import Bases
-from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.store.loaded import answers
-from tasks.adapters.uv.installed import installed
-from tasks.adapters.uv.interpreters import machine_interpreters
-from tasks.domain.candidate import Candidate, Suite
-from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.names import InstanceId, MethodName, SnapshotName
-from tasks.domain.outcome import CodeState, Outcome, Policy, SandboxKind
+from tasks.domain.outcome import CodeState, Outcome, SandboxKind
 from tasks.domain.run import RunSpec
-from tasks.domain.undone import OfInstance
-from tasks.environment.task import prepare_environment
-from tasks.evaluate.execute import Workshop, execute
-from tasks.evaluate.guard_edits import guard_edits
+from tasks.evaluate.execute import execute
 from tasks.evaluate.lint.rules import lint_rows
-from tasks.evaluate.plan import Bench, confirmation_specs, guard_specs, in_secret_order
-from tasks.evaluate.policy import Ruling, submit
-from tasks.evaluate.task import bench_of
+from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
 
 README = Path(__file__).parents[1] / "tasks" / "evaluate" / "README.md"
 START, END = "<!-- secret table: benchmarks/secret_table.py -->\n", "<!-- end of the secret table -->\n"
+REAL_START, REAL_END = (
+    "<!-- real secret table: benchmarks/secret_table.py -->\n",
+    "<!-- end of the real secret table -->\n",
+)
 NUMBERS = (3, 7, 8, 10, 12, 14, 15, 17, 18)
 """Of the demo's instances, those whose fix changes a function that is there before."""
 ALONE = (3, 10, 12)
 """Of these, those on which tricks are run that need suites of their own."""
 TURNS = 4
-"""Each secret is played on every fourth instance, and alone on one: all of them have their turn after four."""
+"""Of the demo: all nine have their turn after four secrets."""
 SIGNIFICANT = 0.01
 """Over all tricks: one that is accepted more often than chance allows with less than its share of this is named."""
 KEPT = "memory-kept"
@@ -82,9 +74,36 @@ class Played:
     """The first run that spoke against it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """The instances that tricks are played on."""
+
+    snapshot: str
+    names: Mapping[int, str]
+    """{number of the pull request: instance}"""
+    alone: tuple[int, ...]
+    """Of these numbers, those on which tricks are run that need suites of their own."""
+    turns: int
+    """Each secret is played on every so manieth instance, and alone on one: all of them have their turn."""
+
+    def of_secret(self, secret: int) -> Sequence[int]:
+        return tuple(self.names)[secret % self.turns :: self.turns]
+
+
+def demo(numbers: Iterable[int] = NUMBERS) -> Field:
+    """The demo's, or these of them."""
+    return Field(snapshot=SNAPSHOT, names={each: f"{PREFIX}{each}" for each in numbers}, alone=ALONE, turns=TURNS)
+
+
+def real(snapshot: str, names: Iterable[str]) -> Field:
+    """Real ones, of different numbers."""
+    numbered = {int(name.rpartition("-")[2]): name for name in names}
+    return Field(snapshot=snapshot, names=numbered, alone=tuple(numbered), turns=1)
+
+
 @dataclass(slots=True, kw_only=True)
 class Table:
-    """The demo's instances, what was played on them so far, and where it is kept."""
+    """What was played so far, and where it is kept."""
 
     settings: Settings
     file: Path
@@ -94,94 +113,6 @@ class Table:
         self.played[played.trick, played.instance, played.secret] = played
         with self.file.open("a") as out:
             out.write(json.dumps(asdict(played)) + "\n")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What the runs of one instance need."""
-
-    bench: Bench
-    workshop: Workshop
-    mirrors: Mirrors
-
-    @property
-    def number(self) -> int:
-        """Of the pull request, in the instance's name."""
-        return int(self.bench.instance.instance_id.rpartition("-")[2])
-
-    def tricks(self, tricks: Iterable[Trick]) -> Suite:
-        """Their suite, of which the policy strips nothing."""
-        instance = self.bench.instance
-        known = known_of(instance, self.read_base, self.mirrors.list_paths(instance.repo, instance.base_commit))
-        ruling = self._ruling(suite_patch(tricks, known))
-        assert ruling.suite, ruling.submission.detail
-        assert not ruling.submission.stripped, ruling.submission.stripped
-        return ruling.suite
-
-    def read_base(self, path: str) -> bytes | None:
-        instance = self.bench.instance
-        return self.mirrors.read_file(instance.repo, instance.base_commit, path)
-
-    def suite(self, patch: str) -> Suite:
-        """As the policy takes it: it raises where any of it would be stripped."""
-        ruling = self._ruling(patch)
-        assert ruling.suite, ruling.submission.detail
-        return ruling.suite
-
-    def taken(self, patch: str) -> Suite | None:
-        """What the policy makes of it; null where that is nothing."""
-        return self._ruling(patch).suite
-
-    def _ruling(self, patch: str) -> Ruling:
-        instance = self.bench.instance
-        candidate = Candidate(
-            candidate_id=Candidate.id_of(instance.instance_key, "trick", None, 0, patch),
-            snapshot=instance.snapshot,
-            instance_id=instance.instance_id,
-            instance_key=instance.instance_key,
-            method=MethodName("trick"),
-            model=None,
-            sample=0,
-            patch=patch,
-            provenance="self_reported",
-            source="",
-            problem="",
-            created_at=instance.created_at or datetime.now(UTC),
-        )
-        return submit(candidate, None, Policy.TESTS_ONLY, self.read_base)
-
-    def edits(self, secret: int) -> tuple[GuardEdit, ...]:
-        instance = self.bench.instance
-        paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
-        return guard_edits(instance, self.read_base, paths, drawn(secret, instance.instance_id))
-
-
-def drawn(secret: int, *what: object) -> str:
-    """A secret as the product draws it, the same in every call."""
-    return hashlib.sha256(repr((secret, *what)).encode()).hexdigest()[:32]
-
-
-def ground_of(settings: Settings, snapshot: str, name: str, sandbox: SandboxKind | None) -> Ground:
-    places, unit = settings.places, OfInstance(snapshot=SnapshotName(snapshot), instance_id=InstanceId(name))
-    env_id = prepare_environment(places, check_settings(settings), unit)
-    how = replace(run_settings(settings, coverage=False), sandbox=sandbox, trusted=True)
-    bench = bench_of(places, how, snapshot, unit.instance_id, env_id)
-    mirrors = Mirrors(places.mirrors)
-    box = swept(sandbox, trusted=True, base=places.scratch)
-    return Ground(
-        bench=bench,
-        workshop=Workshop(
-            trees=Trees(mirrors, places.trees),
-            sandbox=box,
-            bases=Bases(places.bases) if box.overlays(places.bases) else None,
-            environment=lambda spec: installed(
-                places.cache, bench.environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches
-            ),
-            scratch=places.scratch,
-            config={},
-        ),
-        mirrors=mirrors,
-    )
 
 
 def passes(ground: Ground, spec: RunSpec, tricks: Iterable[Trick]) -> dict[str, bool]:
@@ -275,21 +206,21 @@ def _played(trick: Trick, ground: Ground, secret: int, against: str, chance: flo
     )
 
 
-def play(table: Table, tricks: Sequence[Trick], secrets: int, numbers: Sequence[int] = NUMBERS) -> None:
+def play(table: Table, tricks: Sequence[Trick], secrets: int, field: Field) -> None:
     """Everything that is missing: the cheap suites first, then secret by secret."""
     together = [trick for trick in tricks if not trick.alone]
     alone = [trick for trick in tricks if trick.alone]
-    ground = cache(lambda number, box: ground_of(table.settings, SNAPSHOT, f"{PREFIX}{number}", box))
+    ground = cache(lambda number, box: ground_of(table.settings, field.snapshot, field.names[number], box))
     sandbox = {trick.name: SandboxKind.PROCESS if trick.kind == KEPT else None for trick in tricks}
-    for number in numbers:
+    for number in field.names if together else ():
         judged(table, ground(number, None), together)
-    for number in ALONE:
-        for trick in alone:
+    for trick in alone:
+        for number in field.alone:
             judged(table, ground(number, sandbox[trick.name]), [trick])
     for secret in range(secrets):
-        for number in numbers[secret % TURNS :: TURNS]:
+        for number in field.of_secret(secret) if together else ():
             guarded(table, ground(number, None), together, secret)
-        number = ALONE[secret % len(ALONE)]
+        number = field.alone[secret % len(field.alone)]
         for trick in alone:
             guarded(table, ground(number, sandbox[trick.name]), [trick], secret)
         print(f"secret {secret} done", flush=True)
@@ -372,13 +303,22 @@ def said(lines: Sequence[Line]) -> str:
     )
 
 
-def opened(work: Path) -> Table:
-    settings = Settings(store=str(work / "store"), cache=work / "cache", database=work / "swt.duckdb", trusted=True)
-    build_demo_mirror(settings)
-    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+def opened(work: Path, cache_folder: Path | None = None) -> Table:
+    """What was played in this folder so far; with a cache, on what a store there knows already."""
+    where = cache_folder or work / "cache"
+    settings = Settings(store=str(work / "store"), cache=where, database=work / "swt.duckdb", trusted=True)
+    if cache_folder is None:
+        build_demo_mirror(settings)
+        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
     file = work / "played.jsonl"
     rows = [Played(**json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
     return Table(settings=settings, file=file, played={(one.trick, one.instance, one.secret): one for one in rows})
+
+
+def with_table(readme: str, text: str, start: str, end: str) -> str:
+    """`readme` with one of its tables replaced."""
+    head, rest = readme.split(start)
+    return f"{head}{start}\n{text}\n{end}{rest.split(end)[1]}"
 
 
 def main() -> None:
@@ -386,18 +326,22 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True, help="a folder to go on in")
     parser.add_argument("--secrets", type=int, default=20)
     parser.add_argument("--only", nargs="*", default=())
+    parser.add_argument("--snapshot", default=SNAPSHOT)
+    parser.add_argument("--cache", type=Path, help="of the store that FOLDER/store is a copy of")
+    parser.add_argument("--instances", nargs="*", default=(), help="of the snapshot, with different numbers")
     parser.add_argument("--write", action="store_true", help="write the table into the README")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
-    table = opened(given.work)
+    field = real(given.snapshot, given.instances) if given.instances else demo()
+    table = opened(given.work, given.cache if given.instances else None)
     tricks = [trick for trick in second_corpus() if not given.only or trick.name in given.only]
-    play(table, tricks, given.secrets)
+    play(table, tricks, given.secrets, field)
     lines = lines_of(table, tricks)
     text = f"{said(lines)}\n{markdown(lines)}"
     print(text)
     if given.write:
-        head, rest = README.read_text().split(START)
-        README.write_text(f"{head}{START}\n{text}\n{END}{rest.split(END)[1]}")
+        start, end = (REAL_START, REAL_END) if given.instances else (START, END)
+        README.write_text(with_table(README.read_text(), text, start, end))
 
 
 if __name__ == "__main__":

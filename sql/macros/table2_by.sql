@@ -8,7 +8,8 @@
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
 -- unguarded counts these. chance: in %, the highest probability with which one of the successes that hold could have
 -- passed its guards by guessing; null where no order was drawn for them.
--- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
+-- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`; several
+-- where it has candidates of each).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- n              instances that count
 -- W              in %, well-formed: the patch applies
@@ -20,7 +21,7 @@
 -- needs: method_instance, wilson, guarded_share
 CREATE OR REPLACE MACRO table2_of(for_graders, for_policy, asked) AS TABLE
 SELECT
-    grader, snapshot, method, model, any_value(provenance) AS provenance,
+    grader, snapshot, method, model, string_agg(DISTINCT provenance, ' + ' ORDER BY provenance) AS provenance,
     count(*) FILTER (measured) AS n,
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,

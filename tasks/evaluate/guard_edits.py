@@ -12,7 +12,7 @@ Then both are said in other words (rewriting.py), and so are a few other modules
 `before` differs in every edited run, and how is drawn from a secret, anew for each of the few edits of a side.
 Functions of both sides stand among the others under private names, so that a look for the fix in code that could run
 finds it on both sides. Documents, which no code reads, change sides: a placebo has those of the fix, a paraphrase those
-of before.
+of before. A placebo has the docstrings of the fix as well; a paraphrase keeps them, so both sides have the same ones.
 
 Python files are edited only where today's grammar can parse them and the result, before it is reworded, has the same
 syntax tree. Modules that the fix adds or deletes are no part of a placebo: whether they are there is behaviour.
@@ -39,6 +39,7 @@ from tasks.domain.names import RepoPath
 from tasks.domain.outcome import RunVariant
 from tasks.evaluate import rewriting
 from tasks.evaluate.dead_code import starred_subscript, touched
+from tasks.evaluate.docstrings import with_docstrings
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
 from tasks.evaluate.rewriting import Function, outer_functions
 
@@ -159,7 +160,7 @@ class _Around:
 
 
 def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
-    """The file before the fix with the lines of both sides quoted."""
+    """The file before the fix with the lines of both sides quoted, and the docstrings of the fix."""
     if change.before is None or change.after is None:
         return Unedited("the fix adds or deletes it")
     tree = parse(change.before)
@@ -171,7 +172,11 @@ def placebo(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
     text = _with_both_sides(change, change.before, start, blocks, [block.line for block in blocks])
     if text == change.before:
         return Unedited("it has no statement to put anything before")
-    return text if same_meaning(text, tree) else Unedited("the edit would change what it means")
+    if not same_meaning(text, tree):
+        return Unedited("the edit would change what it means")
+    fixed, base = parse(change.after), parse(change.before)
+    assert isinstance(base, ast.Module)
+    return with_docstrings(text, base, fixed) if isinstance(fixed, ast.Module) else text
 
 
 def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:

@@ -8,16 +8,19 @@ over time. A file may come again under its name with other patches: that is a re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.names import InstanceId
 from tasks.evaluate.controls import GOLDEN, NOP
+from tasks.evaluate.disguise import disguise_of
 from tasks.evaluate.predictions import Predictions
 
 RESERVED = (GOLDEN, NOP)
+HANDED_IN = "self_reported"
+"""Provenance of what a predictions file holds."""
 HINT = "`--method NAME`, or `--method FILE=NAME` for one of several files, gives a file's method a name of its own"
 
 Place = tuple[InstanceId, str, str | None, int]
@@ -46,10 +49,13 @@ def _split(files: Sequence[str], asked: str) -> tuple[str, str]:
     return fitting[0], name
 
 
-def refuse_reserved(file: str, candidates: Iterable[Candidate]) -> None:
-    """`BadInput` where a predictions file calls its method what only a control is called."""
-    if taken := {candidate.method for candidate in candidates} & set(RESERVED):
-        raise BadInput(f"{Path(file).name} calls its method {min(taken)!r}, which is a control's name", hint=HINT)
+def refuse_disguised(file: str, candidates: Iterable[Candidate]) -> None:
+    """`BadInput` where a predictions file calls its method or model what only a control is called, or what people would
+    take for another name."""
+    names = {(what, name) for one in candidates for what, name in (("method", one.method), ("model", one.model))}
+    for what, name in sorted((what, name) for what, name in names if name):
+        if why := "which is a control's name" if name in RESERVED else disguise_of(name, RESERVED):
+            raise BadInput(f"{Path(file).name} calls its {what} {name!r}, {why}", hint=HINT)
 
 
 def merged(read: Mapping[str, Predictions]) -> tuple[Candidate, ...]:
@@ -69,11 +75,14 @@ def merged(read: Mapping[str, Predictions]) -> tuple[Candidate, ...]:
     return tuple(found.values())
 
 
-def resubmitted(file: str, candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> tuple[str, ...]:
-    """A line for each method of the file that takes the place of what an earlier file of its name held.
+def resubmitted(file: str, candidates: Sequence[Candidate], earlier: Sequence[Candidate]) -> tuple[str, ...]:
+    """A line for each method of the file that takes the place of what an earlier file of its name held, or is counted
+    as one with what another file holds for other instances.
 
-    `earlier` are the candidates of its methods in the store. `BadInput` where another file holds the place.
+    `earlier` are the candidates of its methods in the store. `BadInput` where another file holds the place, and where
+    it adds to a method whose candidates were made here: its row in a table is theirs.
     """
+    _refuse_mixed(file, candidates, earlier)
     latest = {place_of(row): row for row in sorted(earlier, key=lambda row: (row.created_at, row.candidate_id))}
     again: Counter[str] = Counter()
     clashes: Counter[tuple[str, str]] = Counter()
@@ -88,9 +97,32 @@ def resubmitted(file: str, candidates: Iterable[Candidate], earlier: Iterable[Ca
     name = Path(file).name
     for (method, holder), count in clashes.items():
         raise BadInput(f"{name}: {holder} has {count} other patches of {method!r} for the same instances", hint=HINT)
-    return tuple(
-        f"{name}: {n} predictions of {method!r} replace what {name} held before" for method, n in again.items()
+    return (
+        *(f"{name}: {n} predictions of {method!r} replace what {name} held before" for method, n in again.items()),
+        *_shared(name, candidates, earlier),
     )
+
+
+def _refuse_mixed(file: str, candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> None:
+    """Where a file adds to what was made here, or says otherwise; to hand in the same again does neither."""
+    made_here = [row for row in earlier if row.provenance != HANDED_IN]
+    known, rows = {(place_of(row), row.patch) for row in made_here}, {(row.method, row.model) for row in made_here}
+    for one in candidates:
+        if (one.method, one.model) in rows and (place_of(one), one.patch) not in known and not one.problem:
+            words = f"{Path(file).name} calls its method {one.method!r}, whose candidates in the store were made here"
+            raise BadInput(words, hint=HINT)
+
+
+def _shared(name: str, candidates: Iterable[Candidate], earlier: Iterable[Candidate]) -> Iterator[str]:
+    """A line for each method that this file and others have candidates of, unless all of this one are known."""
+    known = {(place_of(row), row.patch) for row in earlier}
+    own = {(row.method, row.model): _file_of(row) for row in candidates if (place_of(row), row.patch) not in known}
+    others: dict[str, set[str]] = {}
+    for row in earlier:
+        if own.get((row.method, row.model), _file_of(row)) != _file_of(row):
+            others.setdefault(row.method, set()).add(_file_of(row))
+    for method, files in sorted(others.items()):
+        yield f"{name}: {method!r} is counted as one method with what {', '.join(sorted(files))} calls so"
 
 
 def place_of(candidate: Candidate) -> Place:

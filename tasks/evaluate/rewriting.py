@@ -28,7 +28,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
 from tasks.domain.syntax import syntax_tree
-from tasks.evaluate.idle_work import WORDS, idle_work
+from tasks.evaluate.idle_work import BUILTINS, WORDS, idle_work
 from tasks.evaluate.quoting import same_meaning
 
 _LOOK_INSIDE = {
@@ -129,13 +129,13 @@ def _with_idle_work(text: str, draw: random.Random, thorough: Collection[str], w
     """With statements of no consequence between others: in functions of the names in `thorough`, and in some others."""
     tree, lines = syntax_tree(text), split_lines(text)
     taken = _names(tree)
-    plain = "dict" not in _bound_names(tree)
+    builtins = BUILTINS - _bound_names(tree)
     swaps = []
     for function in _plain_functions(tree):
         places = [node for node in function.body[_has_docstring(function) :] if _alone(node, lines, end=False)]
         if not places or (function.name not in thorough and draw.random() >= SHARE):
             continue
-        for expression in idle_work(draw, words if function.name in thorough else (), plain_dict=plain):
+        for expression in idle_work(draw, words if function.name in thorough else (), builtins=builtins):
             place, name = draw.choice(places), _fresh(draw, taken)
             indent = _indent(lines[_first(place) - 1])
             done = f"{indent}{name} = {expression}\n{indent}del {name}\n"
@@ -162,14 +162,11 @@ def _has_docstring(function: Function) -> bool:
 
 
 def _bound_names(tree: ast.AST) -> set[str]:
-    """Every word of a file that is not merely loaded by a name."""
+    """Every word of a file that is not merely loaded by a name; what a star may bring is not known."""
     loads = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     bound = {name for node in ast.walk(tree) if id(node) not in loads for name in _own_names(node)}
-    return (
-        bound | {"dict"}
-        if any(isinstance(n, ast.ImportFrom) and n.names[0].name == "*" for n in ast.walk(tree))
-        else bound
-    )
+    starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree))
+    return bound | BUILTINS if starred else bound
 
 
 def _draw_swaps(

@@ -22,7 +22,7 @@ from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import Left
 from tasks.evaluate.controls import GOLDEN, NOP, golden_candidate, nop_candidate
-from tasks.evaluate.identity import RESERVED, Place, merged, method_names, place_of, refuse_reserved, resubmitted
+from tasks.evaluate.identity import RESERVED, Place, merged, method_names, place_of, refuse_disguised, resubmitted
 from tasks.evaluate.intake import Intake, intake_version, take_in
 from tasks.evaluate.predictions import NO_SUCH_INSTANCE, Predictions, read_predictions
 from tasks.evaluate.stored import is_stored, stored_candidates
@@ -104,7 +104,7 @@ def _read_sources(
     names = method_names(files, methods)
     read = {source: _read_source(store, source, instances, now, names.get(source)) for source in dict.fromkeys(sources)}
     for file in files:
-        refuse_reserved(file, read[file].candidates)
+        refuse_disguised(file, read[file].candidates)
     return read
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.second_corpus import second_corpus, suite_patch
-from benchmarks.secret_table import END, README, START, beyond, lines_of, opened, play
+from benchmarks.secret_table import END, README, START, beyond, demo, lines_of, opened, play
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import available
@@ -45,7 +45,7 @@ def test_form_does_not_buy_a_verdict(tmp_path: Path) -> None:
     names = ("private_functions_of_base", "live_tree_by_names")
     table = opened(tmp_path)
     tricks = [trick for trick in second_corpus() if trick.name in names]
-    play(table, tricks, secrets=1, numbers=(3,))
+    play(table, tricks, secrets=1, field=demo((3,)))
     lines = lines_of(table, tricks)
     assert [line.tried for line in lines] == [1, 1]
     assert [line.accepted for line in lines] == [0, 0]
