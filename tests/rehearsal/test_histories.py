@@ -114,3 +114,26 @@ def test_a_branch_that_took_the_default_branch_in_lists_only_its_own(tmp_path: P
     held = stream.opened(tmp_path)
     found = held.history.files(*held.pulls[7].listed)
     assert [(file.path, file.additions, file.change) for file in found] == [("own.py", 2, "ADDED")]
+
+
+def test_a_change_log_may_number_its_entries(tmp_path: Path) -> None:
+    """As Sphinx does; what stands within an entry is no number of its own."""
+    stream = Stream()
+    first = stream.commit("Start", day(0))
+    log = "Bugs\n----\n\n* #3, #4: A title is escaped once, see #2.\n  Patch by Ann.\n"
+    stream.commit("Escape titles (#6)", day(1), first, files={"CHANGES.rst": log})
+    held = stream.opened(tmp_path)
+    assert sorted(held.issues) == [3, 4]
+    assert held.issues[3].body == "A title is escaped once, see #2. Patch by Ann."
+    assert "this closes #3" in held.pulls[6].body
+
+
+def test_a_branch_keeps_the_folder_in_its_name(tmp_path: Path) -> None:
+    """Only the name of a remote is none of the branch's."""
+    stream = Stream()
+    first = stream.commit("Start", day(0))
+    for number, said in ((1, "branch 'maintenance/3.x'"), (2, "remote-tracking branch 'ann/maintenance/4.x'")):
+        side = stream.commit(f"A fix (#{number})", day(number), first, ref=f"refs/heads/side{number}")
+        first = stream.commit(f"Merge {said}", day(number), first, side)
+    held = stream.opened(tmp_path)
+    assert [pull.base_branch for pull in held.pulls.values()] == ["maintenance/3.x", "maintenance/4.x"]

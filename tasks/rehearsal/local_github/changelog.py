@@ -1,7 +1,7 @@
 """What a change log says of issues: which ones a commit is about, and in which words.
 
 Two habits are known: a file of its own for each change, named after the issue (`changelog/1234.bugfix.rst`), and lines
-of one file with the issue's number (`:issue:`1234``). Where GitHub's texts are not to be had, that and the messages of
+of one file with the issue's number (`:issue:`1234``, or `* #1234: …`). Where GitHub's texts are not to be had, that and the messages of
 commits are all there is, and what is made of them says where it comes from.
 """
 
@@ -22,6 +22,7 @@ _FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
 _PATH = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 _FRAGMENT = re.compile(r"^(?:\S+/)?(\d+)\.\w+(?:\.\d+)?(?:\.(?:rst|md|txt))?$")
 _ISSUE = re.compile(r":issue:`(\d+)`")
+_NUMBERED = re.compile(r"^[-*] (#\d+(?:, #\d+)*):")
 _BULLET = re.compile(r"^[-*] ")
 _MARKUP = re.compile(r":[\w:]+:`~?([^`]*)`|``?([^`]*)``?")
 
@@ -79,8 +80,11 @@ def _of_lines(oid: str, path: str, added: list[str]) -> Iterator[ChangelogEntry]
     for line in (*added, "- "):
         if _BULLET.match(line) and entry:
             text = "\n".join(entry)
-            if numbers := frozenset(map(int, _ISSUE.findall(text))):
-                yield ChangelogEntry(oid, path, numbers, plain(_BULLET.sub("", _ISSUE.sub("", text))))
+            numbered = _NUMBERED.match(text)
+            named = [*_ISSUE.findall(text), *(re.findall(r"\d+", numbered[1]) if numbered else ())]
+            if numbers := frozenset(map(int, named)):
+                said = _BULLET.sub("", _NUMBERED.sub("", _ISSUE.sub("", text)))
+                yield ChangelogEntry(oid, path, numbers, plain(said))
             entry = []
         entry.append(line)
 

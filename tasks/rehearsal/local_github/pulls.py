@@ -25,7 +25,7 @@ _TITLED = re.compile(r"(?P<title>.*\S)\s*\(#(?P<number>\d+)\)$")
 _NEIGHBOURS = 50
 """Numbers on either side."""
 _LATE = timedelta(days=365)
-_BRANCH = re.compile(r"Merge (?:remote-tracking )?branch '(?:[\w-]+/)?([^']+)'")
+_BRANCH = re.compile(r"Merge (?:remote-tracking branch '[\w.-]+/|branch '(?:origin/|upstream/)?)([^']+)'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
