@@ -32,6 +32,7 @@ from benchmarks.measured import machine, text_table
 from benchmarks.prefect_server import GONE, Prefect, descendants, documented_automation, prefect_server
 from flows.settings import PROJECT
 from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.latest import literal
 from tasks.domain.errors import InfrastructureError
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening
@@ -41,10 +42,41 @@ EVERY = 3
 TIMES = 4
 """So often one month is asked for."""
 MONTH_S = 4 * 3600.0
-VERDICTS = """
-    SELECT repo, count(*) AS judged, count(*) FILTER (valid) AS valid,
-        coalesce(string_agg(DISTINCT reason, ', ') FILTER (NOT valid), '') AS reasons
-    FROM latest_validation GROUP BY ALL ORDER BY repo
+REPOSITORIES = """
+    WITH judged AS (
+        SELECT t.repo, v.valid, v.reason
+        FROM task_instance AS t LEFT JOIN latest_validation AS v USING (instance_key, snapshot)
+        WHERE t.snapshot = 'collected'
+    ), why AS (
+        SELECT repo, reason, count(*) AS instances FROM judged WHERE NOT valid GROUP BY ALL
+    ), said AS (
+        SELECT repo, string_agg(reason || ' ' || instances, ', ' ORDER BY instances DESC, reason) AS reasons
+        FROM why GROUP BY repo
+    )
+    SELECT repo, count(*) AS "pass the filter", count(valid) AS judged, count(*) FILTER (valid) AS valid,
+        coalesce(any_value(reasons), '') AS "not valid"
+    FROM judged LEFT JOIN said USING (repo) GROUP BY repo ORDER BY repo
+"""
+FUNNEL = """
+    WITH failed AS (
+        SELECT repo, number, min(f.step) AS step
+        FROM rejection JOIN (SELECT DISTINCT step, rule FROM funnel) AS f USING (rule) GROUP BY ALL
+    ), pull AS (
+        SELECT strftime(p.merged_at, '%Y-%m') AS month, coalesce(f.step, 99) AS step
+        FROM pull_request AS p LEFT JOIN failed AS f USING (repo, number) WHERE p.merged_at >= {since}
+    )
+    SELECT month AS merged, count(*) AS pulls, count(*) FILTER (step > 2) AS "default branch",
+        count(*) FILTER (step > 3) AS "no bot", count(*) FILTER (step > 4) AS "linked issue",
+        count(*) FILTER (step > 5) AS "test file", count(*) FILTER (step > 6) AS "source file",
+        count(*) FILTER (step > 7) AS "size", count(*) FILTER (step > 10) AS "ten words",
+        count(*) FILTER (step > 13) AS "all rules"
+    FROM pull GROUP BY ALL ORDER BY ALL
+"""
+SNAPSHOTS = """
+    SELECT snapshot, s.instances, s.state, count(*) FILTER (change = 'added') AS added,
+        count(*) FILTER (change = 'retired') AS retired, count(*) FILTER (change = 'repaired') AS repaired
+    FROM snapshot_state AS s LEFT JOIN snapshot_change USING (snapshot)
+    WHERE s.state <> 'pool' GROUP BY ALL ORDER BY snapshot
 """
 
 
@@ -176,7 +208,7 @@ def main(
                 with file.open("a") as out:
                     out.write(json.dumps(asdict(have[-1])) + "\n")
                 typer.echo(f"{name}: {', '.join(have[-1].states)}: {have[-1].message}")
-    _print(work, have)
+    _print(work, have, since)
 
 
 def _named(first: str, number: int) -> tuple[str, datetime]:
@@ -206,7 +238,7 @@ def _stats(folder: Path) -> list[os.stat_result]:
     return found
 
 
-def _print(work: Path, months: list[Month]) -> None:
+def _print(work: Path, months: list[Month], since: str) -> None:
     store, database = str(work / "store"), work / "swt.duckdb"
     ensure_views(store, database, PROJECT / "sql")
     typer.echo(machine())
@@ -226,8 +258,11 @@ def _print(work: Path, months: list[Month]) -> None:
     typer.echo(
         text_table(["month", "fault", "flow runs", "requests", "CPU min", "wall min", "store MB", "cache GB"], rows)
     )
-    found = query(database, VERDICTS).to_pylist()
-    typer.echo(text_table(list(found[0]), [[str(value) for value in row.values()] for row in found]))
+    for question in (SNAPSHOTS, FUNNEL.format(since=literal(since)), REPOSITORIES):
+        found = query(database, question)
+        typer.echo(
+            text_table(found.column_names, [[str(value) for value in row.values()] for row in found.to_pylist()])
+        )
 
 
 if __name__ == "__main__":

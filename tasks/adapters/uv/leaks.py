@@ -121,10 +121,12 @@ def _bundled_copies(here: Surroundings) -> Iterator[Exposure]:
             with zipfile.ZipFile(path) as archive:
                 inside = archive.namelist()
             for name, own in here.packages.items():
-                theirs = {f"/{file}".rpartition(f"/{name}/")[2] for file in inside if f"/{name}/" in f"/{file}"}
-                python = frozenset(file for file in theirs if file.endswith(".py"))
-                if shared := _shared(own, python, needed=NESTED_FILES):
-                    yield _leak("project-copy", path, f"{shared} files of the checkout's {name}")
+                found = [f"/{file}".rpartition(f"/{name}/") for file in inside if f"/{name}/" in f"/{file}"]
+                for top in sorted({top for top, _, _ in found}):
+                    python = frozenset(file for at, _, file in found if at == top and file.endswith(".py"))
+                    if shared := _shared(own, python, needed=NESTED_FILES):
+                        told = f"{shared} files of the checkout's {name}"
+                        yield _leak("project-copy", path, told, inside=top)
 
 
 def _foreign_paths(here: Surroundings) -> Iterator[Exposure]:
@@ -149,8 +151,9 @@ def _repositories(here: Surroundings) -> Iterator[Exposure]:
 RULES: tuple[Rule, ...] = (_releases, _copies, _bundled_copies, _foreign_paths, _repositories)
 
 
-def _leak(rule: str, path: Path, detail: str) -> Exposure:
-    carried = _VENDORED.search(path.as_posix()) is not None
+def _leak(rule: str, path: Path, detail: str, *, inside: str = "") -> Exposure:
+    """`inside`: the folder within an archive."""
+    carried = _VENDORED.search(f"{path.as_posix()}{inside}/") is not None
     return Exposure(where="environment", rule=rule, path=str(path), detail=detail, blocking=not carried)
 
 

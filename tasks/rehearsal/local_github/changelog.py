@@ -1,8 +1,8 @@
 """What a change log says of issues: which ones a commit is about, and in which words.
 
-Two habits are known: a file of its own for each change, named after the issue (`changelog/1234.bugfix.rst`), and lines
-of one file with the issue's number (`:issue:`1234``, or `* #1234: …`). Where GitHub's texts are not to be had, that and the messages of
-commits are all there is, and what is made of them says where it comes from.
+Two habits are known: a file of its own for each change, named after the issue (`changelog/1234.bugfix.rst`), and
+lines of one file with the issue's number (`:issue:`1234``, or `* #1234: …`). Where GitHub's texts are not to be had,
+that and the messages of commits are all there is, and what is made of them says where it comes from.
 """
 
 from __future__ import annotations

@@ -79,6 +79,19 @@ def bundled_copy(_site: Path, base: Path) -> None:
             archive.writestr(f"pip/_vendor/larder/{name}", "x = 1\n")
 
 
+def vendored_in_a_wheel(site: Path, _base: Path, inside: str = "pip/_vendor/larder") -> None:
+    """virtualenv brings wheels of pip along, and pip rich."""
+    path = site / "virtualenv" / "seed" / "wheels" / "embed" / "pip-25.whl"
+    path.parent.mkdir(parents=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in FILES:
+            archive.writestr(f"{inside}/{name}", "x = 1\n")
+
+
+def copy_in_a_wheel(site: Path, base: Path) -> None:
+    vendored_in_a_wheel(site, base, "larder")
+
+
 def downloaded_sdist(site: Path, _base: Path) -> None:
     (site.parents[1] / "larder-3.0.tar.gz").write_bytes(b"")
 
@@ -109,6 +122,8 @@ def cloned_source(site: Path, _base: Path) -> None:
         (release_in_the_interpreter, {"project-copy"}, True),
         (vendored_copy, {"project-copy"}, False),
         (bundled_copy, {"project-copy"}, False),
+        (vendored_in_a_wheel, {"project-copy"}, False),
+        (copy_in_a_wheel, {"project-copy"}, True),
         (downloaded_sdist, {"project-release"}, True),
         (other_checkout, {"foreign-path"}, True),
         (editable_install, {"foreign-path"}, True),
