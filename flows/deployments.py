@@ -49,6 +49,7 @@ from flows.settings import Settings, settings_here
 from flows.shards import planned, share
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
+from tasks.adapters.text import in_words
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries
 
@@ -179,7 +180,7 @@ class PrefectTasks:
             ended.outcomes[place] = outcome
             if isinstance(outcome, Failure):
                 return Failed(message=f"{outcome.error}: {outcome.detail}"[:MESSAGE])
-            return Completed(message=str(outcome)[:MESSAGE])
+            return Completed(message=in_words(outcome)[:MESSAGE])
 
         named = task(
             name=round_.name,

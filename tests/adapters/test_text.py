@@ -1,10 +1,23 @@
 """What others wrote does nothing to a terminal or a spreadsheet; numbers are told in words that fit."""
 
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.text import counted, printable, spreadsheet_cell
+from tasks.adapters.text import counted, in_words, printable, spreadsheet_cell
+from tasks.domain.run import CodeState
+
+
+@dataclass(frozen=True)
+class Came:
+    """To what a unit came."""
+
+    made: int
+    on: CodeState
+    left_out: tuple[str, ...] = ()
+    why: str = ""
 
 
 @pytest.mark.parametrize(
@@ -42,3 +55,15 @@ def test_numbers_and_plain_text_stay() -> None:
 
 def test_one_is_not_several() -> None:
     assert [counted(number, "run") for number in (0, 1, 2, 1000)] == ["0 runs", "1 run", "2 runs", "1,000 runs"]
+
+
+def test_a_result_is_told_in_words() -> None:
+    assert in_words(Came(3, CodeState.BEFORE, left_out=("a", "b"))) == "made 3, on before, left out 2"
+    assert in_words(Came(0, CodeState.AFTER)) == "made 0, on after"
+    assert [in_words(value) for value in ("env", 2, CodeState.BEFORE, [1, 2], None)] == [
+        "env",
+        "2",
+        "before",
+        "2",
+        "None",
+    ]

@@ -73,3 +73,18 @@ def test_labels_of_reviewers_are_kept_sorted_and_once(tmp_path: Path) -> None:
 def test_no_file_calls_its_fixes_partial(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="calls its method 'partial'"):
         read(tmp_path, {"model_name_or_path": "partial"})
+
+
+def test_what_agentless_writes_beside_a_patch_is_left_alone(tmp_path: Path) -> None:
+    """Its repair step writes whole files beside each patch; its selection writes the three keys alone."""
+    patch = "diff --git a/m.py b/m.py\n--- a/m.py\n+++ b/m.py\n@@ -1 +1 @@\n-a = 1\n+a = 2\n"
+    beside = {"raw_model_patch": patch, "original_file_content": ["a = 1\n"], "edited_files": ["m.py"]}
+    rows = [
+        {"model_name_or_path": "agentless", "model_patch": text, **more} for text, more in ((patch, beside), ("", {}))
+    ]
+    found = read(tmp_path, *rows)
+    assert found.problems == ()
+    assert [(one.row.method, one.row.sample, one.row.patch, one.told) for one in found.rows] == [
+        ("agentless", 0, patch, Told()),
+        ("agentless", 1, "", Told()),
+    ]
