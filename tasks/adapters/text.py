@@ -22,8 +22,8 @@ def printable(text: str) -> str:
 
 
 def say(text: str, *, err: bool = False) -> None:
-    """Print a line to standard output, or to standard error."""
-    print(printable(text), file=sys.stderr if err else sys.stdout)
+    """Print a line to standard output, or to standard error, now: what reads a pipe may wait for just this line."""
+    print(printable(text), file=sys.stderr if err else sys.stdout, flush=True)
 
 
 def spreadsheet_cell(value: object) -> object:

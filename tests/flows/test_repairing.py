@@ -206,6 +206,6 @@ def candidate(row: TaskInstance, patch: str) -> Candidate:
 def test_the_command_names_what_is_missing(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("STORE", settings.store), ("CACHE", settings.cache), ("DATABASE", settings.database)):
         monkeypatch.setenv(f"SWT_{name}", str(value))
-    said = CliRunner().invoke(app, ["repair", "--snapshot", "demo", "--model", "no-such-model"])
+    said = CliRunner().invoke(app, ["repair", "--snapshot", "demo", "--model", "no-such-model", "--trusted"])
     assert isinstance(said.exception, NotFound)
     assert "no-such-model" in str(said.exception)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import tarfile
 import tempfile
 import time
 from collections.abc import Mapping
@@ -106,11 +105,13 @@ class Installer:
         mirror = (self.sources or into) / f"{kit.repository.replace('/', '__', 1)}.git"
         with tempfile.TemporaryDirectory(prefix="swt-source-") as name:
             clone = mirror.resolve() if mirror.is_dir() else self._clone(kit, Path(name) / "clone")
-            archive = Path(name) / "source.tar"
-            place = ("--git-dir", str(clone), "archive", "--output", str(archive), kit.tag, *kit.parts)
-            self._program("git").run(*place, hint=f"is {kit.tag} a tag of {kit.repository}?")
-            with tarfile.open(archive) as tar:
-                tar.extractall(into, filter="data")
+            into.mkdir(parents=True)
+            self._program("git").run(
+                *("--git-dir", str(clone), "--work-tree", str(into), "checkout", "--quiet"),
+                *(kit.tag, "--", *(kit.parts or (".",))),
+                extra_env=(f"GIT_INDEX_FILE={name}/index",),  # a mirror has none, and is left as it is
+                hint=f"is {kit.tag} a tag of {kit.repository}?",
+            )
         return into
 
     def _clone(self, kit: PythonKit, into: Path) -> Path:

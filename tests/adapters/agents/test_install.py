@@ -57,6 +57,48 @@ def installer(tmp_path: Path) -> Installer:
     return Installer(folder=tmp_path / "agents", environ=os.environ)
 
 
+BACKEND = """
+import zipfile
+
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name, info = "walker-2.0-py3-none-any.whl", "walker-2.0.dist-info"
+    with zipfile.ZipFile(f"{folder}/{name}", "w") as wheel:
+        wheel.write("walker.py")
+        wheel.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\\nName: walker\\nVersion: 2.0\\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr(f"{info}/RECORD", "")
+    return name
+"""
+
+
+def test_from_the_tag_of_a_mirror_that_is_left_as_it_was(installer: Installer, tmp_path: Path) -> None:
+    clone, sources = tmp_path / "clone", tmp_path / "sources"
+    clone.mkdir()
+    system = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    files = {"walker.py": "", "backend.py": BACKEND, "pyproject.toml": system, "recording.mp4": "long"}
+    for name, text in files.items():
+        (clone / name).write_text(text)
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    for argv in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "a"], ["tag", "v2"]):
+        subprocess.run(["git", *argv], cwd=clone, check=True)
+    mirror = sources / "owner__walker.git"
+    subprocess.run(["git", "clone", "-q", "--bare", clone, mirror], check=True)
+    before = sorted(path.name for path in mirror.iterdir())
+    kit = PythonKit(
+        requirements=(),
+        repository="owner/walker",
+        tag="v2",
+        parts=("walker.py", "backend.py", "pyproject.toml"),
+        python=MINOR,
+    )
+    made = replace(installer, sources=sources).install(
+        Agent(name="walker", summary="x", kit=kit, dialect="chat", launch=launch)
+    )
+    assert sorted(path.name for path in (made.root / "source").glob("*.*")) == sorted(kit.parts)
+    assert made.lock[0].startswith("walker")
+    assert sorted(path.name for path in mirror.iterdir()) == before
+
+
 def test_once_and_into_a_folder_of_its_own(installer: Installer, wheel: Path) -> None:
     made = installer.install(agent(wheel))
     assert made.root == place(installer.folder, agent(wheel))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -34,7 +35,8 @@ def test_the_scripted_model_of_the_tracked_tables(tmp_path: Path) -> None:
     (tmp_path / "script.json").write_text(json.dumps(steps))
     code = "from flows.cli import main; main()"
     argv = [sys.executable, "-c", code, "dev", "model", "--script", str(tmp_path / "script.json"), "--port", "0"]
-    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with subprocess.Popen(argv, cwd=ROOT, env=buffered, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         name, _, url = server.stdout.readline().strip().partition("=")
         try:
