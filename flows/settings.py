@@ -59,6 +59,8 @@ class Settings:
     own_models: Path | None = None
     """File of one's own cards and prices, which go before the bundled ones (docs/models.md). `SWT_MODELS`."""
     limits: Limits = field(default_factory=Limits)
+    """Of one test run. Runs under other limits are other runs. `SWT_WALL_S` has the seconds; where a test hangs, all
+    runs of its instance take as long as that."""
     github: str = "https://api.github.com/graphql"
     """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
 
@@ -109,6 +111,9 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         github=environ.get("SWT_GITHUB_URL", defaults.github),
         github_secret=environ.get("SWT_GITHUB_SECRET", ""),
         environ=dict(environ),
+        limits=Limits(
+            wall_s=float(_positive("SWT_WALL_S", environ.get("SWT_WALL_S", f"{defaults.limits.wall_s:.0f}")))
+        ),
         workers=_positive("SWT_WORKERS", environ.get("SWT_WORKERS", str(defaults.workers))),
         callers=_positive("SWT_CALLERS", environ.get("SWT_CALLERS", str(defaults.callers))),
         own_models=_file("SWT_MODELS", environ.get("SWT_MODELS", "")),
