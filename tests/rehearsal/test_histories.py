@@ -137,3 +137,12 @@ def test_a_branch_keeps_the_folder_in_its_name(tmp_path: Path) -> None:
         first = stream.commit(f"Merge {said}", day(number), first, side)
     held = stream.opened(tmp_path)
     assert [pull.base_branch for pull in held.pulls.values()] == ["maintenance/3.x", "maintenance/4.x"]
+
+
+def test_what_stands_beside_the_number_that_is_closed_is_told(tmp_path: Path) -> None:
+    """A line was left out as a whole: beets-6040 began in the middle of a sentence."""
+    stream = Stream()
+    said = "Fixes #2, #3 - Appends featured artists to the\nartist tag.\n\nCloses: #4\nRefs #5.\nFix what #6 broke."
+    stream.commit(f"Artists (#9)\n\n{said}", day(1), stream.commit("Start", day(0)))
+    body = stream.opened(tmp_path).issues[2].body
+    assert body == "Appends featured artists to the\nartist tag.\n\nFix what #6 broke."

@@ -24,8 +24,12 @@ from tasks.rehearsal.local_github.pulls import Pull
 TELLER = "local-github"
 """Who opens the issues that are put together, and says so below them."""
 _CLOSES = re.compile(
-    r"^\W*(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?|according to its change log)\b.*#\d+.*$", re.I | re.M
+    r"^\W*(?:(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|refs?)\b:?[ \t]+"
+    r"#\d+(?:[ \t]*(?:,|and|&)[ \t]*#\d+)*\b[ \t.,:;–-]*"
+    r"|according to its change log .*$)",
+    re.I | re.M,
 )
+"""Which issues are closed; what else the line says is kept."""
 _TRAILER = re.compile(r"^(?:Co-authored-by|Signed-off-by|Reviewed-by|cc|\(cherry picked).*$", re.I | re.M)
 _REFERENCE = re.compile(r"\s*[(\[]?(?:closes|fixes|fixed|resolves)?\s*#\d+[)\]]?", re.I)
 _KEYWORD = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b:?\s+#(\d+)\b", re.IGNORECASE)
