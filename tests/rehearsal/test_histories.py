@@ -146,3 +146,16 @@ def test_what_stands_beside_the_number_that_is_closed_is_told(tmp_path: Path) ->
     stream.commit(f"Artists (#9)\n\n{said}", day(1), stream.commit("Start", day(0)))
     body = stream.opened(tmp_path).issues[2].body
     assert body == "Appends featured artists to the\nartist tag.\n\nFix what #6 broke."
+
+
+def test_a_branch_that_took_in_what_the_default_branch_had_lists_that(tmp_path: Path) -> None:
+    """Nothing listed is nothing proved: click-3120 merged `stable` into what became the default branch later."""
+    stream = Stream()
+    first = stream.commit("Start", day(0))
+    main = stream.commit("On main", day(1), first, files={"main.py": "1\n"})
+    side = stream.commit("On the side", day(1), first, ref="refs/heads/side")
+    nested = stream.commit("Merge main (#7)", day(2), side, main, files={"main.py": "1\n"}, ref="refs/heads/side")
+    stream.commit("Merge branch 'side'", day(3), main, nested, files={"f3.py": "3\n"})
+    held = stream.opened(tmp_path)
+    assert held.pulls[7].base_branch == "side"
+    assert [file.path for file in held.history.files(*held.pulls[7].listed)] == ["main.py"]

@@ -122,7 +122,7 @@ def _pull(history: RepositoryHistory, commit: HistoryCommit, fresh: set[str], br
     body = said or (commits[0].rest if len(commits) == 1 else "")
     into, head = commit.parents
     left_at = history.merge_base(into, head, commits)
-    listed = (left_at, head) if left_at else (into, commit.oid)
+    listed = (left_at, head) if left_at and commits else (into, commit.oid)
     return _made(number, title, body, branch, commit, head, commits, listed)
 
 
