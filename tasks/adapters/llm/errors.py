@@ -21,6 +21,8 @@ from tasks.domain.errors import InfrastructureError
 class ModelError(InfrastructureError):
     slug = "model"
     retry = False
+    maybe_paid = False
+    """Whether a part of the reply had come before the provider said this, and may be charged."""
 
 
 class ProviderFailed(ModelError):

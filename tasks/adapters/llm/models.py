@@ -26,6 +26,7 @@ PROVIDER_KEYS = (
     "tokens_per_minute",
     "timeout_s",
     "batches",
+    "stream",
 )
 MODEL_KEYS = (
     "id",
@@ -41,6 +42,7 @@ MODEL_KEYS = (
     "dialect",
     "requests_per_minute",
     "tokens_per_minute",
+    "stream",
 )
 MESSAGES = "messages"
 DIALECTS = (CHAT, "responses", MESSAGES)
@@ -50,6 +52,10 @@ TIMEOUT_S = 600.0
 IN_FLIGHT = 8
 MESSAGES_LIMIT = 32_000
 """Tokens of a reply where nobody said a limit, in the dialect that wants one."""
+STREAMED_ABOVE = 21_333
+"""Tokens of a reply. A longer one may take over ten minutes, at the 128,000 tokens an hour that SDKs of Anthropic
+reckon with; they refuse to ask for it without a stream, for connections without a word are closed on the way
+(https://docs.anthropic.com/en/api/errors#long-requests)."""
 MORE_ROOM = 4
 """How much higher the limit is for a reply that reasoning alone filled: 4,096 tokens become 16,384."""
 
@@ -75,6 +81,8 @@ class Provider:
     """For a whole reply."""
     batches: bool = False
     """Whether it takes batches at half the price, in the way of OpenAI or of Anthropic."""
+    stream: bool | None = None
+    """Whether replies are streamed where its models' cards do not say; null: where they may be long."""
 
     def address(self, environ: Mapping[str, str]) -> str:
         """The base URL in force."""
@@ -104,6 +112,8 @@ class ModelCard:
     requests_per_minute: int | None = None
     """Of this model alone, besides the provider's."""
     tokens_per_minute: int | None = None
+    stream: bool | None = None
+    """Whether its replies are streamed; null: where they may be longer than `STREAMED_ABOVE` tokens."""
     source: str
 
     @property
@@ -154,6 +164,13 @@ class ModelCard:
             return None
         limit = self._clamped(request.max_tokens * MORE_ROOM)
         return replace(request, max_tokens=limit) if limit > request.max_tokens else None
+
+    def streamed(self, request: ModelRequest) -> bool:
+        """Whether the reply to a request is asked for as a stream. It comes to the same, so it is no part of a request
+        and of its key."""
+        if self.stream is not None:
+            return self.stream
+        return (request.max_tokens or self.output or 0) > STREAMED_ABOVE
 
     def _limit(self, said: Options) -> int | None:
         """Room for reasoning and what is read together, as providers count it."""
@@ -222,6 +239,7 @@ def _provider(name: str, table: TomlTable) -> Provider:
         tokens_per_minute=table.count_or_none("tokens_per_minute"),
         timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
         batches=table.flag("batches"),
+        stream=table.flag_or_none("stream"),
     )
 
 
@@ -244,8 +262,13 @@ def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> Mod
         dialect=_dialect(table, providers[provider].dialect),
         requests_per_minute=table.count_or_none("requests_per_minute"),
         tokens_per_minute=table.count_or_none("tokens_per_minute"),
+        stream=_first(table.flag_or_none("stream"), providers[provider].stream),
         source=table.text("source"),
     )
+
+
+def _first(mine: bool | None, other: bool | None) -> bool | None:
+    return other if mine is None else mine
 
 
 def _dialect(table: TomlTable, default: str) -> str:

@@ -326,6 +326,6 @@ def _admitted(meters: Sequence[Meter], bound: Bound, *, replays: bool) -> Iterat
 
 def _status(error: ModelError, took: float) -> CallStatus:
     if not isinstance(error, ProviderFailed):
-        return CallStatus.FAILED
-    maybe_paid = error.kind in MAYBE_PAID or (error.kind == "server" and took >= LATE_S)
+        return CallStatus.CUT if error.maybe_paid else CallStatus.FAILED
+    maybe_paid = error.maybe_paid or error.kind in MAYBE_PAID or (error.kind == "server" and took >= LATE_S)
     return CallStatus.CUT if maybe_paid else CallStatus.FAILED

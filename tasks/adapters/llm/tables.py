@@ -48,6 +48,9 @@ class TomlTable:
             raise self._wrong(name, "true or false")
         return value
 
+    def flag_or_none(self, name: str) -> bool | None:
+        return self.flag(name) if name in self.values else None
+
     def number(self, name: str) -> float:
         value = self.values.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:

@@ -6,6 +6,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.dialects.all import BY_NAME, PATHS
 from tasks.adapters.llm.dialects.spoken import NotAReply
+from tasks.adapters.llm.dialects.streamed import ASKED, SaidError, Unfinished, assembled
 from tasks.adapters.llm.errors import (
     AccountRefused,
     ContentFiltered,
@@ -21,17 +23,22 @@ from tasks.adapters.llm.errors import (
     ProviderFailed,
     ProviderRefused,
 )
+from tasks.adapters.llm.listening import Patience, Speechless, TooLarge, events, whole
 from tasks.adapters.llm.models import ModelCard
 from tasks.adapters.llm.request import ModelRequest
 from tasks.adapters.llm.secret import Secret
 
 if TYPE_CHECKING:
+    import httpx2
     import openai
 
 VERSION = "2023-06-01"
 """Of the messages dialect (https://docs.anthropic.com/en/api/versioning)."""
 WHOLE = {"X-Stainless-Raw-Response": "true"}
 """By which the SDK is asked for a reply as it came, and not as one of its types."""
+AS_IT_COMES = {"X-Stainless-Raw-Response": "stream"}
+"""The same, while it is still arriving."""
+EVENT_STREAM = "text/event-stream"
 NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 """Causes of a lost connection after which the provider has seen nothing."""
 
@@ -54,6 +61,22 @@ EMPTY = re.compile(
 ACCOUNT_HINT = "look at the account's credit, and at the key's variable, named in data/models.toml; then run it again"
 SHOWN = 300
 """Characters of a provider's complaint that a message holds."""
+
+
+KINDS: Mapping[str, int] = {
+    "authentication_error": 401,
+    "billing_error": 402,
+    "invalid_prompt": 400,
+    "invalid_request_error": 400,
+    "not_found_error": 404,
+    "overloaded_error": 529,
+    "permission_error": 403,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "request_too_large": 413,
+}
+"""What providers call errors where no status says it, as in a stream
+(https://docs.anthropic.com/en/api/errors, https://platform.openai.com/docs/api-reference/responses-streaming)."""
 
 
 class Wire(Protocol):
@@ -85,10 +108,13 @@ class OpenAIWire:
 
     def send(self, request: ModelRequest, card: ModelCard) -> Reply:
         """The whole reply. Seconds are those until its last byte; `cost_usd` is the caller's to fill in."""
+        import httpx2
         import openai
 
         body = BY_NAME[request.dialect].request_body(request, limit_name=card.limit_name)
-        headers = {**WHOLE, **self._account(request.dialect), **json.loads(request.headers)}
+        if card.streamed(request):
+            body |= ASKED[request.dialect]
+        headers = {**AS_IT_COMES, **self._account(request.dialect), **json.loads(request.headers)}
         began = time.monotonic()
         try:
             # The typed methods of the SDK know no `messages`, and drop nothing and add nothing that is needed here.
@@ -96,10 +122,45 @@ class OpenAIWire:
             # As bytes of our own: the SDK's encoder ends at half a surrogate pair, which models do emit.
             content = json.dumps(body).encode()
             answer: Any = self._client().post(path, cast_to=object, content=content, options={"headers": headers})
-            raw = self.key.scrub(answer.text)
+            with closing(answer.http_response) as response:
+                raw = self.key.scrub(self._heard(response, request.dialect))
         except openai.APIError as error:
             raise self._typed(error) from None
+        except httpx2.RequestError as error:
+            raise self._broken(error) from None
         return self._read(raw, request.dialect, time.monotonic() - began)
+
+    def _heard(self, response: httpx2.Response, dialect: str) -> str:
+        """The whole answer as JSON text, however it came: who is asked for a stream may answer at once."""
+        patience, chunks = Patience(self.timeout_s), response.iter_bytes()
+        try:
+            if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+                return whole(chunks, patience)
+            return json.dumps(assembled(dialect, events(chunks, patience)))
+        except Speechless:
+            raise ProviderFailed(f"no reply within {self.timeout_s:g} s", kind="timeout") from None
+        except TooLarge:
+            raise ProviderFailed("the reply is larger than any reply", kind="garbage") from None
+        except Unfinished:
+            raise ProviderFailed("the stream ended before the reply did", kind="cut") from None
+        except SaidError as error:
+            problem = self._complaint(_status(error.said), error.said, None)
+            problem.maybe_paid = error.begun
+            raise problem from None
+        except NotAReply as problem:
+            raise self._no_reply(dialect, problem) from None
+
+    def _broken(self, error: httpx2.RequestError) -> ModelError:
+        """What ended an answer that had begun."""
+        import httpx2
+
+        if isinstance(error, httpx2.TimeoutException):
+            return ProviderFailed(f"no word within {self.timeout_s:g} s", kind="timeout")
+        return ProviderFailed(f"the connection ended before the reply did: {type(error).__name__}", kind="cut")
+
+    def _no_reply(self, dialect: str, problem: NotAReply) -> ProviderFailed:
+        said = self.key.scrub(str(problem))[:SHOWN]
+        return ProviderFailed(f"the provider's answer is none of the {dialect} dialect: {said}", kind="garbage")
 
     def talk(
         self,
@@ -166,15 +227,14 @@ class OpenAIWire:
         """The reply in an answer with status 200; some providers put errors there."""
         try:
             body = json.loads(raw)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ProviderFailed(f"the provider's answer is not JSON: {raw[:80]!r}", kind="garbage") from None
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
-            raise self._complaint(_status(body["error"].get("code")), body["error"], None)
+            raise self._complaint(_status(body["error"]), body["error"], None)
         try:
             reply: Reply = BY_NAME[dialect].reply_of(body, raw=raw, seconds=seconds)
         except NotAReply as problem:
-            message = f"the provider's answer is none of the {dialect} dialect: {problem}"
-            raise ProviderFailed(message, kind="garbage") from None
+            raise self._no_reply(dialect, problem) from None
         return reply
 
     def _typed(self, error: openai.APIError) -> ModelError:
@@ -195,7 +255,7 @@ class OpenAIWire:
 
     def _complaint(self, status: int, said: Mapping[str, Any], retry_after: float | None) -> ModelError:
         code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
-        message = f"HTTP {status} {self.key.scrub(code)}: {self.key.scrub(text)[:SHOWN]}".strip()
+        message = f"HTTP {status} {self.key.scrub(code)[:SHOWN]}: {self.key.scrub(text)[:SHOWN]}".strip()
         if code in NO_CREDIT or (status == 400 and EMPTY.search(text)):
             return AccountRefused(message, hint=ACCOUNT_HINT)
         if status == 429:
@@ -211,9 +271,13 @@ class OpenAIWire:
         return ProviderRefused(message, hint="look at the model's id and parameters in data/models.toml")
 
 
-def _status(code: object) -> int:
-    """An error's own code where it is an HTTP status, else 500: some providers answer 200 and mean it."""
-    return code if isinstance(code, int) and 400 <= code < 600 else 500
+def _status(said: Mapping[str, Any]) -> int:
+    """The HTTP status that an error would have had, where it came with 200: its own code, or what its kind stands for,
+    else 500."""
+    code = said.get("code")
+    if isinstance(code, int) and 400 <= code < 600:
+        return code
+    return KINDS.get(str(code or said.get("type")), 500)
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:

@@ -78,8 +78,15 @@ class Fault(StrEnum):
     HTML = "html"
     WRONG_TYPE = "wrong-type"
     NO_USAGE = "no-usage"
+    UNENDED = "unended"
+    ONLY_PINGS = "only-pings"
+    ERROR_FIRST = "error-first"
+    ERROR_MIDWAY = "error-midway"
+    HALF_EVENT = "half-event"
 
 
+STREAMED = (Fault.UNENDED, Fault.ONLY_PINGS, Fault.ERROR_FIRST, Fault.ERROR_MIDWAY, Fault.HALF_EVENT)
+"""What only a stream can have. To who asks for none, these steps are well."""
 ACCOUNT = (
     *(Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN),
     *(Fault.BILLING_OFF, Fault.HARD_LIMIT, Fault.EXPIRED_KEY),
@@ -107,7 +114,7 @@ class Step:
     """Seconds before the answer begins."""
     match: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
-    """Parts of the answer in the caller's own dialect, in place of what the reply makes of them; not in a stream."""
+    """Parts of the answer in the caller's own dialect, in place of what the reply makes of them."""
 
 
 Script = Callable[[Spoken], Step]

@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat
-from tasks.adapters.llm.dialects.all import BY_PATH
+from tasks.adapters.llm.dialects.all import BY_PATH, name_of
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer
 from tasks.adapters.llm.serving import (
     CONNECTIONS,
@@ -34,7 +34,8 @@ from tasks.adapters.llm.serving import (
 )
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.scripted_provider.batches import Batches
-from tasks.rehearsal.scripted_provider.script import SAID_INSTEAD, Fault, Script, Step, priced
+from tasks.rehearsal.scripted_provider.script import SAID_INSTEAD, STREAMED, Fault, Script, Step, priced
+from tasks.rehearsal.scripted_provider.streams import faulty, stream_of
 
 BATCHED = "batch"
 """In place of the path of a call that came in a batch."""
@@ -54,6 +55,7 @@ BODIES: Mapping[Fault, bytes] = {
 DONE = (
     *ANSWERED,
     *(Fault.CUT, Fault.STALLED, Fault.GARBAGE, Fault.HTML, Fault.EMPTY_BODY, Fault.NULL, Fault.NO_REPLY),
+    *(Fault.UNENDED, Fault.ONLY_PINGS, Fault.ERROR_MIDWAY, Fault.HALF_EVENT),
 )
 """Steps for which the work was done, and is charged."""
 STALL_S = 30.0
@@ -185,14 +187,23 @@ def _said(dialect: ModuleType, answer: SpokenAnswer, step: Step, key: str) -> Re
         status = 200 if step.fault is Fault.HTML else 502
         return Response(b"<html>Bad gateway</html>", status, media_type="text/html")
     if answer.spoken.stream:
-        parts = list(dialect.events(answer))
-        whole, half = "".join(parts).encode(), "".join(parts[: len(parts) // 2]).encode()
-        return Cut(whole, media_type=EVENTS, brought=len(half)) if step.fault is Fault.CUT else events(parts)
+        return _streamed(dialect, answer, step)
     data = json.dumps(_body(dialect, answer, step)).encode()
     if step.fault is Fault.STALLED:
         return _stalling(data)
     kind = "text/html" if step.fault is Fault.WRONG_TYPE else "application/json"
     return Cut(data, media_type=kind) if step.fault is Fault.CUT else Response(data, media_type=kind)
+
+
+def _streamed(dialect: ModuleType, answer: SpokenAnswer, step: Step) -> Response:
+    name, body = name_of(dialect), _body(dialect, answer, step)
+    parts = stream_of(name, body, with_usage=answer.spoken.with_usage)
+    if step.fault is Fault.CUT:
+        half = "".join(parts[: len(parts) // 2]).encode()
+        return Cut("".join(parts).encode(), media_type=EVENTS, brought=len(half))
+    if step.fault in (Fault.STALLED, *STREAMED):
+        return StreamingResponse(faulty(step.fault, name, parts, STALL_S), media_type=EVENTS)
+    return events(parts)
 
 
 def _refused(dialect: ModuleType, step: Step, key: str) -> Response:

@@ -20,7 +20,7 @@ from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.domain.llm import CallStatus
 from tasks.methods.replies import presentable
-from tasks.rehearsal.scripted_provider.script import Fault
+from tasks.rehearsal.scripted_provider.script import STREAMED, Fault
 from tasks.rehearsal.scripted_provider.server import text_step
 
 PAGE = Path(__file__).parents[3] / "docs" / "provider-faults.md"
@@ -44,6 +44,8 @@ def table() -> dict[Fault, Row]:
 
 TABLE = table()
 EVERY = [fault for fault in Fault if fault is not Fault.NONE]
+WAYS = [(fault, stream) for fault in EVERY for stream in (False, True) if stream or fault not in STREAMED]
+"""Every fault where the whole reply is asked for, and where it is streamed."""
 
 
 def test_the_page_has_every_fault() -> None:
@@ -52,20 +54,23 @@ def test_the_page_has_every_fault() -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("fault", EVERY)
-def test_a_fault_that_stays(bench: Benches, fault: Fault, dialect: str) -> None:
+@pytest.mark.parametrize(("fault", "stream"), WAYS)
+def test_a_fault_that_stays(bench: Benches, fault: Fault, dialect: str, stream: bool) -> None:
     made = bench(lambda _: replace(text_step("hello", prompt=1000, completion=100), fault=fault))
-    assert observed(made, fault, dialect) == TABLE[fault]
+    assert observed(made, fault, dialect, stream) == TABLE[fault]
+    assert {served.spoken.stream for served in made.provider.books} == {stream}
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("fault", [fault for fault, row in TABLE.items() if row.tried_again == "yes"])
+@pytest.mark.parametrize(("fault", "stream"), [one for one in WAYS if TABLE[one[0]].tried_again == "yes"])
 def test_one_that_passes_is_nobodys_failure_and_what_followed_is_paid(
-    bench: Benches, fault: Fault, dialect: str
+    bench: Benches, fault: Fault, dialect: str, stream: bool
 ) -> None:
     well = text_step("hello", prompt=1000, completion=100)
     made = bench([replace(well, fault=fault), well])
-    board = replace(speaking(made.board(wires=quick(made)), dialect), patience=CallRetries(attempts=ATTEMPTS))
+    board = replace(
+        speaking(made.board(wires=quick(made)), dialect, stream=stream), patience=CallRetries(attempts=ATTEMPTS)
+    )
     assert board.model(MODEL, work()).complete(ask("hi")).text == "hello"
     assert {row.status for row in made.rows()} == {CallStatus.ANSWERED, *(row.status for row in made.rows()[:1])}
     assert [row.cost_usd for row in made.rows(status=CallStatus.ANSWERED)] == [pytest.approx(0.0012)]
@@ -76,11 +81,13 @@ def quick(made: Bench) -> dict[str, OpenAIWire]:
     return {"p": made.wires[-1]}
 
 
-def observed(made: Bench, fault: Fault, dialect: str) -> Row:
+def observed(made: Bench, fault: Fault, dialect: str, stream: bool) -> Row:
     """What comes of a call whose provider has nothing but this fault."""
     if fault is Fault.AUTH:
         made.provider.key = "another"
-    board = replace(speaking(made.board(wires=quick(made)), dialect), patience=CallRetries(attempts=ATTEMPTS))
+    board = replace(
+        speaking(made.board(wires=quick(made)), dialect, stream=stream), patience=CallRetries(attempts=ATTEMPTS)
+    )
     meter = Meter("sweep s", Budget(usd=1.0))
     model = board.model(MODEL, work(), meters=[meter])
     try:

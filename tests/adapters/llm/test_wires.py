@@ -243,7 +243,8 @@ def test_faults_mean_the_same_in_every_dialect(
 
 @pytest.mark.parametrize("dialect", ["chat", "responses", "messages"])
 @pytest.mark.parametrize(
-    "body", ["[]", '{"content": 3, "output": 3, "choices": 3}', '{"content": [{}]}', "null", "7", CUT_ODDLY]
+    "body",
+    ["[]", '{"content": 3, "output": 3, "choices": 3}', '{"content": [{}]}', "null", "7", "[" * 100_000, CUT_ODDLY],
 )
 def test_an_answer_that_is_none(bench: Benches, dialect: str, body: str) -> None:
     wire = bench([]).wire()

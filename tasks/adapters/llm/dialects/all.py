@@ -11,3 +11,8 @@ BY_NAME: Mapping[str, ModuleType] = {"chat": chat, "responses": responses, "mess
 PATHS: Mapping[str, str] = {"chat": "/chat/completions", "responses": "/responses", "messages": "/messages"}
 """Below a provider's base URL."""
 BY_PATH: Mapping[str, ModuleType] = {path: BY_NAME[name] for name, path in PATHS.items()}
+
+
+def name_of(dialect: ModuleType) -> str:
+    """Its name in `BY_NAME`."""
+    return dialect.__name__.rpartition(".")[2]

@@ -13,6 +13,7 @@ from types import ModuleType
 
 from tasks.adapters.llm.base import ModelQuestion, Options, Reply
 from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.dialects.all import name_of
 from tasks.adapters.llm.dialects.native import native
 from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
@@ -107,7 +108,7 @@ class Gateway:
         """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
         request = self._request(run, dialect, spoken)
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
-        caller = replace(run.caller, dialect=_name(dialect))
+        caller = replace(run.caller, dialect=name_of(dialect))
         try:
             reply = self.board.call(request, caller)
         except SwtError as error:
@@ -133,7 +134,7 @@ class Gateway:
         )
         card = self.board.models.card(name)
         first = card.request(question, run.grant.options, spoken.options)
-        if card.dialect == _name(dialect):
+        if card.dialect == name_of(dialect):
             first = native(first, dialect, spoken, over=run.grant.options, under=card.options)
         return replace(first, sample=first.sample + run.nth(first.call_key))
 
@@ -182,7 +183,3 @@ class Gateway:
             started_at=run.started_at,
             finished_at=self.board.clock.now(),
         )
-
-
-def _name(dialect: ModuleType) -> str:
-    return dialect.__name__.rpartition(".")[2]
