@@ -4,8 +4,8 @@
 
 A round is two new stores that share a cache, each with a provider and so with books of its own. In both, at the same
 time, a process sweeps two instances of the demo with methods of ours and an agent of other people, four calls in
-flight, and is killed at a moment that is drawn; then the next one goes on, until one comes to its end. Rounds take
-turns at: token counts told or not, and a ceiling in dollars that is ample or ends the sweep. At the end of a round, for
+flight, and is killed at a moment that is drawn; then the next one goes on, until one comes to its end. The first of
+the two has its replies streamed. Rounds take turns at: token counts told or not, and a ceiling in dollars that is ample or ends the sweep. At the end of a round, for
 each store:
 
 - every body that the provider charged for has as many rows as it was charged: one for the reply that was kept, the
@@ -22,13 +22,13 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,6 +57,7 @@ CARD = """
 base_url = "{url}"
 dialect = "messages"
 max_in_flight = 4
+stream = {stream}
 [model.bench]
 provider = "bench"
 price = "bench"
@@ -194,7 +195,7 @@ def judge(side: Side) -> tuple[Counter[str], float]:
     store, settings = Store(side.settings.store), side.settings
     price = read_prices(settings.models / "prices.toml", settings.own_models).at("bench", datetime.now(UTC))
     rows, charged = store.read(LlmCall), [served for served in side.provider.books if served.charged]
-    paid = Counter(canonical(served.spoken.body) for served in charged)
+    paid = Counter(canonical(_unstreamed(served.spoken.body)) for served in charged)
     archive = open_archive(store, side.cache)
     kept: Counter[bytes] = Counter()
     unknown: Counter[bytes] = Counter()
@@ -217,6 +218,11 @@ def judge(side: Side) -> tuple[Counter[str], float]:
     return Counter(row.status.value for row in rows), usd
 
 
+def _unstreamed(body: Mapping[str, Any]) -> dict[str, Any]:
+    """A body without the word that its reply is to be streamed, which is no part of a request."""
+    return {name: value for name, value in body.items() if name != "stream"}
+
+
 def _money(side: Side, rows: tuple[LlmCall, ...], usd: float) -> None:
     if usd > side.ceiling + 1e-9:
         side.problems.append(f"{usd} dollars charged, and the ceiling is {side.ceiling}")
@@ -237,11 +243,11 @@ def round_of(number: int, work: Path, methods: tuple[str, ...], agents: Path | N
     cache = folder / "cache"
     with ExitStack() as stack:
         sides = []
-        for name in ("one", "other"):
+        for name, stream in (("one", "true"), ("other", "false")):
             provider = ScriptedProvider(Answers(told))
             url = stack.enter_context(provider.serve())
             (folder / name).mkdir(parents=True, mode=0o711)
-            (folder / name / "own.toml").write_text(CARD.format(url=url))
+            (folder / name / "own.toml").write_text(CARD.format(url=url, stream=stream))
             sides.append(Side(folder / name, cache, provider, ceiling, methods))
             build_demo_mirror(sides[-1].settings)
             import_rows(sides[-1].settings, DEMO / "instances.jsonl", SNAPSHOT)
