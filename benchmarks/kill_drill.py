@@ -5,8 +5,8 @@
 A round is two new stores that share a cache, each with a provider and so with books of its own. In both, at the same
 time, a process sweeps two instances of the demo with methods of ours and an agent of other people, four calls in
 flight, and is killed at a moment that is drawn; then the next one goes on, until one comes to its end. The first of
-the two has its replies streamed. Rounds take turns at: token counts told or not, and a ceiling in dollars that is ample or ends the sweep. At the end of a round, for
-each store:
+the two has its replies streamed. Rounds take turns at: token counts told or not, and a ceiling in dollars that is ample
+or ends the sweep. At the end of a round, for each store:
 
 - every body that the provider charged for has as many rows as it was charged: one for the reply that was kept, the
   others `unknown` (a kill hit it under way). So no finished call is paid twice, and none has no row;
