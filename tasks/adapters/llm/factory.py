@@ -11,7 +11,8 @@ from tasks.adapters.leases import used
 from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.ledger import joined
-from tasks.adapters.llm.models import Models, Provider, read_models
+from tasks.adapters.llm.litellm_wire import LiteLLMWire
+from tasks.adapters.llm.models import LITELLM, Models, Provider, read_models
 from tasks.adapters.llm.pace import LocalBook, Pace
 from tasks.adapters.llm.prices import read_prices
 from tasks.adapters.llm.row_maker import Stamp
@@ -98,7 +99,13 @@ def spent_by(store: Store, sweep: str) -> Spent:
     )
 
 
-def _wire(provider: Provider, environ: Mapping[str, str]) -> OpenAIWire:
+def _wire(provider: Provider, environ: Mapping[str, str]) -> Wire:
+    if provider.wire == LITELLM:
+        return LiteLLMWire(
+            base_url=provider.address(environ),
+            key=Secret(environ.get(provider.key_env, "")),
+            timeout_s=provider.timeout_s,
+        )
     return OpenAIWire(
         base_url=provider.address(environ),
         key=Secret(environ.get(provider.key_env, "")),

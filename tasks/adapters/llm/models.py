@@ -27,6 +27,7 @@ PROVIDER_KEYS = (
     "timeout_s",
     "batches",
     "stream",
+    "wire",
 )
 MODEL_KEYS = (
     "id",
@@ -46,6 +47,8 @@ MODEL_KEYS = (
 )
 MESSAGES = "messages"
 DIALECTS = (CHAT, "responses", MESSAGES)
+LITELLM = "litellm"
+WIRES = ("", LITELLM)
 OWN_TABLES = ("provider", "model", "price")
 """What a file of one's own may hold."""
 TIMEOUT_S = 600.0
@@ -83,6 +86,8 @@ class Provider:
     """Whether it takes batches at half the price, in the way of OpenAI or of Anthropic."""
     stream: bool | None = None
     """Whether replies are streamed where its models' cards do not say; null: where they may be long."""
+    wire: str = ""
+    """`litellm` where that asks it, which then needs no address; else it is asked in its dialect over HTTP."""
 
     def address(self, environ: Mapping[str, str]) -> str:
         """The base URL in force."""
@@ -224,13 +229,17 @@ def _tables(content: Mapping[str, Any], kind: str, file: str) -> dict[str, TomlT
 
 def _provider(name: str, table: TomlTable) -> Provider:
     table.known(PROVIDER_KEYS)
-    if not table.text("base_url").startswith(("http://", "https://")):
-        raise BadInput(
-            f"{table.where}: base_url is {table.text('base_url')!r}", hint="it begins with https:// or http://"
-        )
+    wire = table.text("wire", "")
+    if wire not in WIRES:
+        raise BadInput(f"{table.where}: wire is {wire!r}", hint=f"leave it out, or say {LITELLM}")
+    base_url = table.text("base_url", "" if wire else None)
+    if not base_url.startswith(("http://", "https://")) and not (wire and not base_url):
+        raise BadInput(f"{table.where}: base_url is {base_url!r}", hint="it begins with https:// or http://")
+    if wire and (table.text("dialect", CHAT) != CHAT or table.flag("batches")):
+        raise BadInput(f"{table.where}: {LITELLM} is asked in the dialect {CHAT}, one call at a time", hint="say so")
     return Provider(
         name=name,
-        base_url=table.text("base_url"),
+        base_url=base_url,
         base_url_env=table.text("base_url_env", ""),
         key_env=table.text("key_env", ""),
         dialect=_dialect(table, CHAT),
@@ -240,6 +249,7 @@ def _provider(name: str, table: TomlTable) -> Provider:
         timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
         batches=table.flag("batches"),
         stream=table.flag_or_none("stream"),
+        wire=wire,
     )
 
 

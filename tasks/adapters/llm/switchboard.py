@@ -250,7 +250,7 @@ class Switchboard:
                 raise
         self.pace.came_to(limits, paced, reply.usage.total)
         price = self.prices.at(card.price_key, started)
-        reply = replace(reply, cost_usd=price.cost(reply.usage) if price else None)
+        reply = replace(reply, cost_usd=price.cost(reply.usage) if price else reply.cost_usd)
         for place in places:
             place.answered(reply)
         row = rows.answered(reply, attempt=number, waited_s=sent - asked, started=started, finished=self.clock.now())

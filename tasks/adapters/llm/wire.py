@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping
 from contextlib import closing
@@ -12,17 +11,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.complaints import SHOWN, complaint, retry_after_s, status_of
 from tasks.adapters.llm.dialects.all import BY_NAME, PATHS
 from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.dialects.streamed import ASKED, SaidError, Unfinished, assembled
-from tasks.adapters.llm.errors import (
-    AccountRefused,
-    ContentFiltered,
-    ContextTooLong,
-    ModelError,
-    ProviderFailed,
-    ProviderRefused,
-)
+from tasks.adapters.llm.errors import ModelError, ProviderFailed
 from tasks.adapters.llm.listening import Patience, Speechless, TooLarge, events, whole
 from tasks.adapters.llm.models import ModelCard
 from tasks.adapters.llm.request import ModelRequest
@@ -44,39 +37,6 @@ NEVER_SENT = ("ConnectError", "ConnectTimeout", "PoolTimeout")
 
 ACCOUNT_NAMES = ("OpenAI-Organization", "OpenAI-Project")
 """Headers that the SDK would fill from variables of its own, for whichever provider."""
-
-TOO_LONG = re.compile(
-    r"context.{0,20}(length|window)|maximum context|prompt is too long|too many (input )?tokens", re.I
-)
-FILTERED = ("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation")
-MODERATED = re.compile(r"moderation|flagged", re.I)
-"""OpenRouter says 403 to a prompt that it does not pass on, as others do to a key
-(https://openrouter.ai/docs/api-reference/errors)."""
-NO_ACCOUNT = (401, 402, 403)
-NO_CREDIT = ("insufficient_quota", "billing_not_active", "billing_hard_limit_reached")
-EMPTY = re.compile(
-    r"credit balance is too low|insufficient (balance|credits?|funds|quota)|api key (not valid|expired)", re.I
-)
-"""What some providers say with status 400: Anthropic of an account without credit, Google of a key."""
-ACCOUNT_HINT = "look at the account's credit, and at the key's variable, named in data/models.toml; then run it again"
-SHOWN = 300
-"""Characters of a provider's complaint that a message holds."""
-
-
-KINDS: Mapping[str, int] = {
-    "authentication_error": 401,
-    "billing_error": 402,
-    "invalid_prompt": 400,
-    "invalid_request_error": 400,
-    "not_found_error": 404,
-    "overloaded_error": 529,
-    "permission_error": 403,
-    "rate_limit_error": 429,
-    "rate_limit_exceeded": 429,
-    "request_too_large": 413,
-}
-"""What providers call errors where no status says it, as in a stream
-(https://docs.anthropic.com/en/api/errors, https://platform.openai.com/docs/api-reference/responses-streaming)."""
 
 
 class Wire(Protocol):
@@ -144,7 +104,7 @@ class OpenAIWire:
         except Unfinished:
             raise ProviderFailed("the stream ended before the reply did", kind="cut") from None
         except SaidError as error:
-            problem = self._complaint(_status(error.said), error.said, None)
+            problem = self.complaint(status_of(error.said), error.said)
             problem.maybe_paid = error.begun
             raise problem from None
         except NotAReply as problem:
@@ -198,8 +158,8 @@ class OpenAIWire:
             return problem
 
     def complaint(self, status: int, said: Mapping[str, Any]) -> ModelError:
-        """What a provider said of one call of a batch instead of a reply."""
-        return self._complaint(status, said, None)
+        """What a provider said of one call instead of a reply."""
+        return complaint(status, said, self.key)
 
     def _account(self, dialect: str) -> dict[str, Any]:
         """Whose account it is; the SDK says it itself for the dialects that are its own."""
@@ -230,7 +190,7 @@ class OpenAIWire:
         except (ValueError, RecursionError):
             raise ProviderFailed(f"the provider's answer is not JSON: {raw[:80]!r}", kind="garbage") from None
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
-            raise self._complaint(_status(body["error"]), body["error"], None)
+            raise self.complaint(status_of(body["error"]), body["error"])
         try:
             reply: Reply = BY_NAME[dialect].reply_of(body, raw=raw, seconds=seconds)
         except NotAReply as problem:
@@ -243,7 +203,7 @@ class OpenAIWire:
 
         if isinstance(error, openai.APIStatusError):
             said = error.body if isinstance(error.body, dict) else {"message": error.response.text[:SHOWN]}
-            return self._complaint(error.status_code, said, _retry_after(error.response.headers))
+            return complaint(error.status_code, said, self.key, retry_after_s(error.response.headers))
         cause = type(error.__cause__).__name__
         if cause in NEVER_SENT:
             return ProviderFailed(f"the provider cannot be reached at {self.base_url}: {cause}", kind="connection")
@@ -252,37 +212,3 @@ class OpenAIWire:
         if isinstance(error, openai.APIConnectionError):
             return ProviderFailed(f"the connection ended before the reply did: {cause}", kind="cut")
         return ProviderFailed(f"the answer could not be read: {self.key.scrub(str(error))[:SHOWN]}", kind="garbage")
-
-    def _complaint(self, status: int, said: Mapping[str, Any], retry_after: float | None) -> ModelError:
-        code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
-        message = f"HTTP {status} {self.key.scrub(code)[:SHOWN]}: {self.key.scrub(text)[:SHOWN]}".strip()
-        if code in NO_CREDIT or (status == 400 and EMPTY.search(text)):
-            return AccountRefused(message, hint=ACCOUNT_HINT)
-        if status == 429:
-            return ProviderFailed(message, kind="rate-limit", retry_after_s=retry_after)
-        if status in (408, 409, 425) or status >= 500:
-            return ProviderFailed(message, kind="server", retry_after_s=retry_after)
-        if code == "context_length_exceeded" or TOO_LONG.search(text):
-            return ContextTooLong(message, hint="shorten the prompt, or choose a model with a larger window")
-        if code in FILTERED or (status == 403 and MODERATED.search(text)):
-            return ContentFiltered(message, hint="the provider does not answer this content")
-        if status in NO_ACCOUNT:
-            return AccountRefused(message, hint=ACCOUNT_HINT)
-        return ProviderRefused(message, hint="look at the model's id and parameters in data/models.toml")
-
-
-def _status(said: Mapping[str, Any]) -> int:
-    """The HTTP status that an error would have had, where it came with 200: its own code, or what its kind stands for,
-    else 500."""
-    code = said.get("code")
-    if isinstance(code, int) and 400 <= code < 600:
-        return code
-    return KINDS.get(str(code or said.get("type")), 500)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of `Retry-After`; null where it is missing or a date."""
-    try:
-        return max(0.0, float(headers.get("retry-after", "")))
-    except ValueError:
-        return None

@@ -49,6 +49,9 @@ NATIVE = (
 )
 """Parameters of a caller's body that reach a provider of this dialect."""
 
+OPAQUE = ("reasoning_details", "thinking_blocks")
+"""What OpenRouter and litellm want to see again of a model's message: providers refuse a conversation that has lost
+it. `reasoning_content` is not to come back (https://api-docs.deepseek.com/guides/reasoning_model)."""
 ROLES = {"developer": Role.SYSTEM} | {str(role): role for role in Role}
 FINISHES = {str(finish): finish for finish in Finish} | {"function_call": Finish.TOOL_CALLS}
 
@@ -102,8 +105,15 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
             text = text_of(text, "the content")
     except (KeyError, IndexError, TypeError, AttributeError, NotUnderstood) as error:
         raise NotAReply(f"{type(error).__name__} {error}") from None
-    usage = _usage(body.get("usage"))  # type: ignore[attr-defined]
-    return Reply(text=text, tool_calls=calls, usage=usage, seconds=seconds, raw=raw, finish_reason=finish)
+    return Reply(
+        text=text,
+        tool_calls=calls,
+        usage=_usage(body.get("usage")),  # type: ignore[attr-defined]
+        seconds=seconds,
+        raw=raw,
+        native=json.dumps({"chat": opaque}) if (opaque := picked(message, OPAQUE)) else "",
+        finish_reason=finish,
+    )
 
 
 def spoken(body: Mapping[str, Any]) -> Spoken:
@@ -178,6 +188,8 @@ def _sent(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": str(message.role), "content": message.text}
     if message.tool_calls:
         body |= {"content": message.text or None, "tool_calls": [_sent_call(call) for call in message.tool_calls]}
+    if message.native:
+        body |= json.loads(message.native).get("chat") or {}
     if message.role is Role.TOOL:
         body["tool_call_id"] = message.tool_call_id
     return body
