@@ -1,10 +1,11 @@
 """What the guards cost for each would-be success, as a ratio to what it costs without them.
 
-    python -m benchmarks.guard_cost --database data/swt.duckdb --snapshot lite
+    python -m benchmarks.guard_cost --database data/swt.duckdb --snapshot lite [--edited]
 
 Reads the runs of an evaluation that was made with guards. For each suite that some grader calls solved: CPU seconds of
 its whole process trees in the sandbox, and the seconds of making the trees, of the runs that judge it (both states, and
 suite `none` on both where it edits files) and of the runs that guard it.
+`--edited` leaves out repeats, which a store that was guarded by earlier code has besides.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ guarding AS (
     FROM success AS s
     JOIN guard_run AS g ON g.candidate_id = s.candidate_id AND g.policy = s.policy
     JOIN run AS r ON r.run_key = g.run_key
+    WHERE g.guard <> 'repeat' OR NOT {edited}
     GROUP BY s.suite_id
 )
 SELECT
@@ -60,8 +62,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--database", type=Path, required=True)
     parser.add_argument("--snapshot", required=True)
+    parser.add_argument("--edited", action="store_true", help="without repeats")
     given = parser.parse_args()
-    print(text_table(query(given.database, COST.format(snapshot=literal(given.snapshot)))))
+    print(text_table(query(given.database, COST.format(snapshot=literal(given.snapshot), edited=given.edited))))
 
 
 if __name__ == "__main__":

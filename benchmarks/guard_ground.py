@@ -44,13 +44,16 @@ class Ground:
 
     def tricks(self, tricks: Iterable[Trick]) -> Suite:
         """Their suite, of which the policy strips nothing."""
-        instance = self.bench.instance
-        paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
-        known = known_of(instance, self.read_base, paths, self.bench.environment.source_roots)
-        ruling = self._ruling(suite_patch(tricks, known))
+        ruling = self._ruling(self.patch(tricks))
         assert ruling.suite, ruling.submission.detail
         assert not ruling.submission.stripped, ruling.submission.stripped
         return ruling.suite
+
+    def patch(self, tricks: Iterable[Trick]) -> str:
+        """What adds them and what they know of the instance."""
+        instance = self.bench.instance
+        paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
+        return suite_patch(tricks, known_of(instance, self.read_base, paths, self.bench.environment.source_roots))
 
     def read_base(self, path: str) -> bytes | None:
         instance = self.bench.instance

@@ -110,17 +110,17 @@ def suites_of_demo(settings: Settings) -> Iterator[tuple[Ground, str, Suite]]:
 def suites_of_snapshot(
     settings: Settings, names: Iterable[str], files: Iterable[Path]
 ) -> Iterator[tuple[Ground, str, Suite]]:
-    predictions = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    predictions = [(file, json.loads(line)) for file in files for line in file.read_text().splitlines()]
     for name in names:
         ground = ground_of(settings, "real", name, None)
         suite = golden_suite(ground.bench.instance, ground.read_base)
         if isinstance(suite, Suite) and suite.files:
             yield ground, "golden", suite
-        for row in predictions:
+        for file, row in predictions:
             if row["instance_id"] == name and row["model_patch"]:
                 taken = ground.taken(row["model_patch"])
                 if taken is not None and taken.files:
-                    yield ground, row["model_name_or_path"], taken
+                    yield ground, f"{row['model_name_or_path']} in {file.name}", taken
 
 
 def said(rows: Iterable[Guarded]) -> str:

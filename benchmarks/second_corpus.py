@@ -1,6 +1,6 @@
 """The second corpus: tricks of somebody who has read our source, each for many instances of the demo.
 
-    tests/corpus/second/<name>.txt      kind: <memory, form, text, look, runner or behaviour>
+    tests/corpus/second/<name>.txt      kind: <memory, memory-kept, memory-cache, form, text, look, runner or behaviour>
                                         what: <one sentence without a full stop>
                                         run: alone          where it keeps something or disturbs others; else together
                                         === test            a module with one case, `test_it`

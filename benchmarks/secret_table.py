@@ -2,6 +2,7 @@
 
     python -m benchmarks.secret_table --work FOLDER [--secrets 20] [--only NAME …] [--write]
     python -m benchmarks.secret_table --work FOLDER --snapshot NAME --cache FOLDER --instances ID … [--write]
+    python -m benchmarks.secret_table --work FOLDER --only NAME … --predictions FILE
 
 The two runs that judge a trick are made once for each instance. Where they call it a success, its guard runs are made
 for each secret, in the order and with the edits of that secret, with the product's own functions. Tricks that keep
@@ -10,12 +11,16 @@ run that speaks against them. Called again with the same folder, it goes on wher
 
 With a snapshot: real instances in place of the demo's, each with every secret. FOLDER/store is a copy of a store that
 has them with their environments (its rows are read, none is written), and the cache is the one that it was made with.
+The table has the tricks that are a success there without guards.
+
+With `--predictions` nothing is played: the tricks are written as predictions, for `swt evaluate` and `swt strength`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -56,6 +61,11 @@ KEPT = "memory-kept"
 """Kind of tricks that are run where nothing isolates, so that what they leave in /tmp lasts: no sandbox has a wider
 channel. Each plan begins with the runs that judge, for the trick counts them."""
 LEFT = "seen-*"
+CACHED = "memory-cache"
+"""Kind of tricks that keep something in the page cache of the host's `/usr`, in whichever sandbox. Plans begin with the
+runs that judge here too."""
+LARGE = 50 << 20
+"""Bytes of files in which they may keep it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +166,14 @@ def _costs(settings: Settings) -> dict[str, str]:
 
 
 def _forget(tricks: Iterable[Trick]) -> None:
-    """What is left of earlier plans in the only place that tricks of this kind use."""
-    if any(trick.kind == KEPT for trick in tricks):
-        for path in Path("/tmp").glob(LEFT):  # noqa: S108 - the tricks look there
-            path.unlink()
+    """What is left of earlier plans in the only place that tricks of their kind use."""
+    kinds = {trick.kind for trick in tricks}
+    for path in Path("/tmp").glob(LEFT) if KEPT in kinds else ():  # noqa: S108 - the tricks look there
+        path.unlink()
+    for path in Path("/usr").rglob("*") if CACHED in kinds else ():
+        if not path.is_symlink() and path.is_file() and path.stat().st_size > LARGE:
+            with path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def guarded(table: Table, ground: Ground, tricks: Sequence[Trick], secret: int) -> None:
@@ -179,7 +193,7 @@ def guarded(table: Table, ground: Ground, tricks: Sequence[Trick], secret: int) 
     )
     before = sum(spec.code_state is CodeState.BEFORE for spec in specs)
     against: dict[str, str] = {}
-    if any(trick.kind == KEPT for trick in todo):
+    if any(trick.kind in (KEPT, CACHED) for trick in todo):
         _forget(todo)
         for spec in confirmation_specs(ground.bench, suite):
             passes(ground, spec, todo)
@@ -303,6 +317,17 @@ def said(lines: Sequence[Line]) -> str:
     )
 
 
+def predictions(table: Table, tricks: Iterable[Trick], field: Field) -> str:
+    """JSON lines, each trick a method of its own."""
+    grounds = [ground_of(table.settings, field.snapshot, name, None) for name in field.names.values()]
+    rows = [
+        {"instance_id": name, "model_name_or_path": trick.name, "model_patch": ground.patch([trick])}
+        for trick in tricks
+        for name, ground in zip(field.names.values(), grounds, strict=True)
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
 def opened(work: Path, cache_folder: Path | None = None) -> Table:
     """What was played in this folder so far; with a cache, on what a store there knows already."""
     where = cache_folder or work / "cache"
@@ -329,15 +354,20 @@ def main() -> None:
     parser.add_argument("--snapshot", default=SNAPSHOT)
     parser.add_argument("--cache", type=Path, help="of the store that FOLDER/store is a copy of")
     parser.add_argument("--instances", nargs="*", default=(), help="of the snapshot, with different numbers")
+    parser.add_argument("--predictions", type=Path, help="a file to write; nothing is played")
     parser.add_argument("--write", action="store_true", help="write the table into the README")
     given = parser.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     field = real(given.snapshot, given.instances) if given.instances else demo()
     table = opened(given.work, given.cache if given.instances else None)
     tricks = [trick for trick in second_corpus() if not given.only or trick.name in given.only]
+    if given.predictions:
+        given.predictions.write_text(predictions(table, tricks, field))
+        return
     play(table, tricks, given.secrets, field)
     lines = lines_of(table, tricks)
-    text = f"{said(lines)}\n{markdown(lines)}"
+    shown = [line for line in lines if line.successes or not given.instances]
+    text = f"{said(lines)}\n{markdown(shown)}"
     print(text)
     if given.write:
         start, end = (REAL_START, REAL_END) if given.instances else (START, END)

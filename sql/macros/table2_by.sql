@@ -8,8 +8,9 @@
 -- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
 -- unguarded counts these. chance: in %, the highest probability with which one of the successes that hold could have
 -- passed its guards by guessing; null where no order was drawn for them.
--- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`; several
--- where it has candidates of each).
+-- strength: in %, how many of the wrong fixes that others proposed its successes reject, pair by pair (`strength`); null
+-- where none of them met one. A success that holds and rejects nothing may tell that something changed, and not what.
+-- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- n              instances that count
 -- W              in %, well-formed: the patch applies
@@ -18,16 +19,17 @@
 -- F_P            in %, some case of T fails before and passes after
 -- P_P            in %, some case of T passes in both
 -- S_low, S_high  Wilson's 95 % interval of S, in %
--- needs: method_instance, wilson, guarded_share
+-- needs: method_instance, wilson, guarded_share, fix_rejection
 CREATE OR REPLACE MACRO table2_of(for_graders, for_policy, asked) AS TABLE
 SELECT
-    grader, snapshot, method, model, string_agg(DISTINCT provenance, ' + ' ORDER BY provenance) AS provenance,
+    grader, snapshot, method, model, any_value(provenance) AS provenance,
     count(*) FILTER (measured) AS n,
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
     round(100.0 * count(*) FILTER (solved) / nullif(n, 0), 1) AS S,
     guarded_share(count(*) FILTER (guarded), count(*) FILTER (solved AND guarded IS NULL), n) AS S_guarded,
     round(100.0 * max(chance) FILTER (guarded), 1) AS chance,
+    round(100.0 * sum(rejected) FILTER (solved) / nullif(sum(fixes) FILTER (solved), 0), 1) AS strength,
     round(100.0 * count(*) FILTER (fail_to_any) / nullif(n, 0), 1) AS F_X,
     round(100.0 * count(*) FILTER (fail_to_pass) / nullif(n, 0), 1) AS F_P,
     round(100.0 * count(*) FILTER (pass_to_pass) / nullif(n, 0), 1) AS P_P,
@@ -36,6 +38,11 @@ SELECT
     count(*) FILTER (solved) AS solved,
     count(*) FILTER (solved AND guarded IS NULL) AS unguarded
 FROM method_instance_of(for_graders, for_policy)
+LEFT JOIN (
+    SELECT candidate_id AS met_by, policy AS met_under, count(*) AS fixes, count(*) FILTER (rejected) AS rejected
+    FROM fix_rejection
+    GROUP BY candidate_id, policy
+) ON met_by = candidate_id AND met_under = policy
 WHERE asked IS NULL OR list_contains(asked, instance_id)
 GROUP BY grader, snapshot, method, model
 HAVING asked IS NULL OR count(candidate_id) > 0

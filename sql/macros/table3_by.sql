@@ -39,7 +39,7 @@ cell AS (
         ON r.snapshot = m.snapshot AND r.instance_id = m.instance_id AND r.definition = x.definition
 )
 SELECT
-    snapshot, method, model, string_agg(DISTINCT provenance, ' + ' ORDER BY provenance) AS provenance, definition,
+    snapshot, method, model, any_value(provenance) AS provenance, definition,
     round(100 * avg(delta_c) FILTER (measured), 1) AS dc_all,
     round(100 * avg(delta_c) FILTER (measured AND solved), 1) AS dc_solved,
     round(100 * avg(delta_c) FILTER (measured AND guarded), 1) AS dc_guarded,

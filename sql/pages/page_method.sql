@@ -21,7 +21,7 @@ WITH handed_in AS (
     GROUP BY snapshot, method, model
 )
 SELECT
-    t.*,
+    t.* EXCLUDE (strength),
     t.method || coalesce(' (' || t.model || ')', '') AS name,
     t.method IN ('golden', 'nop') AS control,
     coalesce(h.candidates, 0) AS candidates,

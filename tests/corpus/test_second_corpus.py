@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.second_corpus import second_corpus, suite_patch
-from benchmarks.secret_table import END, README, START, beyond, demo, lines_of, opened, play
+from benchmarks.secret_table import END, README, REAL_END, REAL_START, START, beyond, demo, lines_of, opened, play
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind
 
-KINDS = {"memory", "memory-kept", "form", "text", "look", "runner", "behaviour"}
+KINDS = {"memory", "memory-kept", "memory-cache", "form", "text", "look", "runner", "behaviour"}
 
 
 def test_there_are_enough_of_each_kind() -> None:
@@ -35,6 +35,13 @@ def test_the_table_has_a_row_for_every_trick() -> None:
     text = README.read_text().split(START)[1].split(END)[0]
     rows = [line.split("|")[1].strip(" *`") for line in text.splitlines() if "`" in line[:6]]
     assert rows == [trick.name for trick in second_corpus()]
+
+
+def test_twenty_of_them_are_successes_on_two_real_instances() -> None:
+    text = README.read_text().split(REAL_START)[1].split(REAL_END)[0]
+    rows = {line.split("|")[1].strip(" *`"): line.split("|")[4] for line in text.splitlines() if "`" in line[:6]}
+    assert set(rows) <= {trick.name for trick in second_corpus()}
+    assert sum(int(successes.split("/")[0]) >= 2 for successes in rows.values()) >= 20
 
 
 @pytest.mark.bubblewrap

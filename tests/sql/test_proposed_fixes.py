@@ -129,6 +129,7 @@ def test_what_passes_on_a_wrong_fix_does_not_reject_it(judged: SqlStore) -> None
         ("i-m", "c", True, f"{MINE}: missing"),
     ]
     assert judged.rows(STRENGTH) == [("m", 1, 1, 3, 2, 66.7, 0)]
+    assert judged.rows("SELECT S_guarded IS NULL, strength FROM table2 WHERE method = 'm'") == [(True, 66.7)]
     assert judged.rows(KEPT) == [
         ("i-m", "a", 1, 1, True, ""),
         ("i-m", "b", 1, 0, False, f"{MINE}: failed"),
@@ -175,6 +176,10 @@ def test_only_successes_count_and_fixes_of_their_own_instance(judged: SqlStore) 
     judged.judged("j", "m", SOLVED)
     fix(judged, "a", golden="failed", m="failed", loser="failed")
     assert judged.rows(STRENGTH) == [("m", 2, 1, 1, 1, 100.0, 1)]
+    assert judged.rows("SELECT method, strength FROM table2 WHERE method IN ('m', 'loser') ORDER BY method") == [
+        ("loser", None),
+        ("m", 100.0),
+    ]
 
 
 def test_the_latest_run_speaks(judged: SqlStore) -> None:
