@@ -1,8 +1,8 @@
-"""How much this process asks of one provider at a time, whoever asks: calls in flight, and the provider's pauses."""
+"""How much this process asks of one provider at a time: calls in flight, and pauses that are asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import BoundedSemaphore, Lock
@@ -13,10 +13,12 @@ from tasks.adapters.clock import Clock, SystemClock
 @dataclass(slots=True)
 class Limiter:
     """Thread-safe; one per provider and process. With several processes, give each its share. What may be asked in a
-    minute, all processes share (pace.py)."""
+    minute, and pauses, all processes share (pace.py)."""
 
     max_in_flight: int = 8
     clock: Clock = field(default_factory=SystemClock)
+    others: Callable[[], float] = lambda: 0.0
+    """Seconds of the pause that other processes were told of."""
     _slots: BoundedSemaphore = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
     _not_before: float = field(default=0.0, init=False, repr=False)
@@ -40,4 +42,5 @@ class Limiter:
 
     def _paused_for(self) -> float:
         with self._lock:
-            return self._not_before - self.clock.monotonic()
+            own = self._not_before - self.clock.monotonic()
+        return own if own > 0 else self.others()

@@ -27,6 +27,8 @@ from tasks.domain.errors import LeaseError
 WINDOW_S = 60.0
 LOOK_S = 1.0
 """Who waits looks so often whether others came to less than they had written down."""
+HELD = "held"
+"""In place of a call in the line of a pause, whose start is its end."""
 PATIENCE_S = 60.0
 """For the file, while others have their turn."""
 
@@ -109,6 +111,19 @@ class Pace:
             with suppress(LeaseError, sqlite3.Error), self.book() as turn:
                 turn.settle(call, tokens)
 
+    def hold(self, provider: str, seconds: float) -> None:
+        """Nobody asks a provider for so long: it said so to one of its callers. Where the book cannot be had, the one
+        who was told keeps to it alone (limiter.py)."""
+        with suppress(LeaseError, sqlite3.Error), self.book() as turn:
+            held = [line.start for line in turn.before(_pause_of(provider), "")]
+            turn.write(_pause_of(provider), HELD, CountedCall(max([turn.now + seconds, *held]), 0))
+
+    def held_for(self, provider: str) -> float:
+        """Seconds for which a provider is not to be asked."""
+        with suppress(LeaseError, sqlite3.Error), self.book() as turn:
+            return max([0.0, *(line.start - turn.now for line in turn.before(_pause_of(provider), ""))])
+        return 0.0
+
     def _asked(self, call: str, limits: Sequence[MinuteLimit], tokens: int) -> float:
         """Seconds until the call may begin, by what is in the book now; its lines say the same."""
         with self.book() as turn:
@@ -117,6 +132,10 @@ class Pace:
             for limit in limits:
                 turn.write(limit.name, call, CountedCall(max(starts), tokens))
             return max(starts) - turn.now
+
+
+def _pause_of(provider: str) -> str:
+    return f"pause of {provider}"
 
 
 def earliest(limit: MinuteLimit, before: Sequence[CountedCall], now: float, tokens: int) -> float:

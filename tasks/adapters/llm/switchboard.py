@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
@@ -268,7 +269,9 @@ class Switchboard:
         if isinstance(error, AccountRefused):
             self._refused[card.provider.name] = error
         if isinstance(error, ProviderFailed) and error.retry_after_s:
-            limiter.pause(min(error.retry_after_s, self.patience.longest_retry_after_s))
+            seconds = min(error.retry_after_s, self.patience.longest_retry_after_s)
+            limiter.pause(seconds)
+            self.pace.hold(card.provider.name, seconds)
 
     def wire_to(self, card: ModelCard) -> Wire:
         """How a model's provider is asked; `NotFound` where its key is missing."""
@@ -281,7 +284,9 @@ class Switchboard:
         provider = card.provider
         with self._lock:
             if provider.name not in self._limiters:
-                self._limiters[provider.name] = Limiter(provider.max_in_flight, self.clock)
+                self._limiters[provider.name] = Limiter(
+                    provider.max_in_flight, self.clock, partial(self.pace.held_for, provider.name)
+                )
             return self._limiters[provider.name]
 
 

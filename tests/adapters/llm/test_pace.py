@@ -8,13 +8,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from llm_bench import MODELS, Benches, TestClock, ask, work
+from llm_bench import MODEL, MODELS, Benches, TestClock, ask, work
 
 from tasks.adapters.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
+from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.pace import CountedCall, LocalBook, MinuteLimit, Pace
+from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.shared_pace import SharedBook
+from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.services import PostgreSql
 
@@ -135,6 +138,28 @@ def test_one_that_died_while_it_waited_holds_nobody_up_for_longer_than_its_minut
         Pace(two[0].book, Mortal()).wait(THOUSAND, 900)
     two[1].wait(THOUSAND, 900)
     assert clock.seconds == pytest.approx(120)
+
+
+def test_a_pause_that_a_provider_asks_for_is_kept_by_all_processes(bench: Benches) -> None:
+    """In one of two that share a cache a provider asked for 90 seconds; the other does not ask it meanwhile."""
+    made = bench([Step(fault=Fault.RATE_LIMIT, retry_after_s=90.0), Step(), Step()])
+    first, second = made.board(patience=CallRetries(attempts=1)), made.board()
+    with pytest.raises(ProviderFailed):
+        first.model(MODEL, work()).complete(ask("hi"))
+    assert made.clock.seconds == 0.0
+    second.model(MODEL, work()).complete(ask("hello"))
+    assert made.clock.seconds == pytest.approx(90.0, abs=0.1)
+    assert made.rows(status=CallStatus.ANSWERED)[0].waited_s == pytest.approx(90.0, abs=0.1)
+
+
+def test_pauses_of_two_processes(two: tuple[Pace, Pace], clock: TestClock) -> None:
+    """The longer one counts, for its provider alone."""
+    one, other = two
+    one.hold("p", 50.0)
+    other.hold("p", 20.0)
+    assert [other.held_for("p"), one.held_for("p"), one.held_for("q")] == [pytest.approx(50.0)] * 2 + [0.0]
+    clock.sleep(50.0)
+    assert other.held_for("p") == 0.0
 
 
 def test_limits_of_provider_and_model_hold_both(tmp_path: Path) -> None:
