@@ -96,9 +96,10 @@ def guard_edits(
     normal = read_patch(applied.patch)
     assert isinstance(normal, Patch)
     blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
+    unworded = {variant: _unworded(variant, applied.changes, blocks) for variant in _EDITS}
     made: dict[tuple[RunVariant, str], GuardEdit] = {}
     for draw in _draws(secret):
-        edit = _edited(instance, applied.changes, blocks, _Around(draw, read_base, paths))
+        edit = _edited(instance, applied.changes, blocks, unworded[draw.variant], _Around(draw, read_base, paths))
         made.setdefault((edit.variant, edit.patch), edit)
     return tuple(made.values())
 
@@ -196,8 +197,23 @@ def paraphrase(change: Change, blocks: tuple[Block, ...]) -> str | Unedited:
 _EDITS: dict[RunVariant, Edit] = {RunVariant.PLACEBO: placebo, RunVariant.PARAPHRASE: paraphrase}
 
 
+def _unworded(
+    variant: RunVariant, changes: Iterable[Change], blocks: dict[str, tuple[Block, ...]]
+) -> dict[str, str | Unedited]:
+    """{Python file of the fix: what the edits of a side have in common}, before it is said in other words."""
+    return {
+        change.path: _EDITS[variant](change, blocks.get(change.path, ()))
+        for change in changes
+        if change.path.endswith(".py")
+    }
+
+
 def _edited(
-    instance: TaskInstance, changes: tuple[Change, ...], blocks: dict[str, tuple[Block, ...]], around: _Around
+    instance: TaskInstance,
+    changes: tuple[Change, ...],
+    blocks: dict[str, tuple[Block, ...]],
+    unworded: dict[str, str | Unedited],
+    around: _Around,
 ) -> GuardEdit:
     """One edit of all files of the fix."""
     variant = around.draw.variant
@@ -211,7 +227,7 @@ def _edited(
         if not change.path.endswith(".py"):
             skipped.append(f"{change.path}: it is not Python")
             continue
-        text = _EDITS[variant](change, blocks.get(change.path, ()))
+        text = unworded[change.path]
         start = change.before if variant is RunVariant.PLACEBO else change.after
         if isinstance(text, Unedited):
             skipped.append(f"{change.path}: {text.reason}")
