@@ -74,6 +74,8 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     assert {run.variant for run in store.read(Run, instance_id=LEAKING)}.isdisjoint(
         {RunVariant.RERUN, RunVariant.REORDERED}
     )
+    guards = store.read(Run, variant=(RunVariant.PLACEBO, RunVariant.PARAPHRASE))
+    assert not guards, "whether an instance is valid no guard says"
     drawn = store.read(Run, instance_id=SOUND, suite_kind=SuiteKind.GOLDEN, variant=RunVariant.REORDERED)
     assert {run.code_state for run in drawn} == set(CodeState)
     assert all(run.order_seed == int(run.run_key[:8], 16) for run in drawn)
