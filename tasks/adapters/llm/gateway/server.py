@@ -1,11 +1,13 @@
 """The gateway over HTTP on a Unix socket of its own for each run of an agent (forwarding.py brings the agent there).
 
-A streamed answer is made of a whole reply: it is paid for and on disk before the agent sees its first word.
+A streamed answer is made of a whole reply: it is paid for and on disk before the agent sees its first word. Until then
+it hears signs of life (patience.py).
 Errors are said in the caller's dialect, with `x-should-retry: false`: the gateway has tried as often as makes sense.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -20,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tasks.adapters.llm.dialects import chat, messages
-from tasks.adapters.llm.dialects.all import BY_PATH
+from tasks.adapters.llm.dialects.all import BY_PATH, name_of
 from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken
 from tasks.adapters.llm.errors import (
     AccountRefused,
@@ -34,6 +36,7 @@ from tasks.adapters.llm.errors import (
 )
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
 from tasks.adapters.llm.gateway.grant import GrantedRun
+from tasks.adapters.llm.gateway.patience import patiently
 from tasks.adapters.llm.serving import (
     application,
     events,
@@ -138,10 +141,18 @@ def _models(gateway: Gateway, request: Request) -> Response:
 
 
 async def _call(gateway: Gateway, request: Request, path: str, rooms: Rooms) -> Response:
-    """The token comes first: without one, nothing of the body is read."""
     dialect = messages if path == COUNTING else BY_PATH.get(path)
     if dialect is None:
         return said(404, chat.error_body("not_found_error", f"no such path: {path}"))
+    streamed = asyncio.Event()
+    work = asyncio.create_task(_worked(gateway, request, path, dialect, rooms, streamed))
+    return await patiently(work, streamed, name_of(dialect))
+
+
+async def _worked(
+    gateway: Gateway, request: Request, path: str, dialect: ModuleType, rooms: Rooms, streamed: asyncio.Event
+) -> Response:
+    """The token comes first: without one, nothing of the body is read. `streamed` is set where a stream is asked for."""
     try:
         run = gateway.run_of(_token(request))
         async with rooms.of(request):
@@ -149,6 +160,8 @@ async def _call(gateway: Gateway, request: Request, path: str, rooms: Rooms) -> 
             spoken = replace(dialect.spoken(body), body=body, headers=_deciding(request))
             if path == COUNTING:
                 return said(200, {"input_tokens": messages.tokens_of(spoken)})
+            if spoken.stream:
+                streamed.set()
             return await in_thread(partial(_answered, gateway, run, dialect, spoken), rooms.calls)
     except SwtError as error:
         return _refused(dialect, error)

@@ -1,0 +1,50 @@
+"""A caller who asked for a stream hears that the connection stands, while the whole reply is on its way.
+
+Clients give up on a connection that says nothing, after minutes or after ten; a long reply takes longer. So after a
+while the answer begins, and from then on an error can only be said as an event, as providers do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+SILENT_S = 20.0
+"""Errors of budgets and tokens, and most replies, come sooner, and with a status of their own."""
+ALIVE_S = 10.0
+"""Between two signs of life."""
+PING = 'event: ping\ndata: {"type": "ping"}\n\n'
+COMMENT = ": the reply is on its way\n\n"
+"""What every reader of event streams passes over; the dialect `messages` has an event for it."""
+
+
+async def patiently(work: asyncio.Task[Response], asked: asyncio.Event, dialect: str) -> Response:
+    """The response that some work ends with; one that begins before it where a stream was asked for and it lasts."""
+    done, _ = await asyncio.wait({work}, timeout=SILENT_S)
+    if done or not asked.is_set():
+        return await work
+    return StreamingResponse(_waiting(work, dialect), media_type="text/event-stream")
+
+
+async def _waiting(work: asyncio.Task[Response], dialect: str) -> AsyncIterator[str | bytes]:
+    while not work.done():
+        yield PING if dialect == "messages" else COMMENT
+        await asyncio.wait({work}, timeout=ALIVE_S)
+    response = work.result()
+    if isinstance(response, StreamingResponse):
+        async for part in response.body_iterator:
+            yield part if isinstance(part, str) else bytes(part)
+    else:
+        yield _error(dialect, json.loads(bytes(response.body)))
+
+
+def _error(dialect: str, body: Mapping[str, Any]) -> str:
+    """The body of an error as an event of a stream."""
+    if dialect == "responses":
+        failed = {"object": "response", "status": "failed", "error": body["error"], "output": []}
+        return f"event: response.failed\ndata: {json.dumps({'type': 'response.failed', 'response': failed})}\n\n"
+    return f"event: error\ndata: {json.dumps(body)}\n\n" if dialect == "messages" else f"data: {json.dumps(body)}\n\n"
