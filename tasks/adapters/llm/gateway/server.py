@@ -152,7 +152,7 @@ async def _call(gateway: Gateway, request: Request, path: str, rooms: Rooms) -> 
 async def _worked(
     gateway: Gateway, request: Request, path: str, dialect: ModuleType, rooms: Rooms, streamed: asyncio.Event
 ) -> Response:
-    """The token comes first: without one, nothing of the body is read. `streamed` is set where a stream is asked for."""
+    """The token comes first: without one, nothing of the body is read. `streamed` is set where it is asked for."""
     try:
         run = gateway.run_of(_token(request))
         async with rooms.of(request):
