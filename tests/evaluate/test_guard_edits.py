@@ -355,6 +355,15 @@ def test_the_line_that_a_traceback_shows_has_words_of_both_sides() -> None:
             assert all(word in shown for word in ("old", "new", "more"))
 
 
+def test_both_sides_have_the_docstrings_of_the_fix() -> None:
+    before = "def f(x):\n    '''As it was.'''\n    return x\n"
+    after = before.replace("As it was", "Of the fix").replace("return x", "return x + 1")
+    for secret in (None, "1", "2"):
+        for text in edited(before, after, secret).values():
+            (function,) = (n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef) and n.name == "f")
+            assert ast.get_docstring(function) == "Of the fix."
+
+
 def _live(text: str) -> str:
     """What is left of a file without the kind of code that never runs."""
 
