@@ -4,15 +4,15 @@
 
 A machine is a process with a home, a cache, a temporary and a scratch folder of its own. Needs the programs of a
 PostgreSQL server, and SeaweedFS (`weed` on the PATH or named by SWT_WEED). First the sweep without a fault; then, each
-in a store of its own, with one at a moment that is drawn: a machine killed and started again, one that stands still for
-twice the time of a lease, PostgreSQL stopped and started as in a restart or as in a crash. After each:
+in a store of its own, with one of benchmarks/machine_faults.py at a moment that is drawn. After each:
 
 - the verdict table is byte for byte that of one machine with local files and no leases;
 - each run is in the store once, and was made as often as the table says;
 - no reply was paid twice; a call that was under way on a machine that was killed may be, and is booked as `unknown`;
 - what the machines ended with, and the same command once more, which finds everything done.
 
-A line of a Markdown table for each. What is not as it has to be is named in the last column.
+A line of a Markdown table for each, and all that were played in the folder at the end. What is not as it has to be is
+named in the last column. The same command goes on where it was ended: what was played stands in `outcomes.jsonl`.
 """
 
 from __future__ import annotations
@@ -21,114 +21,34 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.settings import PROJECT, Settings
+from benchmarks.machine_faults import FAULTS, LEASE_S, NONE, Fault, clock_library, own_disk, with_clock
+from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, settings_of, verdicts
+from flows.demo import DEMO, SNAPSHOT
 from flows.snapshots import import_rows
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
-from tasks.rehearsal.services import PostgreSql, postgresql, seaweed, store_url
+from tasks.rehearsal.failing_proxy import FailingProxy
+from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tasks.rehearsal.services import store_url
 
 MACHINES = 3
-LEASE_S = 3
-"""Of a lease: short, so that a fault is over soon."""
-THINKS_S = 0.3
-"""The model, for each reply."""
-TEST = "diff\ntests/test_more.py\nEOF or end\ndef test_issue():\n    assert False\nend diff"
-VERDICTS = "SELECT instance_id, method, grader, solved, reason FROM verdict WHERE snapshot = 'demo' ORDER BY ALL"
+WITHIN_S = (2.0, 40.0)
+"""Seconds after the start at which a fault may come."""
+OUTCOMES = "outcomes.jsonl"
 HEAD = ("fault", "after s", "exit codes", "runs", "made", "calls", "paid twice", "unknown", "wall s", "CPU s", "wrong")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What all machines are asked for."""
-
-    instances: tuple[str, ...]
-    methods: tuple[str, ...]
-
-    @property
-    def command(self) -> list[str]:
-        told = [part for method in self.methods for part in ("--method", method)]
-        told += [part for name in self.instances for part in ("--instances", name)]
-        return ["sweep", "--snapshot", SNAPSHOT, "--trusted", "--name", "shared", "--model", "scripted", *told]
-
-
-@dataclass(slots=True)
-class Machine:
-    """One, with what only it has."""
-
-    folder: Path
-    shared: dict[str, str]
-    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        own = {"HOME": "home", "TMPDIR": "tmp", "SWT_CACHE": "cache", "SWT_SCRATCH": "scratch"}
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-        places = {name: str(self.folder / part) for name, part in own.items()}
-        return kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2"} | self.shared
-
-    def prepare(self) -> None:
-        for name in ("HOME", "TMPDIR"):
-            Path(self.environ[name]).mkdir(parents=True, exist_ok=True)
-        build_demo_mirror(Settings(cache=self.folder / "cache"))
-
-    def start(self, command: Sequence[str]) -> None:
-        argv = [sys.executable, "-c", "from flows.cli import main; main()", *command]
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                argv, env=self.environ, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True
-            )
-
-    def send(self, what: signal.Signals) -> None:
-        assert self.process
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, what)
-
-    def wait(self) -> int:
-        assert self.process
-        return self.process.wait()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """The services that are shared, and what one machine alone made of the work."""
-
-    folder: Path
-    work: Work
-    database: PostgreSql
-    objects: str
-    expected: bytes
-    """The verdict table, as JSON."""
-    runs: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """What happens while machines are at work."""
-
-    name: str
-    do: Callable[[Cluster, Sequence[Machine], random.Random], None]
-    killed: int = 0
-    """Machines whose calls under way may be asked again."""
+IN_ALL = ("fault", "played", "something wrong", "runs wanted", "made", "calls", "paid twice", "unknown")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,113 +83,50 @@ class Outcome:
         return f"| {' | '.join((*shown, said))} |"
 
 
-def kill(cluster: Cluster, machines: Sequence[Machine], rng: random.Random) -> None:
-    one = rng.choice(machines)
-    one.send(signal.SIGKILL)
-    one.wait()
-    one.start(cluster.work.command)
-
-
-def kill_two(cluster: Cluster, machines: Sequence[Machine], rng: random.Random) -> None:
-    for one in rng.sample(machines, 2):
-        one.send(signal.SIGKILL)
-        one.wait()
-        one.start(cluster.work.command)
-
-
-def stand_still(_: Cluster, machines: Sequence[Machine], rng: random.Random) -> None:
-    one = rng.choice(machines)
-    one.send(signal.SIGSTOP)
-    time.sleep(2 * LEASE_S)
-    one.send(signal.SIGCONT)
-
-
-def stop_database(by: signal.Signals, cluster: Cluster, _: Sequence[Machine], rng: random.Random) -> None:
-    cluster.database.stop(by)
-    time.sleep(rng.uniform(0, LEASE_S))
-    cluster.database.start()
-
-
-NONE = Fault(name="none", do=lambda *_: None)
-FAULTS = (
-    Fault(name="PostgreSQL crashed", do=partial(stop_database, signal.SIGQUIT)),
-    Fault(name="kill -9 of a machine", do=kill, killed=1),
-    Fault(name="kill -9 of two machines", do=kill_two, killed=2),
-    Fault(name="SIGSTOP for two leases", do=stand_still),
-    Fault(name="PostgreSQL restarted", do=partial(stop_database, signal.SIGINT)),
-)
-
-
-def answer(_: Spoken) -> Step:
-    return replace(text_step(TEST), wait_s=THINKS_S)
-
-
-@contextmanager
-def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
-    """Services that run, and the work done by one machine alone. `NotFound` where a program is missing."""
-    with ExitStack() as held:
-        database = held.enter_context(postgresql())
-        objects = held.enter_context(seaweed(folder / "weed"))
-        machine = alone(folder, work)
-        runs = len(Store(machine.environ["SWT_STORE"]).run_keys())
-        expected = verdicts(machine)
-        yield Cluster(folder=folder, work=work, database=database, objects=objects, expected=expected, runs=runs)
-
-
-def alone(folder: Path, work: Work) -> Machine:
-    """One machine with local files and without leases that has done the work."""
-    with ScriptedProvider(answer).serve() as url:
-        machine = Machine(folder / "alone", {"SWT_STORE": str(folder / "alone/store"), "SWT_SCRIPTED_BASE_URL": url})
-        machine.prepare()
-        import_rows(settings_of(machine), DEMO / "instances.jsonl", SNAPSHOT)
-        machine.start(work.command)
-        assert machine.wait() == 0, (machine.folder / "log").read_text()
-    return machine
-
-
-def settings_of(machine: Machine) -> Settings:
-    return Settings(store=machine.environ["SWT_STORE"], database=Path(machine.environ["SWT_DATABASE"]))
-
-
-def verdicts(machine: Machine) -> bytes:
-    settings = settings_of(machine)
-    ensure_views(settings.store, settings.database, settings.sql)
-    return json.dumps(query(settings.database, VERDICTS).to_pylist()).encode()
-
-
 def end(machines: Sequence[Machine]) -> None:
     """Where the drill itself is ended, no machine goes on."""
     for one in machines:
         if one.process:
             one.send(signal.SIGKILL)
+            one.wait()
 
 
 def play(cluster: Cluster, name: str, fault: Fault, rng: random.Random) -> Outcome:
     """Three machines at work, with one fault, in a store of their own."""
     provider = ScriptedProvider(answer)
+    proxy = FailingProxy(cluster.objects.address, 0.0, rng)
     with ExitStack() as held:
-        url = held.enter_context(provider.serve())
         shared = {
-            "SWT_STORE": store_url(cluster.objects, name),
+            # By one address from first to last: a process opens a bucket and prefix at one place only.
+            "SWT_STORE": store_url(
+                held.enter_context(proxy.serve()) if fault.failing else cluster.objects.address, name
+            ),
             "SWT_LEASES": cluster.database.url,
             "SWT_LEASE_S": str(LEASE_S),
-            "SWT_SCRIPTED_BASE_URL": url,
+            "SWT_SCRIPTED_BASE_URL": held.enter_context(provider.serve()),
         }
         machines = [Machine(cluster.folder / f"machine-{number}", shared) for number in range(MACHINES)]
+        import_rows(settings_of(machines[0]), DEMO / "instances.jsonl", SNAPSHOT)
+        if fault.small:
+            held.enter_context(own_disk(machines[-1].folder))
         held.callback(end, machines)
         for one in machines:
             one.prepare()
-        import_rows(settings_of(machines[0]), DEMO / "instances.jsonl", SNAPSHOT)
+        proxy.share = fault.failing
+        library = clock_library(cluster.folder)
+        for one, off_s in zip(machines, fault.off_s, strict=False):
+            one.shared = with_clock(shared, library, off_s)
         began, spent = time.monotonic(), os.times()
         for one in machines:
             one.start(cluster.work.command)
-        after = rng.uniform(2.0, 12.0) if fault is not NONE else 0.0
+        after = rng.uniform(*WITHIN_S) if fault is not NONE else 0.0
         time.sleep(after)
         fault.do(cluster, machines, rng)
         codes = tuple(one.wait() for one in machines)
         wall, now = time.monotonic() - began, os.times()
         cpu = now.children_user + now.children_system - spent.children_user - spent.children_system
         asked = len(provider.books)
+        proxy.share = 0.0  # what is looked at now is what is there
         machines[0].start(cluster.work.command)
         again = machines[0].wait()
         return _judged(cluster, machines, fault, provider, asked, (after, codes, again, wall, cpu))
@@ -297,7 +154,7 @@ def _judged(
         "a run stands twice": len({run.run_key for run in runs}) != len(runs),
         f"{cluster.runs} runs were wanted": len(runs) != cluster.runs,
         "paid twice": twice > (unknown if fault.killed else 0),
-        "exit codes": not fault.killed and fault.name != "PostgreSQL crashed" and any(codes),
+        "exit codes": not fault.may_end_badly and any(codes),
         "store check": bool(store.check()),
     }
     return Outcome(
@@ -320,21 +177,53 @@ def _times_made(store: Store) -> int:
     return len([path for path in store.disk.paths(table_name(CaseOutcome)) if "/part-" in path and "empty" not in path])
 
 
+def played(folder: Path) -> list[Outcome]:
+    """What was played in a folder, in its order."""
+    path = folder / OUTCOMES
+    rows: list[dict[str, Any]] = []
+    if path.exists():
+        rows += map(json.loads, path.read_text("utf-8").splitlines())
+    lists = ("exit_codes", "wrong")
+    return [Outcome(**(row | {name: tuple(row[name]) for name in lists})) for row in rows]
+
+
+def keep(folder: Path, outcome: Outcome) -> None:
+    with (folder / OUTCOMES).open("a", encoding="utf-8") as sink:
+        sink.write(json.dumps(asdict(outcome)) + "\n")
+
+
+def summary(outcomes: Sequence[Outcome], wanted: int) -> list[str]:
+    """Lines of a table: what was played, by fault, and all of it."""
+    groups = defaultdict(list)
+    for one in outcomes:
+        groups[one.fault].append(one)
+    lines = [f"| {' | '.join(IN_ALL)} |", f"|{' --- |' * len(IN_ALL)}"]
+    for name, some in [*groups.items(), ("all", list(outcomes))]:
+        sums = (sum(getattr(one, what) for one in some) for what in ("made", "calls", "paid_twice", "unknown"))
+        shown = (name, len(some), sum(bool(one.wrong) for one in some), wanted * len(some), *sums)
+        lines.append(f"| {' | '.join(map(str, shown))} |")
+    return lines
+
+
 def main(
     work: Annotated[Path, typer.Option(help="A folder for everything.")],
-    faults: Annotated[int, typer.Option(help="To draw.", min=0)] = 10,
+    faults: Annotated[int, typer.Option(help="In all, with those that were played in the folder before.", min=0)] = 10,
     instances: Annotated[str, typer.Option(help="Of the demo, by number.")] = "3,7",
     method: Annotated[list[str] | None, typer.Option(help="Of the sweep; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
 ) -> None:
-    """Print the table."""
+    """Print the tables."""
     names = tuple(f"rolling-swt-bench__larder-{number}" for number in instances.split(","))
-    rng = random.Random(seed)  # noqa: S311 - a drill, no secret
     with cluster_of(work, Work(instances=names, methods=tuple(method or ["zero_shot_plus"]))) as cluster:
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)
-        print(play(cluster, "drill-none", NONE, rng).line, flush=True)
-        for number in range(faults):
-            print(play(cluster, f"drill-{seed}-{number}", FAULTS[number % len(FAULTS)], rng).line, flush=True)
+        for number in range(len(played(work)), faults + 1):
+            rng = random.Random(f"{seed} {number}")  # noqa: S311 - a drill, no secret
+            fault = FAULTS[(number - 1) % len(FAULTS)] if number else NONE
+            # What an interrupted one left is not to be found by its next try.
+            outcome = play(cluster, f"drill-{seed}-{number}-{os.getpid()}", fault, rng)
+            keep(work, outcome)
+            print(outcome.line, flush=True)
+        print("\n".join(["", *summary(played(work), cluster.runs)]))
 
 
 if __name__ == "__main__":

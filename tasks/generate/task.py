@@ -16,6 +16,7 @@ from functools import partial
 from tasks.adapters.llm.base import Model, Options
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.scratch import spare_folder
+from tasks.adapters.store.claims import claims_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.domain.environment import Environment
@@ -134,9 +135,13 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
     hands, unit = unit_of(store, places, settings, work)
     store.write(redaction_rows(unit.instance, find_pointers(unit.instance, hands.history)))
     if known := finished(store, unit):
-        return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
+        return _reused(known)
     hands.pass_gate(store)
-    return _ask(store, unit, hands, partial(models, work))
+    # Methods that look around see clocks and temporary names: two who work at once would pay for other questions each.
+    with claims_of(store, places.cache).claim(f"generation-{unit.generation_ids[0]}", wait=True):
+        if known := finished(store, unit):
+            return _reused(known)
+        return _ask(store, unit, hands, partial(models, work))
 
 
 def unit_of(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
@@ -187,6 +192,10 @@ def finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
     """The rows of a unit that need not be made again: all samples, or none."""
     known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
     return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()
+
+
+def _reused(known: tuple[Generation, ...]) -> Generated:
+    return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
 
 
 def _ask(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor) -> Generated:

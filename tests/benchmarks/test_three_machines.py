@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.three_machines import NONE, Work, cluster_of, play
+from benchmarks.machine_faults import NONE
+from benchmarks.machines import Work, cluster_of
+from benchmarks.three_machines import play
 from tasks.domain.errors import NotFound
 
 pytestmark = [pytest.mark.slow, pytest.mark.s3, pytest.mark.postgresql]

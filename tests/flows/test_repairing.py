@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -23,6 +24,7 @@ from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import MethodName, ModelName
 from tasks.domain.proposed_fix import Repair
 from tasks.domain.repair import LoneCase, RepairAttempt, RepairPatch, RepairStep
+from tasks.domain.table import table_name
 from tasks.rehearsal.scripted_model import calling
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
@@ -75,6 +77,19 @@ class KnowsItLater:
 def told(request: RepairRequest, settings: Settings) -> tuple[int, str, tuple[str, ...]]:
     done = repair_here(request, replace(settings, workers=1))
     return done.exit_code, done.text, done.problems
+
+
+@pytest.mark.slow
+def test_two_at_once_make_one_attempt(settings: Settings) -> None:
+    provider = ScriptedProvider(KnowsItLater(settings))
+    with provider.serve() as url, ThreadPoolExecutor(2) as pool:
+        here = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
+        ended = list(pool.map(lambda _: told(REQUEST, here), range(2)))
+    assert [(code, problems) for code, _, problems in ended] == [(0, ()), (0, ())]
+    store = Store(settings.store)
+    for kind, rows in ((RepairAttempt, 1), (RepairStep, 4), (RepairPatch, 2)):
+        written = [path for path in store.disk.paths(table_name(kind)) if "/part-empty" not in path]
+        assert len(written) == rows == len(store.read(kind)), "what was done twice was written twice"
 
 
 @pytest.mark.slow  # thirteen requests, two of which run the tests of the demo before and after

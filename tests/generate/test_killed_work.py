@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -143,10 +145,27 @@ def test_libro_is_told_the_same_failures_again(folder: Path) -> None:
     assert len(provider.books) == 6, "five samples, of which one had to be judged"
 
 
+@pytest.mark.slow
+def test_two_at_once_work_for_one(folder: Path) -> None:
+    """Each would see clocks and names of its own, and so ask, and pay for, other questions."""
+    provider = ScriptedProvider(lambda call: replace(clockwatcher(call), wait_s=0.2))
+    with ThreadPoolExecutor(2) as pool, provider.serve() as url:
+        ended = list(pool.map(lambda _: lived(folder, url, "never", "agent"), range(2)))
+    assert ended == [[0], [0]]
+    assert len(provider.books) == len(COMMANDS)
+    store = Desk(folder, fresh=False).store
+    assert len(store.read(Candidate)) == len(store.read(Generation)) == 1
+    assert not list(store.disk.paths("claims")), "claims go with their work"
+
+
 def lives(folder: Path, provider: ScriptedProvider, at: str, method: str) -> list[int]:
     """How the lives ended: by a signal's number, or 0."""
     with provider.serve() as url:
-        argv = [sys.executable, "-c", NURSERY, str(HERE), str(HERE.parents[1]), str(folder), url, at, method]
-        done = subprocess.run(argv, capture_output=True, text=True)
+        return lived(folder, url, at, method)
+
+
+def lived(folder: Path, url: str, at: str, method: str) -> list[int]:
+    argv = [sys.executable, "-c", NURSERY, str(HERE), str(HERE.parents[1]), str(folder), url, at, method]
+    done = subprocess.run(argv, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return [int(line) for line in done.stdout.split()]

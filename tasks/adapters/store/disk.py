@@ -31,6 +31,10 @@ LOCK = ".lock"
 TEMPORARY = ".tmp"
 """Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
 
+S3_TRIES = 12
+"""Of one request: their breaks double up to twenty seconds, so a server that is restarted is waited for a minute or
+two. Two seconds, as it is otherwise, lost replies that were paid."""
+
 
 class Entry(NamedTuple):
     """One file. A command makes tens of thousands of these, and compares them: a dataclass took three times as long."""
@@ -254,7 +258,15 @@ def open_disk(root: str) -> Disk:
         raise BadInput(f"{shown(root)} is not a store: {said}", hint=hint) from None
     if isinstance(system, arrow_fs.LocalFileSystem):
         return LocalDisk(Path(base))
-    return _remembered(ObjectDisk(system, base.rstrip("/"), shown(root).partition("?")[0].rstrip("/")))
+    return _remembered(ObjectDisk(_patient(system), base.rstrip("/"), shown(root).partition("?")[0].rstrip("/")))
+
+
+def _patient(system: arrow_fs.FileSystem) -> arrow_fs.FileSystem:
+    """The same place, with `S3_TRIES`: a URL has no word for them."""
+    if not isinstance(system, arrow_fs.S3FileSystem):
+        return system
+    _, (options,) = system.__reduce__()
+    return arrow_fs.S3FileSystem(**options, retry_strategy=arrow_fs.AwsStandardS3RetryStrategy(max_attempts=S3_TRIES))
 
 
 def opened(url: str) -> ObjectDisk | None:

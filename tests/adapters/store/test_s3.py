@@ -6,6 +6,7 @@ upload, a listing and a ranged read of S3 are what the store takes them for.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -20,26 +21,28 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
-from tasks.rehearsal.services import KEYS, seaweed, store_url
+from tasks.rehearsal.services import KEYS, Seaweed, seaweed, store_url
 
 pytestmark = pytest.mark.s3
 
+AWAY_S = 4.0
+"""Longer than pyarrow tries by itself."""
 PROJECT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """`host:port` of a server that asks for keys, in a folder of its own."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seaweed]:
+    """One that asks for keys, in a folder of its own."""
     try:
-        with seaweed(tmp_path_factory.mktemp("weed")) as address:
-            yield address
+        with seaweed(tmp_path_factory.mktemp("weed")) as started:
+            yield started
     except NotFound as missing:
         pytest.skip(f"{missing}: {missing.hint}")
 
 
 @pytest.fixture
-def url(server: str) -> str:
-    return store_url(server, "store")
+def url(server: Seaweed) -> str:
+    return store_url(server.address, "store")
 
 
 def test_a_store_on_s3(url: str, tmp_path: Path) -> None:
@@ -85,3 +88,17 @@ def test_a_store_goes_to_s3_and_back(url: str, tmp_path: Path) -> None:
     assert set(back.read(Run)) == set(Store(there).read(Run)) == set(here.read(Run))
     assert set(back.read(CaseOutcome)) == set(Store(there).read(CaseOutcome)) == set(here.read(CaseOutcome))
     assert Store(there).open_file(log).read() == b"log"
+
+
+def test_a_server_that_is_restarted_is_waited_for(server: Seaweed, url: str) -> None:
+    store = Store(url.replace("/store?", "/away?"))
+    store.write_run(run(1), *facts(run(1)))
+    server.kill()
+    starting = threading.Timer(AWAY_S, server.start)
+    starting.start()
+    try:
+        store.write_run(run(2), *facts(run(2)))
+    finally:
+        starting.join()
+    assert store.run_keys() == {run(1).run_key, run(2).run_key}
+    assert store.check() == ()
