@@ -54,7 +54,7 @@ class ToolCall:
         """The arguments; null where they are not a JSON object."""
         try:
             value = json.loads(self.arguments or "{}")
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return value if isinstance(value, dict) else None
 

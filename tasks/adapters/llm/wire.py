@@ -195,6 +195,8 @@ class OpenAIWire:
             reply: Reply = BY_NAME[dialect].reply_of(body, raw=raw, seconds=seconds)
         except NotAReply as problem:
             raise self._no_reply(dialect, problem) from None
+        except RecursionError:
+            raise self._no_reply(dialect, NotAReply("it is nested too deep")) from None
         return reply
 
     def _typed(self, error: openai.APIError) -> ModelError:

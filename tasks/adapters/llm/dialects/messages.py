@@ -108,7 +108,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     """The reply in a provider's answer; `NotAReply` where it is none."""
     try:
         blocks = list(body["content"])  # type: ignore[index]
-        texts = [str(block["text"]) for block in blocks if block["type"] == "text"]
+        texts = [str(block["text"] or "") for block in blocks if block["type"] == "text"]
         calls = tuple(_called(block) for block in blocks if block["type"] == "tool_use")
         finish = ENDS.get(body["stop_reason"], Finish.UNKNOWN)  # type: ignore[index]
     except (KeyError, TypeError, AttributeError) as error:

@@ -97,7 +97,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     try:
         made = list(body["output"])  # type: ignore[index]
         parts = [part for item in made if item["type"] == "message" for part in item["content"]]
-        texts = [str(part["text"]) for part in parts if part["type"] == "output_text"]
+        texts = [str(part["text"] or "") for part in parts if part["type"] == "output_text"]
         calls = tuple(_called(item, item["type"]) for item in made if item["type"] in CALLS)
         finish = _ended(body, calls)  # type: ignore[arg-type]
     except (KeyError, TypeError, AttributeError) as error:

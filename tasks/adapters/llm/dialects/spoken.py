@@ -86,9 +86,13 @@ def text_of(content: object, what: str, kinds: Sequence[str] = ("text", "input_t
     return "\n".join(texts)
 
 
+MOST_TOKENS = 100_000_000
+"""More than any call has. What says more is nonsense, and would be booked as money."""
+
+
 def count(value: object) -> int | None:
     """A number of tokens; null where it is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS else None
 
 
 def picked(body: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:

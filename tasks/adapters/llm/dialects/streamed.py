@@ -45,6 +45,8 @@ def assembled(dialect: str, events: Iterable[Event]) -> dict[str, Any]:
         return _ASSEMBLED[dialect](iter(events))
     except (KeyError, TypeError, AttributeError) as error:
         raise NotAReply(f"{type(error).__name__} {error} in its stream") from None
+    except RecursionError:
+        raise NotAReply("its stream is nested too deep") from None
 
 
 def is_sign_of_life(event: Event) -> bool:
