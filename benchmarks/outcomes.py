@@ -145,6 +145,7 @@ def write_store(root: Path, outcomes: int) -> None:
     store.seed()
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"SET memory_limit = '6GB'; SET temp_directory = '{root.parent / 'spilled'}'")
         repairs = max(1, methods // 20)
         for statement in MAKE.format(instances=INSTANCES, methods=methods, repairs=repairs).split(";"):
             if statement.strip():
