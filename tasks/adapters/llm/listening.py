@@ -72,6 +72,8 @@ def events(chunks: Iterable[bytes], patience: Patience) -> Iterator[Event]:
             if not is_sign_of_life(event):
                 patience.heard()
                 yield event
+    if data and (last := _whole_or_cut("\n".join(data))):
+        yield last[0]
 
 
 def _bounded(chunks: Iterable[bytes], patience: Patience, largest: int) -> Iterator[bytes]:
@@ -82,6 +84,14 @@ def _bounded(chunks: Iterable[bytes], patience: Patience, largest: int) -> Itera
             raise TooLarge
         patience.check()
         yield chunk
+
+
+def _whole_or_cut(data: str) -> tuple[Event] | None:
+    """What stood at the end without the empty line that ends an event: some servers leave out the last one."""
+    try:
+        return (_read(data),)
+    except NotAReply:
+        return None
 
 
 def _read(data: str) -> Event:

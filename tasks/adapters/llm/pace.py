@@ -28,7 +28,9 @@ WINDOW_S = 60.0
 LOOK_S = 1.0
 """Who waits looks so often whether others came to less than they had written down."""
 HELD = "held"
-"""In place of a call in the line of a pause, whose start is its end."""
+"""In place of a call in a line that is of none: that of a pause, whose start is its end, and of the last look."""
+LOOKED = "last look"
+"""In place of a limit in the line that says when the book was last looked at."""
 PATIENCE_S = 60.0
 """For the file, while others have their turn."""
 
@@ -157,6 +159,14 @@ class _LocalTurn:
     connection: sqlite3.Connection
     now: float
 
+    def check_clock(self) -> None:
+        """Leave out everything where the clock was set back: it would be waited for until the clock is there again."""
+        last = max([self.now, *(line.start for line in self.before(LOOKED, ""))])
+        if last > self.now + WINDOW_S:
+            self.connection.execute("DELETE FROM asked")
+            last = self.now
+        self.write(LOOKED, HELD, CountedCall(last, 0))
+
     def before(self, name: str, call: str) -> Sequence[CountedCall]:
         asked = """
             SELECT start, tokens FROM asked WHERE name = ?1
@@ -198,5 +208,7 @@ class LocalBook:
                 "CREATE TABLE IF NOT EXISTS asked (place INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, call TEXT, "
                 "start REAL, tokens INTEGER, UNIQUE (name, call))"
             )
-            yield _LocalTurn(connection, self.clock.now().timestamp())
+            turn = _LocalTurn(connection, self.clock.now().timestamp())
+            turn.check_clock()
+            yield turn
             connection.execute("COMMIT")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import anthropic
+import httpx
 import openai
 import pytest
 from llm_bench import MODEL
@@ -69,3 +74,36 @@ def test_the_sdks_pass_over_signs_of_life_and_see_what_went_wrong(opened: Opened
         told()
     assert kinds() == ["response.failed"]
     assert len(made.bench.provider.books) == 6
+
+
+def test_a_stream_that_is_asked_for_late_hears_signs_of_life(opened: Opened, soon: None) -> None:
+    """Who sends a long question slowly, or waits for a place with one, had heard nothing when we knew of the stream."""
+    made = opened(lambda _: replace(text_step("hello"), wait_s=SLOW_S))
+    body = json.dumps(ASKED["/messages"] | {"stream": True}).encode()
+
+    def slowly() -> Iterator[bytes]:
+        yield body[:10]
+        time.sleep(3 * patience.SILENT_S)
+        yield body[10:]
+
+    key = {"Authorization": f"Bearer {made.issued.token}", "Content-Type": "application/json"}
+    said = made.http().post("/v1/messages", content=slowly(), headers=key)
+    assert "hello" in said.text
+    assert said.text.count(patience.PING) >= 2
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_who_hangs_up_and_asks_again_is_given_what_was_paid(opened: Opened, soon: None, stream: bool) -> None:
+    """And not one reply more, whether the first had come by then or not. It was counted as another question."""
+    made = opened(lambda _: replace(text_step("hello"), wait_s=SLOW_S))
+    body = ASKED["/chat/completions"] | {"stream": stream}
+    key = {"Authorization": f"Bearer {made.issued.token}"}
+    for pause in (0.0, 2 * SLOW_S):
+        asked = made.http().stream("POST", "/v1/chat/completions", json=body, headers=key, timeout=SLOW_S / 2)
+        with suppress(httpx.ReadTimeout), asked as answer:
+            assert next(answer.iter_lines()).startswith(":")
+        time.sleep(pause)
+        assert "hello" in made.http().post("/v1/chat/completions", json=body, headers=key).text
+    assert len(made.bench.provider.books) == 2
+    assert "hello" in made.http().post("/v1/chat/completions", json=body, headers=key).text
+    assert len(made.bench.provider.books) == 3, "an agent that repeats itself gets a new reply"

@@ -236,3 +236,25 @@ def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]
         turn.write("model m", call, CountedCall(turn.now - 30, 0))
         turn.begin(call)
         assert [line.start for line in turn.before("model m", "")] == [turn.now]
+
+
+def test_a_clock_that_is_set_back_holds_nobody_up(two: tuple[Pace, Pace], clock: TestClock) -> None:
+    """What was written by the clock of before lies an hour ahead then, and was waited for."""
+    clock.seconds = 3600.0
+    two[0].wait(FIVE, 10)
+    two[0].hold("p", 50.0)
+    clock.seconds = 0.0
+    assert two[1].held_for("p") == 0.0
+    two[1].wait(FIVE, 10)
+    assert clock.seconds == 0.0
+    two[0].hold("p", 50.0)
+    clock.seconds = 20.0
+    assert two[1].held_for("p") == pytest.approx(30.0)
+
+
+def test_clocks_of_machines_that_share_a_folder_may_be_some_seconds_apart(tmp_path: Path) -> None:
+    ahead, behind = TestClock(seconds=10.0), TestClock()
+    one, other = (Pace(LocalBook(tmp_path / "pace.sqlite", clock), clock) for clock in (ahead, behind))
+    one.hold("p", 50.0)
+    assert other.held_for("p") == pytest.approx(60.0)
+    assert one.held_for("p") == pytest.approx(50.0)

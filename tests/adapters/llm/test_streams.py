@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -287,3 +287,50 @@ def test_an_answer_that_trickles_for_ever_is_ended(bench: Benches) -> None:
         with pytest.raises(ProviderFailed, match="no reply within 1 s") as caught:
             wire.send(card.request(ask("hi"), ask("hi").options), card)
     assert caught.value.kind == "timeout"
+
+
+@pytest.mark.parametrize("dialect", BY_NAME)
+def test_junk_anywhere_in_a_stream_is_the_failure_of_its_provider(dialect: str) -> None:
+    """And never an error of ours. A text where an object should be was one."""
+    junk: tuple[Any, ...] = (None, 0, True, "", "text", [], ["ab"], [["a"]], {}, {"index": {}}, {"type": "x"})
+    for body in (body for name, body in BODIES if name == dialect):
+        parts = stream_of(dialect, body, with_usage=True)
+        for place, part in enumerate(parts):
+            for data in _spoilt(part, junk):
+                with suppress(NotAReply, Unfinished, SaidError):
+                    whole = assembled(dialect, heard([*parts[:place], data, *parts[place + 1 :]]))
+                    BY_NAME[dialect].reply_of(whole, raw="", seconds=0)
+
+
+def _spoilt(part: str, junk: tuple[Any, ...]) -> Iterator[str]:
+    """An event with junk in the place of each of its fields, and of the fields of these."""
+    if "[DONE]" in part:
+        return
+    event = json.loads(part.partition("data: ")[2])
+    for name, value in event.items():
+        inner = [{name: value | {key: one}} for key in value for one in junk] if isinstance(value, dict) else []
+        yield from (f"data: {json.dumps(event | spoilt)}\n\n" for spoilt in [*({name: one} for one in junk), *inner])
+
+
+@pytest.mark.parametrize("dialect", BY_NAME)
+def test_an_error_as_proxies_say_it_is_found_in_every_dialect(dialect: str) -> None:
+    """Without the type that the dialect's own have: it was taken for garbage, and asked for six times."""
+    begun = stream_of(dialect, dict(BODIES)[dialect], with_usage=True)[:1]
+    with pytest.raises(SaidError) as caught:
+        assembled(dialect, heard([*begun, 'data: {"error": {"message": "no", "code": 402}}\n\n']))
+    assert (caught.value.said["code"], caught.value.begun) == (402, dialect != "responses")
+
+
+def test_tokens_of_which_only_the_beginning_was_told_are_unknown() -> None:
+    """A stream of messages begins with one token made, and says the rest at its end, where a server may be silent."""
+    parts = stream_of("messages", MESSAGE | {"usage": {"input_tokens": 9, "output_tokens": 700}}, with_usage=True)
+    silent = [one.replace(', "usage": {"output_tokens": 700}', "") for one in parts]
+    assert silent != parts
+    for said, made in ((parts, 700), (silent, None)):
+        reply = BY_NAME["messages"].reply_of(assembled("messages", heard(said)), raw="", seconds=0)
+        assert (reply.usage.prompt, reply.usage.completion) == (9, made)
+
+
+def test_a_last_event_without_an_empty_line_after_it() -> None:
+    parts = stream_of("chat", CHAT, with_usage=True)
+    assert json.loads(json.dumps(assembled("chat", heard([*parts[:-1], "data: [DONE]"])))) == CHAT

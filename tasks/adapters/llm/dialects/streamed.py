@@ -149,13 +149,13 @@ def _messages(events: Iterator[Event]) -> dict[str, Any]:
     body: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
-        kind = event["type"] if event else ""
+        kind = _kind(event)
         if event is None or kind == "error":
             raise SaidError(_error(event or {}), begun=bool(body))
         if kind == "message_start":
-            body = dict(event["message"])
+            body = _begun(event["message"])
         elif kind == "content_block_start":
-            blocks[event["index"]] = dict(event["content_block"])
+            blocks[event["index"]] = {**event["content_block"]}
         elif kind == "content_block_delta":
             _add_to_block(blocks[event["index"]], event["delta"])
         elif kind == "message_delta":
@@ -163,6 +163,14 @@ def _messages(events: Iterator[Event]) -> dict[str, Any]:
         elif kind == "message_stop":
             return _message(body, blocks)
     raise Unfinished
+
+
+def _begun(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message without the count of tokens made, which is one by then: a server that says it nowhere else would have
+    a long reply booked at that."""
+    usage = message.get("usage")
+    told = {"usage": {name: value for name, value in usage.items() if name != "output_tokens"}} if usage else {}
+    return {**message, **told}
 
 
 def _add_to_block(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
@@ -186,7 +194,7 @@ def _add_to_message(body: dict[str, Any], event: Mapping[str, Any]) -> None:
     usage = {name: value for name, value in (event.get("usage") or {}).items() if value is not None}
     rest = {name: value for name, value in event.items() if name not in ("type", "delta", "usage")}
     begun = body.get("usage")
-    body |= rest | dict(event["delta"])
+    body |= {**rest, **event["delta"]}
     if usage or begun:
         body["usage"] = {**(begun or {}), **usage}
 
@@ -218,19 +226,26 @@ def _responses(events: Iterator[Event]) -> dict[str, Any]:
     items: dict[int, Any] = {}
     begun = False
     for event in events:
-        kind = event["type"] if event else ""
+        kind = _kind(event)
         if event is None or kind == "error":
             raise SaidError(_error(event or {}), begun=begun)
         begun = begun or "output_index" in event
         if kind == "response.output_item.done":
             items[event["output_index"]] = event["item"]
         elif kind in ("response.completed", "response.incomplete"):
-            body = dict(event["response"])
+            body = {**event["response"]}  # `dict` would take a list of pairs, and end a text with an error of its own
             # Some servers leave it empty there, where nothing is to be kept.
             return body if body.get("output") else body | {"output": [items[place] for place in sorted(items)]}
         elif kind in ("response.failed", "response.cancelled"):
             raise SaidError(_error(event["response"]), begun=begun)
     raise Unfinished
+
+
+def _kind(event: Event) -> str:
+    """The type of an event. Proxies say errors of their own without one, whatever the dialect."""
+    if event and event.get("error"):
+        return "error"
+    return str(event["type"]) if event else ""
 
 
 def _error(event: Mapping[str, Any]) -> Mapping[str, Any]:

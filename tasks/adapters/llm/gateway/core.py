@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -106,7 +107,8 @@ class Gateway:
 
     def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
         """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
-        request = self._request(run, dialect, spoken)
+        first = self._request(run, dialect, spoken)
+        request = replace(first, sample=first.sample + run.nth(first.call_key))
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
         caller = replace(run.caller, dialect=name_of(dialect))
         try:
@@ -120,7 +122,13 @@ class Gateway:
         body = json.loads(reply.raw) if request.body else None
         return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()), body)
 
+    def unheard(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> None:
+        """Whoever made a call has hung up before it was answered."""
+        with suppress(SwtError):  # what is refused is not waited for
+            run.unheard(self._request(run, dialect, spoken).call_key)
+
     def _request(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> ModelRequest:
+        """What is asked when it is asked for the first time."""
         name = run.model_for(spoken.model)
         if name is None:
             hint = f"ask for {run.grant.model}"
@@ -136,7 +144,7 @@ class Gateway:
         first = card.request(question, run.grant.options, spoken.options)
         if card.dialect == name_of(dialect):
             first = native(first, dialect, spoken, over=run.grant.options, under=card.options)
-        return replace(first, sample=first.sample + run.nth(first.call_key))
+        return first
 
     def _note_error(self, run: GrantedRun, error: SwtError) -> None:
         with run.lock:

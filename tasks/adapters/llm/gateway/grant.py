@@ -82,6 +82,11 @@ class GrantedRun:
             self.asked[content] += 1
             return self.asked[content] - 1
 
+    def unheard(self, content: str) -> None:
+        """Whoever asked this has hung up: asked again, it is the same question, and its reply may be paid for."""
+        with self.lock:
+            self.asked[content] = max(0, self.asked[content] - 1)
+
 
 def new_token() -> str:
     """Unguessable: 256 random bits."""

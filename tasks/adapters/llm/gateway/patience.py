@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 SILENT_S = 20.0
@@ -24,10 +25,27 @@ COMMENT = ": the reply is on its way\n\n"
 
 async def patiently(work: asyncio.Task[Response], asked: asyncio.Event, dialect: str) -> Response:
     """The response that some work ends with; one that begins before it where a stream was asked for and it lasts."""
-    done, _ = await asyncio.wait({work}, timeout=SILENT_S)
-    if done or not asked.is_set():
+    while not (await asyncio.wait({work}, timeout=SILENT_S))[0]:
+        if asked.is_set():
+            break  # it may be known late: the question arrives slowly, or waits for a place
+    else:
         return await work
     return StreamingResponse(_waiting(work, dialect), media_type="text/event-stream")
+
+
+async def heard_out(request: Request, answering: Awaitable[Response], unheard: Callable[[], None]) -> Response:
+    """An answer to a request whose body was read; `unheard` is called where its sender hangs up before it is there."""
+    work, gone = asyncio.ensure_future(answering), asyncio.ensure_future(_hung_up(request))
+    await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+    gone.cancel()
+    if not work.done():
+        unheard()
+    return await work
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _waiting(work: asyncio.Task[Response], dialect: str) -> AsyncIterator[str | bytes]:

@@ -36,7 +36,7 @@ from tasks.adapters.llm.errors import (
 )
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
 from tasks.adapters.llm.gateway.grant import GrantedRun
-from tasks.adapters.llm.gateway.patience import patiently
+from tasks.adapters.llm.gateway.patience import heard_out, patiently
 from tasks.adapters.llm.serving import (
     application,
     events,
@@ -162,7 +162,8 @@ async def _worked(
                 return said(200, {"input_tokens": messages.tokens_of(spoken)})
             if spoken.stream:
                 streamed.set()
-            return await in_thread(partial(_answered, gateway, run, dialect, spoken), rooms.calls)
+            answering = in_thread(partial(_answered, gateway, run, dialect, spoken), rooms.calls)
+            return await heard_out(request, answering, partial(gateway.unheard, run, dialect, spoken))
     except SwtError as error:
         return _refused(dialect, error)
     except Exception as error:  # the agent gets an answer, and the run is told apart from a failed one
