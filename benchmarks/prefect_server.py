@@ -160,8 +160,8 @@ def prefect_server(folder: Path, environ: Mapping[str, str], deployments: Path =
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.filesystem",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_CLI_PROMPT": "false",
-        # A worker asks every ten seconds as it is, which is most of what a small run takes.
-        "PREFECT_WORKER_QUERY_SECONDS": "1",
+        # A worker asks every ten seconds as it is, which is most of what a small run takes, and little of a long one.
+        "PREFECT_WORKER_QUERY_SECONDS": environ.get("PREFECT_WORKER_QUERY_SECONDS", "1"),
     }
     prefect = Prefect(folder=folder, environ={**environ, **own}, port=port)
     try:

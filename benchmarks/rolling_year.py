@@ -42,6 +42,8 @@ EVERY = 3
 TIMES = 4
 """So often one month is asked for."""
 MONTH_S = 4 * 3600.0
+ASKED_S = 10.0
+"""Prefect's server took as much as the runs when its worker and this asked it each second or two."""
 REPOSITORIES = """
     WITH judged AS (
         SELECT t.repo, v.valid, v.reason
@@ -156,7 +158,7 @@ class Year:
                     self.prefect.stop(kill=True)
                     self.prefect.start()
                 fault = ""
-            time.sleep(2)
+            time.sleep(ASKED_S)
         raise InfrastructureError(f"{name} does not end", hint=f"see the logs in {self.work}")
 
     def _verdicts(self) -> int:
@@ -192,6 +194,7 @@ def main(
         "SWT_CACHE": str(work / "cache"),
         "SWT_DATABASE": str(work / "swt.duckdb"),
         "SWT_GITHUB_TOKENS": "any-will-do",
+        "PREFECT_WORKER_QUERY_SECONDS": f"{ASKED_S:.0f}",
     }
     if not told:
         request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
