@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import time
 import urllib.request
@@ -197,6 +198,8 @@ def main(
         "PREFECT_WORKER_QUERY_SECONDS": f"{ASKED_S:.0f}",
     }
     if not told:
+        # A flow run that an earlier command ended holds the deployment's only slot for minutes yet.
+        shutil.rmtree(work / "prefect", ignore_errors=True)
         request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
         hub = hub_for(work / "mirrors", work, request, typer.echo)
         parameters = {"repositories": repos, "since": since, "limit": limit, "git": git}
