@@ -128,6 +128,19 @@ def test_a_change_log_may_number_its_entries(tmp_path: Path) -> None:
     assert "this closes #3" in held.pulls[6].body
 
 
+def test_an_entry_that_is_put_into_other_words_closes_nothing_again(tmp_path: Path) -> None:
+    """click 3068 wrapped two entries of others, and had their issues in its statement."""
+    stream = Stream()
+    old = "- Keep arguments. :issue:`3` :pr:`4`\n"
+    first = stream.commit("Keep arguments (#4)", day(1), stream.commit("Start", day(0)), files={"CHANGES.rst": old})
+    new = "- Keep the ``arguments``.\n  :issue:`3` :pr:`4`\n- Hide defaults. :issue:`5` :pr:`6`\n"
+    stream.commit("Hide defaults (#6)", day(2), first, files={"CHANGES.rst": new})
+    held = stream.opened(tmp_path)
+    assert "this closes #3" in held.pulls[4].body
+    assert held.pulls[6].body == "According to its change log entry, this closes #5."
+    assert held.issues[3].body == "Keep arguments. 4"
+
+
 def test_a_branch_keeps_the_folder_in_its_name(tmp_path: Path) -> None:
     """Only the name of a remote is none of the branch's."""
     stream = Stream()

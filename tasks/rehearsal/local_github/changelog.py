@@ -69,7 +69,12 @@ def _entries(oid: str, patch: str) -> Iterator[ChangelogEntry]:
             continue
         added = [line[1:] for line in part[path.end() :].splitlines() if line.startswith("+")]
         if path[1] in _FILES:
-            yield from _of_lines(oid, path[1], added)
+            removed = [line[1:] for line in part[path.end() :].splitlines() if line.startswith("-")]
+            # An entry that is wrapped or put into other words says nothing of what its commit closes.
+            known = frozenset().union(*map(_numbers, removed))
+            for entry in _of_lines(oid, path[1], added):
+                if entry.numbers - known:
+                    yield replace(entry, numbers=entry.numbers - known)
         elif (fragment := _FRAGMENT.match(path[1])) and "\nnew file mode " in part:
             yield ChangelogEntry(oid, path[1], frozenset({int(fragment[1])}), plain("\n".join(added)))
 
@@ -80,13 +85,17 @@ def _of_lines(oid: str, path: str, added: list[str]) -> Iterator[ChangelogEntry]
     for line in (*added, "- "):
         if _BULLET.match(line) and entry:
             text = "\n".join(entry)
-            numbered = _NUMBERED.match(text)
-            named = [*_ISSUE.findall(text), *(re.findall(r"\d+", numbered[1]) if numbered else ())]
-            if numbers := frozenset(map(int, named)):
+            if numbers := _numbers(text):
                 said = _BULLET.sub("", _NUMBERED.sub("", _ISSUE.sub("", text)))
                 yield ChangelogEntry(oid, path, numbers, plain(said))
             entry = []
         entry.append(line)
+
+
+def _numbers(text: str) -> frozenset[int]:
+    """The issues that an entry, or a line of one, names."""
+    numbered = _NUMBERED.match(text)
+    return frozenset(map(int, [*_ISSUE.findall(text), *(re.findall(r"\d+", numbered[1]) if numbered else ())]))
 
 
 def plain(text: str) -> str:
