@@ -133,7 +133,7 @@ def test_an_entry_that_is_put_into_other_words_closes_nothing_again(tmp_path: Pa
     stream = Stream()
     old = "- Keep arguments. :issue:`3` :pr:`4`\n"
     first = stream.commit("Keep arguments (#4)", day(1), stream.commit("Start", day(0)), files={"CHANGES.rst": old})
-    new = "- Keep the ``arguments``.\n  :issue:`3` :pr:`4`\n- Hide defaults. :issue:`5` :pr:`6`\n"
+    new = "- Keep the ``arguments``.\n  :issue:`3` :pr:`4`\n- Hide defaults. :bug:`5` :pr:`6`\n"
     stream.commit("Hide defaults (#6)", day(2), first, files={"CHANGES.rst": new})
     held = stream.opened(tmp_path)
     assert "this closes #3" in held.pulls[4].body

@@ -1,8 +1,8 @@
 """What a change log says of issues: which ones a commit is about, and in which words.
 
 Two habits are known: a file of its own for each change, named after the issue (`changelog/1234.bugfix.rst`), and
-lines of one file with the issue's number (`:issue:`1234``, or `* #1234: …`). Where GitHub's texts are not to be had,
-that and the messages of commits are all there is, and what is made of them says where it comes from.
+lines of one file with the issue's number (`:issue:`1234``, `:bug:`1234``, or `* #1234: …`). Where GitHub's texts are
+not to be had, that and the messages of commits are all there is, and what is made of them says where it comes from.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _COMMIT = re.compile(r"^\x1e([0-9a-f]{40,64})$", re.MULTILINE)
 _FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
 _PATH = re.compile(r"^\+\+\+ b/(.*)$", re.MULTILINE)
 _FRAGMENT = re.compile(r"^(?:\S+/)?(\d+)\.\w+(?:\.\d+)?(?:\.(?:rst|md|txt))?$")
-_ISSUE = re.compile(r":issue:`(\d+)`")
+_ISSUE = re.compile(r":(?:issue|bug):`(\d+)`")
 _NUMBERED = re.compile(r"^[-*] (#\d+(?:, #\d+)*):")
 _BULLET = re.compile(r"^[-*] ")
 _MARKUP = re.compile(r":[\w:]+:`~?([^`]*)`|``?([^`]*)``?")
