@@ -181,6 +181,7 @@ def main(
     since: Annotated[str, typer.Option(help="Pull requests from this day on.")] = "2025-06-01",
     months: Annotated[int, typer.Option(help="How many.", min=1)] = 12,
     limit: Annotated[int, typer.Option(help="New instances for each repository and month.", min=1)] = 4,
+    looks: Annotated[float, typer.Option(help="Share of the valid ones looked at again each month.")] = 0.25,
     told: Annotated[bool, typer.Option(help="Only print what is there.")] = False,
 ) -> None:
     """Rebuild month after month, then print the tables."""
@@ -202,7 +203,7 @@ def main(
         shutil.rmtree(work / "prefect", ignore_errors=True)
         request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
         hub = hub_for(work / "mirrors", work, request, typer.echo)
-        parameters = {"repositories": repos, "since": since, "limit": limit, "git": git}
+        parameters = {"repositories": repos, "since": since, "limit": limit, "looks": looks, "git": git}
         with listening(hub, 0) as github, prefect_server(work, {**environ, "SWT_GITHUB_URL": f"{github}/graphql"}) as p:
             (work / "gone.yaml").write_text(documented_automation(GONE))
             p.call("automation", "create", "--from-file", str(work / "gone.yaml"))
