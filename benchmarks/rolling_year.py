@@ -203,7 +203,8 @@ def main(
         shutil.rmtree(work / "prefect", ignore_errors=True)
         request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
         hub = hub_for(work / "mirrors", work, request, typer.echo)
-        parameters = {"repositories": repos, "since": since, "limit": limit, "looks": looks, "git": git}
+        # Without a bound of hours all new instances are begun at once, so the slowest of each eight is not waited for.
+        parameters = {"hours": None, "repositories": repos, "since": since, "limit": limit, "looks": looks, "git": git}
         with listening(hub, 0) as github, prefect_server(work, {**environ, "SWT_GITHUB_URL": f"{github}/graphql"}) as p:
             (work / "gone.yaml").write_text(documented_automation(GONE))
             p.call("automation", "create", "--from-file", str(work / "gone.yaml"))
