@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
 from tasks.adapters.tabular import FORMATS, text_table, write_answer
+from tasks.adapters.text import say
 from tasks.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -110,12 +110,12 @@ def refresh(settings: Settings) -> None:
     try:
         ensure_views(settings.store, settings.database, settings.sql, _tell)
     except OSError as error:
-        print(f"answered from what was judged before: {error}", file=sys.stderr)
+        say(f"answered from what was judged before: {error}", err=True)
 
 
 def _tell(done: int, of: int) -> None:
     if of > 1:
-        print(f"judged {done} of {of} instances", file=sys.stderr)
+        say(f"judged {done} of {of} instances", err=True)
 
 
 def rebuild_views(settings: Settings) -> str:
