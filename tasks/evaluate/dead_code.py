@@ -6,11 +6,15 @@ statements are in the syntax tree alone.
 
 Even so a statement can have an effect: an assignment makes a name local, a `yield` makes a generator. Such a one is
 left out: `same_scopes` looks at what every name means to everything else.
+
+The condition is drawn anew for each edit, and a simple statement shares its line with it: who strips what has our form,
+or asks a tracer which lines run, sees what the fix adds on both sides.
 """
 
 from __future__ import annotations
 
 import ast
+import random
 import symtable
 import textwrap
 import warnings
@@ -25,6 +29,23 @@ NEVER_IN_A_CLASS = "0"
 
 _EFFECTS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.AnnAssign)
 """What changes the function or class around it although it never runs."""
+
+_UNSAID = ("not ready", "no such", "see above", "as is", "left out", "or so")
+"""No module is called so."""
+_OF_NAME = (
+    NEVER,
+    "{text!r} in __name__",
+    "__name__ == {text!r}",
+    "__name__.endswith({text!r})",
+    "__name__[:0]",
+    "() > (__name__,)",
+    "[] == [__name__]",
+)
+_OF_ARGUMENT = ("[] is {name}", "{name} is not {name}", "{{}} is {name}", "[{name}] is {name}", "({name},) is {name}")
+"""What is made just now is nothing that was there, and nothing asks the argument itself."""
+_IN_A_CLASS = (NEVER_IN_A_CLASS, "None", "''", "()", "False")
+_SIMPLE = (ast.Assign, ast.Assert, ast.AugAssign, ast.Delete, ast.Expr, ast.Raise, ast.Return)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _Names = dict[str, tuple[bool, ...]]
 
@@ -60,6 +81,48 @@ def starred_subscript(node: ast.AST) -> bool:
 def never_runs(node: ast.stmt) -> bool:
     """Whether a statement is of the kind made here."""
     return isinstance(node, ast.If) and not node.orelse and ast.unparse(node.test) in (NEVER, NEVER_IN_A_CLASS)
+
+
+def with_drawn_conditions(text: str, draw: random.Random) -> str:
+    """`text` with another condition that never holds for each of those made here."""
+    lines = split_lines(text)
+    for owner, node in sorted(_dead(syntax_tree(text)), key=lambda pair: -pair[1].lineno):
+        line = lines[node.lineno - 1]
+        head = f"{line[: len(line) - len(line.lstrip())]}if {_condition(owner, draw)}:"
+        first, last = node.body[0].lineno, node.end_lineno
+        simple = isinstance(node.body[0], _SIMPLE) and len(node.body) == 1 and first == last == node.lineno + 1
+        below = [f"{head} {lines[first - 1].lstrip()}"] if simple else [f"{head}\n", *lines[node.lineno : last]]
+        lines[node.lineno - 1 : last] = below
+    return "".join(lines)
+
+
+def _dead(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.If]]:
+    """What never runs, but for what is inside of it, each with the definition around it."""
+    waiting: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+    while waiting:
+        owner, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.If) and never_runs(child):
+                yield owner, child
+            else:
+                waiting.append((child if isinstance(child, _Function | ast.ClassDef | ast.Lambda) else owner, child))
+
+
+def _condition(owner: ast.AST, draw: random.Random) -> str:
+    if isinstance(owner, ast.ClassDef):
+        return draw.choice(_IN_A_CLASS)
+    names = _arguments(owner) if isinstance(owner, _Function) else []
+    form = draw.choice((*_OF_NAME, *_OF_ARGUMENT) if names else _OF_NAME)
+    return form.format(text=draw.choice(_UNSAID), name=draw.choice(names or [""]))
+
+
+def _arguments(function: _Function) -> list[str]:
+    """Arguments that are there for as long as the function runs."""
+    args = function.args
+    every = (*args.posonlyargs, *args.args, *args.kwonlyargs, *filter(None, (args.vararg, args.kwarg)))
+    gone = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del)}
+    gone |= {node.name or "" for node in ast.walk(function) if isinstance(node, ast.ExceptHandler)}
+    return [each.arg for each in every if each.arg not in gone]
 
 
 def same_scopes(text: str, original: str) -> bool:

@@ -40,6 +40,7 @@ from tasks.domain.outcome import RunVariant
 from tasks.evaluate import rewriting
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.docstrings import with_docstrings
+from tasks.evaluate.look_alikes import with_look_alikes
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
 from tasks.evaluate.rewriting import Function, outer_functions
 
@@ -145,6 +146,13 @@ class _Around:
             text = to_text(self.read_base(path) or b"")
             yield Change(path=path, before=text, after=self.reworded(path, text))
 
+    def widened(self, change: Change, text: str) -> str:
+        """The edited text of a file of the fix with look-alikes of what only the other side has."""
+        sides = change.before or "", change.after or ""
+        here, there = sides if self.draw.variant is RunVariant.PLACEBO else sides[::-1]
+        draw = random.Random(self.draw.seed("look-alikes", change.path))  # noqa: S311 - the seed is what is secret
+        return with_look_alikes(text, here, there, draw)
+
     def reworded(
         self,
         path: str,
@@ -240,7 +248,7 @@ def _edited(
             own = old if variant is RunVariant.PLACEBO else new
             spare = [node for side in (old, new) for node in list(filter(_can_be_moved, side))[:_SPARE]]
             words = sorted(_words(old) ^ _words(new))
-            after = around.reworded(change.path, text, own, spare, words)
+            after = around.reworded(change.path, around.widened(change, text), own, spare, words)
             texts[change.path] = Change(path=change.path, before=start, after=after)
     if texts:
         near = around.neighbours([change.path for change in changes])

@@ -8,10 +8,12 @@ a profiler that compares which functions of Python it calls.
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 WORDS = ("item", "value", "entry", "found", "result", "part", "node", "each", "known", "given", "kept", "made", "seen")
 """Of names that are made up."""
+_MODULES = ("bisect", "collections", "functools", "itertools", "operator", "re", "string", "sys", "types")
+_REMARKS = ("see above", "kept as it is", "nothing else to do", "order matters", "for callers", "as before", "checked")
 _METHODS = (
     "capitalize", "casefold", "center", "count", "encode", "endswith", "expandtabs", "find", "format", "index",
     "isalnum", "isalpha", "isdigit", "islower", "isspace", "istitle", "isupper", "join", "ljust", "lower",
@@ -69,3 +71,42 @@ def _filled(draw: random.Random, form: str, word: str, free: Sequence[str]) -> s
         operator=draw.choice(("+", "-", "*", "%", "//", "|")),
         comparison=draw.choice(("==", "<", ">", "!=")),
     )
+
+
+def fresh(draw: random.Random, taken: set[str]) -> str:
+    """A name that the file does not have yet."""
+    name = "_".join(draw.sample(WORDS, 2))
+    while name in taken:
+        name += f"_{draw.choice(WORDS)}"
+    taken.add(name)
+    return name
+
+
+def import_under(name: str, draw: random.Random) -> str:
+    """A line that binds a module of the standard library to a name."""
+    return f"import {draw.choice(_MODULES)} as {name}\n"
+
+
+def _remark(draw: random.Random, _taken: set[str]) -> str:
+    return f"# {draw.choice(_REMARKS)}\n" + "\n" * draw.randrange(1, 4)
+
+
+def _private_function(draw: random.Random, taken: set[str]) -> str:
+    name, one, two = (f"_{fresh(draw, taken)}" for _ in range(3))
+    body = draw.choice(
+        (
+            f"return {one} if {two} is None else {two}",
+            f"return [{one}, {two}][::-1]",
+            f"if {one}:\n        return {two}\n    return {one}",
+            f"{two} = ({one}, {two})\n    return {two}",
+        )
+    )
+    return f"def {name}({one}, {two}=None):\n    {body}\n\n\n"
+
+
+def _private_import(draw: random.Random, taken: set[str]) -> str:
+    return import_under(f"_{fresh(draw, taken)}", draw) + "\n"
+
+
+ADDED: tuple[Callable[[random.Random, set[str]], str], ...] = (_remark, _private_function, _private_import)
+"""What may stand between the definitions of a module."""

@@ -5,7 +5,8 @@ test could compare (text, lines, syntax trees, bytecode, names of locals) is ano
 
 locals         a local variable of a function gets another name (which the message of an `UnboundLocalError` tells)
 temporaries    `return e`, `x = e` and `f(e)` go over a name of their own, which is dropped again
-branches       `if c: A else: B` becomes `if not (c): B else: A`
+branches       `if c: A else: B` becomes `if not (c): B else: A`, and `if c: A` has an `else` of its own
+conditions     what never runs does not run for another reason each time (dead_code.py)
 idle work      names, constants and operators that run and come to nothing, so that what a function executes is another
                on both sides as well
 definitions    unused private functions and imports between the definitions of the module, and at its end; functions
@@ -23,12 +24,13 @@ import ast
 import random
 import symtable
 import tokenize
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
 from tasks.domain.syntax import syntax_tree
-from tasks.evaluate.idle_work import BUILTINS, WORDS, idle_work
+from tasks.evaluate.dead_code import with_drawn_conditions
+from tasks.evaluate.idle_work import ADDED, BUILTINS, fresh, idle_work
 from tasks.evaluate.quoting import same_meaning
 
 _LOOK_INSIDE = {
@@ -41,8 +43,6 @@ _BINDS_BY_NAME = (
     *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
     *(ast.ExceptHandler, ast.MatchAs, ast.MatchStar),
 )
-_MODULES = ("bisect", "collections", "functools", "itertools", "operator", "re", "string", "sys", "types")
-_REMARKS = ("see above", "kept as it is", "nothing else to do", "order matters", "for callers", "as before", "checked")
 SHARE = 0.6
 """Of the places where something can be rewritten."""
 
@@ -73,6 +73,7 @@ def rewritten(
     """
     draw = random.Random(secret)  # noqa: S311 - the seed is what is secret
     try:
+        text = with_drawn_conditions(text, draw)
         tree = syntax_tree(text)
         while True:
             renamed = _with_idle_work(_renamed(text, draw), draw, thorough, words)
@@ -90,13 +91,13 @@ def _renamed(text: str, draw: random.Random) -> str:
     tree = syntax_tree(text)
     lines = [line.encode() for line in split_lines(text)]
     tables = {(table.get_name(), table.get_lineno()): table for table in _tables(symtable.symtable(text, "", "exec"))}
-    taken = _names(tree)
+    taken = words_of(tree)
     swaps: list[tuple[int, int, int, str]] = []
     for function in _plain_functions(tree):
         table = tables.get((function.name, function.lineno)) or tables.get((function.name, _first(function)))
         for old in sorted(_renamable(function, table)) if table else ():
             if draw.random() < SHARE:
-                new = _fresh(draw, taken)
+                new = fresh(draw, taken)
                 places = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == old]
                 swaps += [(node.lineno, node.col_offset, len(old.encode()), new) for node in places]
     for line, column, length, new in sorted(swaps, reverse=True):
@@ -128,7 +129,7 @@ def _renamable(function: Function, table: symtable.SymbolTable) -> set[str]:
 def _with_idle_work(text: str, draw: random.Random, thorough: Collection[str], words: Sequence[str]) -> str:
     """With statements of no consequence between others: in functions of the names in `thorough`, and in some others."""
     tree, lines = syntax_tree(text), split_lines(text)
-    taken = _names(tree)
+    taken = words_of(tree)
     builtins = BUILTINS - _bound_names(tree)
     swaps = []
     for function in _plain_functions(tree):
@@ -136,7 +137,7 @@ def _with_idle_work(text: str, draw: random.Random, thorough: Collection[str], w
         if not places or (function.name not in thorough and draw.random() >= SHARE):
             continue
         for expression in idle_work(draw, words if function.name in thorough else (), builtins=builtins):
-            place, name = draw.choice(places), _fresh(draw, taken)
+            place, name = draw.choice(places), fresh(draw, taken)
             indent = _indent(lines[_first(place) - 1])
             done = f"{indent}{name} = {expression}\n{indent}del {name}\n"
             swaps.append(_Swap(_first(place), _first(place) - 1, done))
@@ -173,11 +174,11 @@ def _draw_swaps(
     text: str, tree: ast.Module, draw: random.Random, spare: Sequence[Function], thorough: Collection[str]
 ) -> list[_Swap]:
     lines = split_lines(text)
-    taken = _names(tree)
+    taken = words_of(tree)
     swaps: list[_Swap] = []
     for function in _plain_functions(tree):
         swaps += _in_function(function, lines, draw, taken, 1 if function.name in thorough else SHARE)
-    swaps += _between(tree, lines, draw, taken, [_uncalled(node, f"_{_fresh(draw, taken)}") for node in spare])
+    swaps += _between(tree, lines, draw, taken, [uncalled(node, f"_{fresh(draw, taken)}") for node in spare])
     return swaps
 
 
@@ -188,9 +189,10 @@ def _in_function(
     waiting: list[ast.stmt] = list(reversed(function.body))
     while waiting:
         node = waiting.pop()
-        if draw.random() < share and (swap := _statement(node, lines, draw, taken)):
+        swap = _statement(node, lines, draw, taken) if draw.random() < share else None
+        if swap:
             yield swap
-        elif not isinstance(node, _INNER):
+        if not isinstance(node, _INNER) and (swap is None or swap.last < _last(node)):
             waiting += reversed(list(_inner_statements(node)))
 
 
@@ -203,7 +205,7 @@ def _statement(node: ast.stmt, lines: Sequence[str], draw: random.Random, taken:
     if not isinstance(value, ast.expr) or isinstance(value, ast.Constant | ast.Yield | ast.YieldFrom | ast.Await):
         return None
     indent = _indent(lines[node.lineno - 1])
-    name = _fresh(draw, taken)
+    name = fresh(draw, taken)
     first = f"{indent}{name} = ({_segment(value, lines)})"
     rest = {ast.Return: [f"return {name}"], ast.Expr: [f"del {name}"]}.get(type(node))
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
@@ -214,9 +216,11 @@ def _statement(node: ast.stmt, lines: Sequence[str], draw: random.Random, taken:
 
 
 def _turned(node: ast.If, lines: Sequence[str]) -> _Swap | None:
-    """The branches of an `if` with an `else` of its own lines, the other way round."""
-    if not node.orelse or not _alone(node, lines, end=False):
+    """The branches of an `if` with an `else` of its own lines, the other way round; one without has its head turned."""
+    if not _alone(node, lines, end=False):
         return None
+    if not node.orelse:
+        return _with_else(node, lines)
     body, other = _block(node.body, lines), _block(node.orelse, lines)
     if body is None or other is None or body.start <= _last(node.test) or other.start <= body.stop:
         return None
@@ -229,6 +233,17 @@ def _turned(node: ast.If, lines: Sequence[str]) -> _Swap | None:
     inside = ["".join(lines[block.start - 1 : block.stop - 1]) for block in (other, body)]
     inside = [text if text.endswith("\n") else text + "\n" for text in inside]
     return _Swap(node.lineno, other.stop - 1, f"{head}{inside[0]}{indent}else:\n{inside[1]}")
+
+
+def _with_else(node: ast.If, lines: Sequence[str]) -> _Swap | None:
+    """`if c:` as `if not (c): pass, else:`; what is below it stays as it is, and may be rewritten itself."""
+    first, last = lines[_first(node.body[0]) - 1], _last(node.test)
+    rest = lines[last - 1].encode()[node.test.end_col_offset :].decode().partition("#")[0]
+    if _first(node.body[0]) <= last or rest.replace(" ", "").strip().lstrip(")") != ":":
+        return None
+    indent = _indent(lines[node.lineno - 1])
+    head = f"{indent}if not ({_segment(node.test, lines)}):\n{_indent(first)}pass\n{indent}else:\n"
+    return _Swap(node.lineno, last, head)
 
 
 def _block(body: Sequence[ast.stmt], lines: Sequence[str]) -> range | None:
@@ -250,7 +265,7 @@ def _between(
     texts = dict.fromkeys((*places, len(lines) + 1), "")
     for place in texts:
         if draw.random() < SHARE:
-            texts[place] += draw.choice(_ADDED)(draw, taken)
+            texts[place] += draw.choice(ADDED)(draw, taken)
     for text in spare:
         texts[draw.choice(list(texts))] += text
     for place, text in texts.items():
@@ -261,7 +276,7 @@ def _between(
             yield _Swap(place, place - 1, start + text.rstrip("\n") + "\n")
 
 
-def _uncalled(node: Function, name: str) -> str:
+def uncalled(node: Function, name: str) -> str:
     """A function under another name, without what runs when it is defined."""
     arguments = ast.arguments(
         posonlyargs=[ast.arg(arg=each.arg) for each in node.args.posonlyargs],
@@ -274,30 +289,6 @@ def _uncalled(node: Function, name: str) -> str:
     )
     made = type(node)(name=name, args=arguments, body=node.body, decorator_list=[], lineno=1, col_offset=0)
     return ast.unparse(made) + "\n\n\n"
-
-
-def _remark(draw: random.Random, _taken: set[str]) -> str:
-    return f"# {draw.choice(_REMARKS)}\n" + "\n" * draw.randrange(1, 4)
-
-
-def _private_function(draw: random.Random, taken: set[str]) -> str:
-    name, one, two = (f"_{_fresh(draw, taken)}" for _ in range(3))
-    body = draw.choice(
-        (
-            f"return {one} if {two} is None else {two}",
-            f"return [{one}, {two}][::-1]",
-            f"if {one}:\n        return {two}\n    return {one}",
-            f"{two} = ({one}, {two})\n    return {two}",
-        )
-    )
-    return f"def {name}({one}, {two}=None):\n    {body}\n\n\n"
-
-
-def _private_import(draw: random.Random, taken: set[str]) -> str:
-    return f"import {draw.choice(_MODULES)} as _{_fresh(draw, taken)}\n\n"
-
-
-_ADDED: tuple[Callable[[random.Random, set[str]], str], ...] = (_remark, _private_function, _private_import)
 
 
 def _swapped(text: str, swaps: Sequence[_Swap]) -> str:
@@ -339,7 +330,7 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.stmt]:
             yield from _inner_statements(child)
 
 
-def _names(tree: ast.AST) -> set[str]:
+def words_of(tree: ast.AST) -> set[str]:
     """Every word of a file that could be a name in it."""
     return {word for node in ast.walk(tree) for word in _own_names(node)}
 
@@ -347,15 +338,6 @@ def _names(tree: ast.AST) -> set[str]:
 def _own_names(node: ast.AST) -> Iterator[str]:
     for _, value in ast.iter_fields(node):
         yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
-
-
-def _fresh(draw: random.Random, taken: set[str]) -> str:
-    """A name that the file does not have yet."""
-    name = "_".join(draw.sample(WORDS, 2))
-    while name in taken:
-        name += f"_{draw.choice(WORDS)}"
-    taken.add(name)
-    return name
 
 
 def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:

@@ -218,10 +218,7 @@ class Meter:
     @contextmanager
     def admitted(self, bound: Bound) -> Iterator[Reservation]:
         """A place for one call; `BudgetExhausted` where it does not fit into what is left."""
-        if self.budget.usd is not None and bound.usd is None:
-            hint = "add the price to data/prices.toml, or set a ceiling on calls or tokens instead"
-            raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price for this", hint=hint)
-        place = Reservation(bound)
+        place = self._place(bound)
         with self._changed:
             while not self._takes(place):
                 self._changed.wait(AGAIN_S)  # other processes notify nobody
@@ -234,13 +231,20 @@ class Meter:
     def admitted_now(self, bound: Bound) -> Iterator[Reservation | None]:
         """A place as from `admitted`; null where there is none before a call in flight is over. Who holds many places
         at once must not wait for room."""
-        place = Reservation(bound)
+        place = self._place(bound)
         with self._changed:
             taken = self._takes(place)
         try:
             yield place if taken else None
         finally:
             self._leave(place)
+
+    def _place(self, bound: Bound) -> Reservation:
+        """`UsageError` where nobody knows what the call may cost, and that may not be more than so much."""
+        if self.budget.usd is not None and bound.usd is None:
+            hint = "add the price to data/prices.toml, or set a ceiling on calls or tokens instead"
+            raise UsageError(f"{self.name} has a ceiling in dollars, and the model has no price for this", hint=hint)
+        return Reservation(bound)
 
     def _leave(self, place: Reservation) -> None:
         with self._changed:

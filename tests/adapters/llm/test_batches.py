@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
-from llm_bench import MODEL, Bench, Benches, ask, work
+from llm_bench import MODEL, Bench, Benches, ask, prices_in, work
 
 from tasks.adapters.llm.batches.counter import FileBatches
 from tasks.adapters.llm.batches.desk import BatchDesk, Foreseen, check_taken, foreseeing
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.models import Models
+from tasks.adapters.llm.prices import Prices
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.domain.errors import UsageError
@@ -181,3 +182,13 @@ def test_a_provider_that_takes_none(bench: Benches) -> None:
     board = bench(echo).board()
     with pytest.raises(UsageError, match="p of m-1 takes no batches"):
         check_taken(board.models.card(MODEL))
+
+
+def test_what_nobody_can_price_is_in_no_batch_below_a_ceiling(bench: Benches) -> None:
+    """A price that holds up to some length of the prompt is none for longer ones: they passed as if they were free."""
+    made = bench([Step()])
+    short = Prices(tuple(replace(price, up_to=1) for price in prices_in(made.folder).entries))
+    board = batching(made, "chat", prices=short)
+    with pytest.raises(UsageError, match="no price for this"):
+        BatchDesk(board).ask(foreseen(board, "one"), Meter("sweep", Budget(usd=1.0)))
+    assert not made.provider.books
