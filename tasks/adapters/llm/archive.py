@@ -39,6 +39,7 @@ from tasks.domain.llm import LlmCall
 from tasks.domain.names import content_key
 
 UNDER_WAY = "calls-under-way"
+BATCHES = "batches-under-way"
 CALL_PATIENCE_S = 3600.0
 """Whoever stands still in a call may have it paid already: so long nobody else makes it, while he is connected."""
 
@@ -172,6 +173,14 @@ class Archive:
         self.room(key).drop()
 
     @property
+    def batches(self) -> tuple[Marks, Claims]:
+        """Marks of batches under way and claims on them, where whoever takes over finds them."""
+        folder = self.folder / "batches"
+        shared = isinstance(self.marks, SharedMarks)
+        marks = SharedMarks(self.store.disk, BATCHES) if shared else LocalMarks(folder)
+        return marks, Claims(folder, f"{self.scope}/{BATCHES}")
+
+    @property
     def _claims(self) -> Claims:
         return Claims(self.folder, f"{self.scope}/{UNDER_WAY}")
 
@@ -235,6 +244,7 @@ class SharedMarks:
     """In an object store, for whichever machine takes over."""
 
     disk: Disk
+    folder: str = UNDER_WAY
 
     def write(self, key: str, text: str) -> None:
         self.disk.write(self._path(key), text.encode())
@@ -249,10 +259,10 @@ class SharedMarks:
         self.disk.delete(self._path(key))
 
     def keys(self) -> Iterable[str]:
-        return [entry.name.removesuffix(".json") for entry in self.disk.files(UNDER_WAY)]
+        return [entry.name.removesuffix(".json") for entry in self.disk.files(self.folder)]
 
     def _path(self, key: str) -> str:
-        return f"{UNDER_WAY}/{key}.json"
+        return f"{self.folder}/{key}.json"
 
 
 def open_archive(store: Store, cache: Path) -> Archive:

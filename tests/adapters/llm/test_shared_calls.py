@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 from pyarrow import fs as arrow_fs
+from test_batches import Deadly, batching, foreseen
 
 from tasks.adapters import leases
 from tasks.adapters.llm.archive import Archive, SharedMarks, open_archive
+from tasks.adapters.llm.batches.desk import BatchDesk
+from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.call_rows import row_facts
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.store import disk as disks
@@ -92,6 +95,20 @@ def test_the_reply_of_who_took_over_stays(bench: Benches, shared: Store) -> None
         claim.keep(late)
     assert archive.find(row.call_key) == known
     assert {one.call_id for one in shared.read(LlmCall)} == {row.call_id, "late"}
+
+
+def test_what_a_machine_that_died_had_handed_in_is_kept_by_another(bench: Benches, shared: Store) -> None:
+    """Its batch was written down on its own disk, and paid for once more."""
+    made = bench(lambda call: text_step(f"a{call.messages[-1].text}", prompt=1000, completion=100))
+    deadly = Deadly(made.base_url, made.wire().key, words=2, after=True)
+    made.wires.append(deadly)
+    one = batching(made, "chat", archive=open_archive(shared, made.folder / "one"), wires={"p": deadly})
+    other = batching(made, "chat", archive=open_archive(shared, made.folder / "other"))
+    with pytest.raises(KeyboardInterrupt):
+        BatchDesk(one).ask(foreseen(one, "x", "y"), Meter("sweep", Budget(usd=1.0)))
+    assert BatchDesk(other).settle() == 1
+    assert foreseen(other, "x", "y") == []
+    assert (len(made.provider.books), BatchDesk(one).settle()) == (2, 0)
 
 
 def _take_over(archive: Archive, key: str) -> None:

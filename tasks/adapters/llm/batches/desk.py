@@ -1,6 +1,7 @@
 """Calls in, replies and rows out, by the batch.
 
     <calls under way of the store>/batches/<name>.json    what was handed in, as long as it is not settled
+    <store>/batches-under-way/<name>.json                 the same of machines that share an object store
 
 In this order: write down the batch, hand it in, write down its id, wait, keep every reply with its row, remove what was
 written down. What a killed process left is settled by the next one before anything else is asked, so nothing is paid
@@ -13,11 +14,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from tasks.adapters.llm.archive import Exchange, LocalMarks
+from tasks.adapters.llm.archive import Exchange, Marks
 from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.batches.counter import Counter, Item, Outcome, counter_of
 from tasks.adapters.llm.bound import Bound
@@ -30,7 +30,7 @@ from tasks.adapters.llm.request import ModelRequest, request_of
 from tasks.adapters.llm.row_maker import RowMaker, of_reply
 from tasks.adapters.llm.switchboard import MAYBE_PAID, Caller, Switchboard
 from tasks.adapters.llm.wire import OpenAIWire
-from tasks.adapters.locking import briefly_alone
+from tasks.adapters.locking import Claims
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key
@@ -118,22 +118,19 @@ class BatchDesk:
         """Wait for the batches that dead processes left under way, and keep what came of them; how many there were."""
         found = 0
         for name in sorted(self._marks.keys()):
-            with briefly_alone(self._lock(name), wait=False) as held:
+            with self._claims.claim(name, wait=False, patience_s=PATIENCE_S) as held:
                 if held and (text := self._marks.read(name)):
                     found += 1
                     self._resume(json.loads(text))
         return found
 
     @property
-    def _folder(self) -> Path:
-        return self.board.archive.folder / "batches"
+    def _marks(self) -> Marks:
+        return self.board.archive.batches[0]
 
     @property
-    def _marks(self) -> LocalMarks:
-        return LocalMarks(self._folder)
-
-    def _lock(self, name: str) -> Path:
-        return self._folder / f"{name}.lock"
+    def _claims(self) -> Claims:
+        return self.board.archive.batches[1]
 
     def _ask_some(
         self, calls: Sequence[Foreseen], meter: Meter, failed: dict[str, ModelError]
@@ -154,8 +151,7 @@ class BatchDesk:
                 held = "other processes have set aside what is left"
                 return 0, BudgetExhausted(held, what="usd", payer=meter.name)
             name = token_hex(8)
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with briefly_alone(self._lock(name), wait=True):
+            with self._claims.claim(name, wait=True, patience_s=PATIENCE_S):
                 try:
                     outcomes = self._made(name, calls[: len(places)], places)
                 except ModelError as problem:
