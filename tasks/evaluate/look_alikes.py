@@ -2,8 +2,9 @@
 
 "There is another public name than at the base commit" and "there is another parameter" know nothing of the issue, and
 would be true of the fix alone. So a placebo gets as many functions, classes, constants and imports as the fix adds to a
-module, and as many parameters as it adds to a function; a paraphrase as many as the fix takes away. Nobody can ask for
-them, since nobody knows their names. That is where it ends:
+module, and as many parameters as it adds to a function; a paraphrase as many as the fix takes away. Their names are
+made of words of the real ones and of the module, so no list of words of ours tells which is which, and nobody can ask
+for them. That is where it ends:
 
 - a name that the fix takes away stays in a placebo, for who imports it would fail;
 - parameters can only be given by name: with one more by position, what is a `TypeError` before would be none;
@@ -15,16 +16,19 @@ them, since nobody knows their names. That is where it ends:
 from __future__ import annotations
 
 import ast
+import keyword
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from tasks.adapters.patch.read import split_lines
-from tasks.evaluate.idle_work import fresh, import_under
+from tasks.evaluate.idle_work import import_under
 from tasks.evaluate.quoting import parse
 from tasks.evaluate.rewriting import Function, uncalled, words_of
 
 _OWN_NAMES = {"__dict__", "__getattr__", "dir", "getmembers", "globals", "locals", "modules", "vars"}
 """Who says one of these may look at all names of its module."""
+_WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _CALLED = ("__", "pytest_", "visit_", "test")
 
 
@@ -36,11 +40,16 @@ def with_look_alikes(text: str, here: str, there: str, draw: random.Random) -> s
     tree, own, other = parse(text), parse(here), parse(there)
     if not (isinstance(tree, ast.Module) and isinstance(own, ast.Module) and isinstance(other, ast.Module)):
         return text
-    taken = words_of(tree) | words_of(other)
+    taken = words_of(tree) | words_of(other) | _public(other).keys()
     made = _with_parameters(text, tree, own, other, draw, taken)
     if not taken & _OWN_NAMES:
         names = _public(own)
-        added = [_alike(node, draw, taken) for name, node in _public(other).items() if name not in names]
+        near = [word for name in _public(other) for word in _WORD.findall(name)]
+        added = [
+            _alike(node, _named_like(name, near, draw, taken), draw)
+            for name, node in _public(other).items()
+            if name not in names
+        ]
         made = "\n\n".join([made.rstrip("\n"), *added]) + "\n" if added else made
     return made if isinstance(parse(made), ast.Module) else text
 
@@ -60,16 +69,33 @@ def _bound(node: ast.stmt) -> Iterator[str]:
         yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
-def _alike(node: ast.stmt, draw: random.Random, taken: set[str]) -> str:
-    """A statement of the same kind, with another name."""
-    name = fresh(draw, taken)
+def _named_like(name: str, near: Sequence[str], draw: random.Random, taken: set[str]) -> str:
+    """A name of the same words in another order, with a word of those `near` it where that is there already, spelt like
+    it."""
+    words = [word.lower() for word in _WORD.findall(name)] or [name]
+    draw.shuffle(words)
+    while (made := _spelt(words, name)) in taken or not made.isidentifier() or keyword.iskeyword(made):
+        words.insert(draw.randrange(len(words) + 1), draw.choice([*near, "of", "all", "by", "for"]).lower())
+    taken.add(made)
+    return made
+
+
+def _spelt(words: Sequence[str], name: str) -> str:
+    """As `CamelCase`, `UPPER_CASE` or `lower_case`, whichever `name` has."""
+    if name[:1].isupper() and not name.isupper():
+        return "".join(map(str.capitalize, words))
+    return "_".join(words).upper() if name.isupper() else "_".join(words)
+
+
+def _alike(node: ast.stmt, name: str, draw: random.Random) -> str:
+    """A statement of the same kind that binds another name."""
     if isinstance(node, Function):
         return uncalled(node, name)
     if isinstance(node, ast.ClassDef):
-        return f"class {name.title().replace('_', '')}:\n    pass\n"
+        return f"class {name}:\n    pass\n"
     if isinstance(node, ast.Import | ast.ImportFrom):
         return import_under(name, draw)
-    return f"{name.upper()} = None\n"
+    return f"{name} = None\n"
 
 
 def _with_parameters(
@@ -79,8 +105,10 @@ def _with_parameters(
     lines = split_lines(text)
     for name, node in sorted(nodes.items(), key=lambda item: -item[1].lineno):
         if name in mine and name in theirs:
-            more = len(_parameters(theirs[name]) - _parameters(mine[name]))
-            lines = _widened(lines, node, [fresh(draw, taken) for _ in range(more)])
+            ours, other_ones = _parameters(mine[name]), _parameters(theirs[name])
+            near = [word for one in sorted(ours | other_ones) for word in _WORD.findall(one)]
+            more = [_named_like(one, near, draw, taken) for one in sorted(other_ones - ours)]
+            lines = _widened(lines, node, more)
     made = "".join(lines)
     again = parse(made)
     found: Mapping[str, Function] = dict(_functions(again)) if isinstance(again, ast.Module) else {}

@@ -88,7 +88,17 @@ def test_a_paraphrase_has_as_many_as_the_fix_takes_away() -> None:
 
 def test_secrets_draw_other_names() -> None:
     names = [frozenset(public(module_of(drawn(BEFORE, AFTER, seed)))) for seed in range(10)]
-    assert len(set(names)) == 10
+    assert len(set(names)) > 5
+
+
+def test_names_are_made_of_the_words_of_the_real_ones() -> None:
+    """And of words near by: a list of ours would tell the side to who has read it."""
+    after = "def find_unit(x):\n    pass\n\n\nMAX_SIZE = 3\n\n\nclass UnitTable:\n    pass\n"
+    names = public(module_of(drawn("x = 1\n", after)))
+    assert names == {"x", "unit_find", "SIZE_MAX", "TableUnit"} or len(names) == 4
+    spelt = {name.isupper(): name for name in names}
+    assert sorted(spelt[True].split("_"))[-1] == "SIZE"
+    assert any(name[0].isupper() and "Table" in name and "Unit" in name for name in names)
 
 
 LEFT_ALONE = {

@@ -7,6 +7,7 @@
     <root>/files/<xx>/<sha256>.gz                          logs and trajectories
     <root>/replies/<xx>/<call_key>.json.gz                 what models were asked and answered (tasks/adapters/llm)
     <root>/calls-under-way/<call_key>.json, .room, .lock   model calls that have no answer yet (the same)
+    <root>/batches-under-way/<name>.json                   batches of several machines that are not settled (the same)
     <root>/claims/<run_key>.lock                           runs under way, on a machine that works alone
     <root>/.lock                                           taken by writers (shared) and by deletion (exclusive)
 
