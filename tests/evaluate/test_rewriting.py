@@ -7,6 +7,7 @@ import difflib
 import doctest
 import fractions
 import heapq
+import random
 import statistics
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from types import ModuleType
 
 import pytest
 
+from tasks.evaluate.dead_code import with_drawn_conditions
 from tasks.evaluate.rewriting import rewritten
 
 SECRETS = ("1", "2", "3")
@@ -152,3 +154,34 @@ def test_names_of_parameters_classes_and_methods_stay() -> None:
         every = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
         assert [node.name for node in every] == ["every", "second"]
         assert [arg.arg for arg in every[0].args.args] == ["a", "b"]
+
+
+ODD = (1, 0, "", "as is", (), [], {}, None, float("nan"), type, sys)
+
+
+def test_conditions_that_never_hold_hold_for_nothing_and_warn_of_nothing() -> None:
+    """Whatever the argument is, and whatever the module is called; a simple statement stands on the line of its own."""
+    text = "def f(a, *b, **c):\n    if not __name__:\n        a = 'ran'\n    return a\n\n\n"
+    text += "class A:\n    if 0:\n        x = 1\n"
+    lines = set()
+    for number in range(200):
+        made = with_drawn_conditions(text, random.Random(number))
+        lines.update(line.strip() for line in made.splitlines() if " if " in f" {line}")
+        for name in ("m", "a.b", "__main__"):
+            space: dict[str, object] = {"__name__": name}
+            exec(compile(made, "m", "exec"), space)
+            assert all(space["f"](odd, odd, odd=odd) is odd for odd in ODD)  # type: ignore[operator]
+            assert not hasattr(space["A"], "x")
+    assert len(lines) > 25
+    assert all(line.endswith(("a = 'ran'", "x = 1")) for line in lines)
+
+
+def test_arguments_that_may_be_gone_are_in_no_condition() -> None:
+    text = (
+        "def f(a, e):\n    del a\n    try:\n        e()\n    except TypeError as e:\n        pass\n"
+        "    if not __name__:\n        return 1\n    return 2\n"
+    )
+    for number in range(50):
+        space: dict[str, object] = {"__name__": "m"}
+        exec(with_drawn_conditions(text, random.Random(number)), space)
+        assert space["f"](1, 2) == 2  # type: ignore[operator]
