@@ -26,7 +26,6 @@ from flows.snapshots import import_rows
 from tasks.domain.candidate import Suite
 from tasks.domain.outcome import CodeState, Outcome
 from tasks.domain.run import RunSpec
-from tasks.evaluate.execute import execute
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
 from tasks.evaluate.policy import golden_suite
 
@@ -56,7 +55,7 @@ Outcomes = dict[str, str]
 
 def outcomes(ground: Ground, spec: RunSpec) -> tuple[Outcomes, float]:
     """What each case comes to, as the grader `paper` counts, and the CPU seconds of the run."""
-    recorded = execute(spec, ground.workshop)
+    recorded = ground.recorded(spec)
     found: dict[str, set[str]] = defaultdict(set)
     for case in recorded.cases:
         found[case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))

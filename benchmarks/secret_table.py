@@ -39,7 +39,6 @@ from flows.snapshots import import_rows
 from tasks.adapters.store.loaded import answers
 from tasks.domain.outcome import CodeState, Outcome, SandboxKind
 from tasks.domain.run import RunSpec
-from tasks.evaluate.execute import execute
 from tasks.evaluate.lint.rules import lint_rows
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
 
@@ -127,7 +126,7 @@ class Table:
 
 def passes(ground: Ground, spec: RunSpec, tricks: Iterable[Trick]) -> dict[str, bool]:
     """Which of these modules pass in a run."""
-    recorded = execute(spec, ground.workshop)
+    recorded = ground.recorded(spec)
     outcomes: dict[str, set[Outcome]] = defaultdict(set)
     for case in recorded.cases:
         outcomes[case.path].add(case.outcome)
