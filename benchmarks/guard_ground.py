@@ -47,8 +47,7 @@ class Ground:
         return int(self.bench.instance.instance_id.rpartition("-")[2])
 
     def recorded(self, spec: RunSpec) -> Recorded:
-        """A run, made again where it ended through a fault of ours, as a flow does: without cases, honest work would look
-        refused."""
+        """A run, made again where it ended through a fault of ours, as a flow does: honest work would look refused."""
         for _ in range(TRIES):
             made = execute(spec, self.workshop)
             if made.run.status is not RunStatus.INFRASTRUCTURE:
