@@ -185,7 +185,8 @@ class PrefectTasks:
         named = task(
             name=round_.name,
             task_run_name=name.replace("{", "").replace("}", ""),
-            tags=[round_.name, unit.subject],
+            # No tags: Prefect asks its server for a place under each, and one busy answer (503) to that ends the flow
+            # run, where all that it asks otherwise is asked again. The name has the round and the subject.
             cache_policy=NO_CACHE,
             persist_result=False,
         )(body)
