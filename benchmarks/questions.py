@@ -51,6 +51,7 @@ import sys, time
 import duckdb, pyarrow
 started = time.process_time()
 with duckdb.connect(sys.argv[1], read_only=True) as file:
+    file.execute("SET enable_progress_bar = false")  # it goes to the standard output, which is read here
     rows = len(file.execute("FROM " + sys.argv[2]).fetchall())
 """
     + PEAK

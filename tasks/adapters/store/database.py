@@ -19,7 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from tasks.adapters.store import comments
-from tasks.adapters.store.duck import SETTINGS, connected, reach
+from tasks.adapters.store.duck import SETTINGS, connected, reach, settle
 from tasks.adapters.store.judged import (
     INDEX,
     INDEX_TEXTS,
@@ -163,7 +163,7 @@ def carry_away(store_root: str, sql: Path, out: Path) -> int:
     def write(path: Path) -> None:
         _write(path, url, questions, "")
         with duckdb.connect(path, config=SETTINGS) as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+            settle(connection)
             reach(connection, url)
             for name in names:
                 connection.execute(f"CREATE TABLE carried AS FROM {name}")

@@ -35,7 +35,7 @@ _ONE_AT_A_TIME = Lock()
 def connected(database: Path | None = None, *, store: str = "") -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection in memory, or one to a database file that it cannot change. With a store's URL it reads that."""
     with duckdb.connect(database or ":memory:", read_only=database is not None, config=SETTINGS) as connection:
-        _settle(connection)
+        settle(connection)
         connection.execute("SET parquet_metadata_cache = true")  # each file is opened once per view
         reach(connection, store)
         yield connection
@@ -52,7 +52,7 @@ def for_one_question(store: str) -> Iterator[duckdb.DuckDBPyConnection]:
     with _ONE_AT_A_TIME:
         connection = duckdb.connect(":memory:", config=SETTINGS) if "://" in store else _shared().cursor()
     with connection:
-        _settle(connection)
+        settle(connection)
         reach(connection, store)
         yield connection
 
@@ -86,6 +86,7 @@ def _as_fsspec(disk: ObjectDisk) -> Any:
     return Reached(disk.system)
 
 
-def _settle(connection: duckdb.DuckDBPyConnection) -> None:
+def settle(connection: duckdb.DuckDBPyConnection) -> None:
+    """What cannot be set when a connection is made."""
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")  # an answer may be piped
