@@ -55,6 +55,8 @@ from tasks.domain.retrying import Retries
 
 AT_ONCE = 64
 """Threads of a flow run at most; rounds have limits of their own below it."""
+NOT_BEGUN = 4
+"""So often a task run may end before it began."""
 EVERY_S = 2.0
 """No more updates of one progress artifact than this."""
 SUMMARY = 2000
@@ -162,20 +164,29 @@ class PrefectTasks:
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         progress = Progress(round_.name, len(round_.units))
         at_once = min(round_.at_once or self.at_once, AT_ONCE)
-        ended: _Ended[R] = _Ended(queue.SimpleQueue(), {})
+        ended: _Ended[R] = _Ended(queue.SimpleQueue(), {}, Counter())
         names = task_run_names(round_)
-        waiting = iter(enumerate(round_.units))
-        under_way = 0
-        for number in range(len(round_.units)):
-            while under_way < at_once and (following := next(waiting, None)):
-                self._submit(round_, *following, names[following[0]], ended)
+        waiting = iter(range(len(names)))
+        under_way = done = 0
+        while done < len(names):
+            while under_way < at_once and (following := next(waiting, None)) is not None:
+                self._submit(round_, following, names[following], ended)
                 under_way += 1
-            settled(*ended.wait())
-            under_way -= 1
-            progress.tell(number + 1)
+            place = ended.wait()
+            if place in ended.outcomes:
+                settled(place, ended.outcomes.pop(place))
+                under_way -= 1
+                done += 1
+                progress.tell(done)
+            else:
+                log.warning("%s: Prefect ended the task run before it began; here is another", names[place])
+                self._submit(round_, place, names[place], ended)
 
-    def _submit(self, round_: Round[U, R], place: int, unit: U, name: str, ended: _Ended[R]) -> None:
+    def _submit(self, round_: Round[U, R], place: int, name: str, ended: _Ended[R]) -> None:
+        unit = round_.units[place]
+
         def body() -> State[None]:
+            ended.asked[place] = NOT_BEGUN  # what is interrupted from here on is not begun once more
             outcome = attempt(round_.function, unit, self.retries)
             ended.outcomes[place] = outcome
             if isinstance(outcome, Failure):
@@ -185,8 +196,7 @@ class PrefectTasks:
         named = task(
             name=round_.name,
             task_run_name=name.replace("{", "").replace("}", ""),
-            # No tags: Prefect asks its server for a place under each, and one busy answer (503) to that ends the flow
-            # run, where all that it asks otherwise is asked again. The name has the round and the subject.
+            tags=[round_.name, unit.subject],
             cache_policy=NO_CACHE,
             persist_result=False,
         )(body)
@@ -219,19 +229,26 @@ def task_run_names(round_: Round[U, R]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended(Generic[R]):
-    """Tasks that have ended, as they do, and what came of them."""
+    """Tasks that have ended, as they do, what came of them, and how often each ended before it began."""
 
     places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]]
     outcomes: dict[int, R | Failure]
+    asked: Counter[int]
 
-    def wait(self) -> tuple[int, R | Failure]:
-        """The next task that ends. One that Prefect ended, and not its unit, ends the flow run as an interruption of
-        threads would."""
+    def wait(self) -> int:
+        """The next task that ends; without an outcome it never began, and may be asked for again.
+
+        For a place under its tags Prefect asks its server before a task begins, and a busy answer (503) ends the task
+        run. A task that Prefect ended later, and not its unit, ends the flow run as an interruption of threads would.
+        """
         place, future = self.places.get()
         if place not in self.outcomes:
-            future.result(raise_on_failure=True)
-            raise InfrastructureError(f"a task run ended without a result: {future.state.message}")
-        return place, self.outcomes.pop(place)
+            self.asked[place] += 1
+            if self.asked[place] >= NOT_BEGUN:
+                future.result(raise_on_failure=True)
+                raise InfrastructureError(f"a task run ended without a result: {future.state.message}")
+            time.sleep(self.asked[place])
+        return place
 
 
 @dataclass(slots=True)

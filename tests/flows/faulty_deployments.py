@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import httpx
+from prefect import task_engine
 
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
 from flows.deployments import PrefectTasks, flow_of
@@ -15,9 +21,24 @@ FULL = "SWT_TEST_FULL_ROUNDS"
 """Variable that names the file."""
 
 
+BUSY = "busy"
+"""A line of that file: the first task run's question for a place under its tags is answered by 503."""
+
+
 def faulty(settings: Settings) -> Board:
     rounds = Path(os.environ[FULL]).read_text().splitlines()
+    if BUSY in rounds:
+        answers = iter((_busy,))
+        asked = task_engine._concurrency
+        task_engine._concurrency = lambda **words: next(answers, asked)(**words)  # type: ignore[attr-defined]
     return Faulty(disk_full(*rounds), PrefectTasks(settings.workers, AT_ONCE))
+
+
+@contextmanager
+def _busy(**_: Any) -> Iterator[None]:
+    answer = httpx.Response(503, request=httpx.Request("POST", "http://127.0.0.1/v2/concurrency_limits/increment"))
+    answer.raise_for_status()
+    yield
 
 
 rebuild, validate = (

@@ -122,6 +122,14 @@ def task_runs(prefect: Prefect, run: Mapping[str, Any], wanted: Iterable[str]) -
     return tasks
 
 
+@tenacity.retry(stop=tenacity.stop_after_delay(60), wait=tenacity.wait_fixed(0.5), reraise=True)
+def the_task_run_that_never_began(prefect: Prefect, run: Mapping[str, Any]) -> dict[str, Any]:
+    runs = [one["id"] for one in (run, *inner(prefect, run))]
+    found: list[dict[str, Any]] = prefect.ask("/task_runs/filter", {"flow_runs": {"id": {"any_": runs}}})
+    (one,) = (one for one in found if one["state_type"] != "COMPLETED")
+    return one
+
+
 def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settings) -> None:
     two = ["rolling-swt-bench__larder-3", "rolling-swt-bench__larder-5"]
     asked = {"snapshot": "demo", "candidates": ["golden", "nop"], "instances": two}
@@ -200,11 +208,21 @@ def test_where_every_repeat_of_a_validation_fails_nothing_is_valid(
     assert "0 of 2 valid" in run["state"]["message"]
     struck = [("validation", name, "infrastructure", "disk full") for name in INSTANCES]
     assert undone(shared_settings, prefect, run) == struck
-    asked = [f"validation {name}" for name in INSTANCES]
+    asked = {f"validation {name}": name for name in INSTANCES}
     tasks = task_runs(prefect, run, asked)
     failed = {name: one["state"]["message"] for name, one in tasks.items() if one["state_type"] == "FAILED"}
     assert failed == {f"validation {name}": "infrastructure: disk full" for name in INSTANCES}
-    assert not any(tasks[name]["tags"] for name in asked), "a tag is a question, and no answer to it ends the flow run"
+    assert all(subject in tasks[name]["tags"] for name, subject in asked.items())
+
+
+def test_a_task_run_that_a_busy_server_ends_before_it_begins_is_asked_for_again(
+    prefect: Prefect, shared_settings: Settings, full: Path
+) -> None:
+    full.write_text("busy\n")
+    run = prefect.run("validate/full-disk", {"snapshot": "demo", "instances": list(INSTANCES)})
+    assert (run["state_type"], undone(shared_settings, prefect, run)) == ("COMPLETED", [])
+    assert "2 of 2 valid" in run["state"]["message"]
+    assert the_task_run_that_never_began(prefect, run)["tags"]
 
 
 def test_a_month_is_published_once_its_cause_is_gone_and_who_asked_for_it_is_told(
