@@ -38,6 +38,8 @@ from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "drill"
+GROW_S = 0.4
+"""A life may last so much longer than the one before: each has to get a little further, and many are wanted."""
 SWT = str(Path(sys.executable).with_name("swt"))
 COMMANDS = ("w", "ll", "n", "n", "locals()", "p 6 * 7", "restart", "c")
 HEAD = "| instance | end | iterations | steps | debugged | calls | asked twice | unknown | kills | judged | seconds |"
@@ -149,7 +151,7 @@ def _repair(name: str, kills: int, draw: random.Random, env: dict[str, str], wor
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            made, wait = made + 1, min(wait + 1.0, 30.0)
+            made, wait = made + 1, min(wait + GROW_S, 30.0)
         else:
             return made
 
