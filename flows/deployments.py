@@ -55,8 +55,8 @@ from tasks.domain.retrying import Retries
 
 AT_ONCE = 64
 """Threads of a flow run at most; rounds have limits of their own below it."""
-NOT_BEGUN = 4
-"""So often a task run may end before it began."""
+STARTS = 4
+"""So often a task run is asked for that ends before it begins."""
 EVERY_S = 2.0
 """No more updates of one progress artifact than this."""
 SUMMARY = 2000
@@ -164,7 +164,7 @@ class PrefectTasks:
     def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         progress = Progress(round_.name, len(round_.units))
         at_once = min(round_.at_once or self.at_once, AT_ONCE)
-        ended: _Ended[R] = _Ended(queue.SimpleQueue(), {}, Counter())
+        ended: _Ended[R] = _Ended()
         names = task_run_names(round_)
         waiting = iter(range(len(names)))
         under_way = done = 0
@@ -186,7 +186,7 @@ class PrefectTasks:
         unit = round_.units[place]
 
         def body() -> State[None]:
-            ended.asked[place] = NOT_BEGUN  # what is interrupted from here on is not begun once more
+            ended.begun.add(place)
             outcome = attempt(round_.function, unit, self.retries)
             ended.outcomes[place] = outcome
             if isinstance(outcome, Failure):
@@ -229,11 +229,13 @@ def task_run_names(round_: Round[U, R]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended(Generic[R]):
-    """Tasks that have ended, as they do, what came of them, and how often each ended before it began."""
+    """Tasks that have ended, as they do, and what came of them."""
 
-    places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]]
-    outcomes: dict[int, R | Failure]
-    asked: Counter[int]
+    places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]] = field(default_factory=queue.SimpleQueue)
+    outcomes: dict[int, R | Failure] = field(default_factory=dict)
+    begun: set[int] = field(default_factory=set)
+    """Whose unit was worked on: what was interrupted there is not begun once more."""
+    starts_failed: Counter[int] = field(default_factory=Counter)
 
     def wait(self) -> int:
         """The next task that ends; without an outcome it never began, and may be asked for again.
@@ -243,11 +245,11 @@ class _Ended(Generic[R]):
         """
         place, future = self.places.get()
         if place not in self.outcomes:
-            self.asked[place] += 1
-            if self.asked[place] >= NOT_BEGUN:
+            self.starts_failed[place] += 1
+            if place in self.begun or self.starts_failed[place] == STARTS:
                 future.result(raise_on_failure=True)
                 raise InfrastructureError(f"a task run ended without a result: {future.state.message}")
-            time.sleep(self.asked[place])
+            time.sleep(self.starts_failed[place])
         return place
 
 

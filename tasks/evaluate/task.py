@@ -53,6 +53,7 @@ from tasks.evaluate.plan import (
 from tasks.evaluate.validation_plan import (
     Repeats,
     doubt_specs,
+    hangs,
     health_specs,
     second_look_specs,
     settling_specs,
@@ -81,6 +82,10 @@ class Purpose(StrEnum):
     """Golden tests of a retired instance, many times more."""
     DOUBT = "doubt"
     """Golden tests that are not solved, with a network and twice more."""
+
+
+MORE_OF_THE_SAME = (Purpose.VALIDATE, Purpose.SETTLE, Purpose.HEALTH)
+"""Purposes that more runs serve, as far as these can tell anything new. A second look has to have runs of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +148,31 @@ def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
     suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
     plan = _plan(store, places, settings, bench.instance, unit.purpose)
     wanted = (spec for suite in suites for spec in plan(bench, suite))
-    return make_runs(places, settings, bench, wanted, traced_will_do=unit.purpose is Purpose.JUDGE)
+    return make_runs(
+        places,
+        settings,
+        bench,
+        wanted,
+        traced_will_do=unit.purpose is Purpose.JUDGE,
+        unless_hanging=unit.purpose in MORE_OF_THE_SAME,
+    )
 
 
 def make_runs(
-    places: Places, settings: RunSettings, bench: Bench, wanted: Iterable[RunSpec], *, traced_will_do: bool = False
+    places: Places,
+    settings: RunSettings,
+    bench: Bench,
+    wanted: Iterable[RunSpec],
+    *,
+    traced_will_do: bool = False,
+    unless_hanging: bool = False,
 ) -> Ran:
     """Make and store those of the runs on one bench that the store does not have, each claimed meanwhile. What somebody
     else is at comes last: mostly it is there by then.
 
     With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
-    made untraced all the same: they show that watching changed nothing.
+    made untraced all the same: they show that watching changed nothing. With `unless_hanging`, what `hangs` by the runs
+    that there are is not run once more.
     """
     store = Store(places.store)
     specs = distinct(wanted)
@@ -165,9 +184,15 @@ def make_runs(
     ]
     workshop, claims = _workshop(places, settings, bench.environment), claims_of(store, places.cache)
     runs: list[Run] = []
+    earlier = store.read(Run, instance_key=bench.instance.instance_key) if unless_hanging else ()
+    left_out = 0
 
     def make(spec: RunSpec, *, wait: bool) -> bool:
         """Whether nobody else is at it."""
+        nonlocal left_out
+        if unless_hanging and hangs(spec, (*earlier, *runs)):
+            left_out += 1
+            return True
         answers = (spec, traced(bench, spec)) if traced_will_do else (spec,)
         with claims.claim(spec.run_key, wait=wait) as claim:
             if claim and not any(store.has_run(one.run_key, bench.instance.repo) for one in answers):
@@ -179,7 +204,7 @@ def make_runs(
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
         executed=len(runs),
-        reused=len(specs) - len(runs),
+        reused=len(specs) - len(runs) - left_out,
         left=tuple(_left(run) for run in failed),
     )
 

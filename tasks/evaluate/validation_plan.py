@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tasks.adapters.runner.launch import other_seed
 from tasks.domain.candidate import Suite
-from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
-from tasks.domain.run import RunSpec
+from tasks.domain.outcome import CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
+from tasks.domain.run import Run, RunSpec, files_key
 from tasks.evaluate.plan import STATES, Bench, run_spec
 
 YEAR = "+365d"
@@ -21,6 +21,10 @@ GOLDEN_MORE = 2
 after the fix find 30 % and five 23 %."""
 IN_A_MONTH = 1000
 """More than the runs of one kind that a month makes."""
+HUNG = 2
+"""Runs at the time limit that say as much as ten: each of them takes as long as the limit."""
+SAME = (RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED, RunVariant.RESEEDED)
+"""Conditions under which what hangs once may be expected to hang again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +89,16 @@ def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
     spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
     online = replace(spec, variant=RunVariant.ONLINE, network=True)
     return online, replace(online, repeat=1), _again(spec, 1), _again(spec, 2)
+
+
+def hangs(spec: RunSpec, runs: Iterable[Run]) -> bool:
+    """Whether `HUNG` of an instance's runs were of this suite on this code, and ended by a time limit as long as its."""
+    ended = [run for run in runs if run.status is RunStatus.TIMEOUT and run.wall_s >= spec.limits.wall_s]
+    return sum(run.variant in SAME and _side(run) == _side(spec) for run in ended) >= HUNG
+
+
+def _side(run: Run | RunSpec) -> tuple[object, ...]:
+    return run.env_id, run.runner_version, run.suite_kind, run.suite_id, run.code_state, files_key(run.files)
 
 
 def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:

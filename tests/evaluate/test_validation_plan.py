@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from domain_rows import run_row
 
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
 from tasks.domain.guard_edit import EDITS
-from tasks.domain.names import RepoPath, SuiteId
-from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
-from tasks.domain.run import Limits, RunSpec, files_key
+from tasks.domain.names import RepoPath, RunKey, SuiteId
+from tasks.domain.outcome import CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
+from tasks.domain.run import Limits, Run, RunSpec, files_key
 from tasks.evaluate.plan import Bench, guard_specs
-from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
+from tasks.evaluate.validation_plan import Repeats, doubt_specs, hangs, settling_specs, validation_specs
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
@@ -111,3 +114,42 @@ def test_doubts_are_settled_with_a_network_and_without(bench: Bench, suite: Suit
         (RunVariant.RERUN, False),
         (RunVariant.RERUN, False),
     ]
+
+
+def ended(spec: RunSpec, number: int, *, status: RunStatus = RunStatus.TIMEOUT, wall_s: float = 1_800.0) -> Run:
+    """A run as `spec` says, as the store has it."""
+    return replace(
+        run_row(run_key=RunKey(f"{spec.run_key}-{number}"), status=status, wall_s=wall_s),
+        **{name: getattr(spec, name) for name in ("env_id", "runner_version", "suite_kind", "suite_id", "code_state")},
+        files=spec.files,
+        variant=spec.variant,
+    )
+
+
+def test_what_ran_into_the_time_limit_twice_on_one_code_state_hangs(bench: Bench, suite: Suite) -> None:
+    specs = validation_specs(bench, suite, Repeats())
+    before, after = (golden(specs, state) for state in (CodeState.BEFORE, CodeState.AFTER))
+    once, twice = [ended(before[0], 1)], [ended(before[0], 1), ended(before[1], 2)]
+
+    assert all(hangs(spec, twice) for spec in before)
+    assert not any(hangs(spec, once) for spec in before)
+    assert not any(hangs(spec, twice) for spec in after)
+    assert not any(hangs(spec, twice) for spec in specs if spec.suite_kind is SuiteKind.NONE)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"status": RunStatus.COMPLETED},
+        {"wall_s": 300.0},
+        {"runner_version": "older"},
+        {"variant": RunVariant.PLACEBO},
+        {"files": (RepoPath("tests/test_other.py"),)},
+    ],
+    ids=lambda columns: next(iter(columns)),
+)
+def test_other_runs_do_not_say_that_it_hangs(bench: Bench, suite: Suite, columns: dict[str, Any]) -> None:
+    """Those that ended, under a shorter limit, of an older runner, on edited code, of other files."""
+    spec, *_ = golden(validation_specs(bench, suite, Repeats()), CodeState.BEFORE)
+
+    assert not hangs(spec, [replace(ended(spec, number), **columns) for number in range(5)])
