@@ -92,7 +92,7 @@ def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 
 
 def hangs(spec: RunSpec, runs: Iterable[Run]) -> bool:
-    """Whether `HUNG` of an instance's runs were of this suite on this code, and ended by a time limit as long as its."""
+    """Whether `HUNG` of these runs were of its suite on its code, and were ended by a time limit that is no shorter."""
     ended = [run for run in runs if run.status is RunStatus.TIMEOUT and run.wall_s >= spec.limits.wall_s]
     return sum(run.variant in SAME and _side(run) == _side(spec) for run in ended) >= HUNG
 
