@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.parameters import ValidationRequest
+from flows.evaluation import evaluate_here
+from flows.parameters import EvaluationRequest, ValidationRequest
 from flows.settings import Settings
 from flows.validation import validate_here
 from tasks.adapters.git.mirrors import Mirrors
@@ -18,8 +20,9 @@ from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.instance import TaskInstance
-from tasks.domain.outcome import CodeState, RunVariant, SuiteKind
-from tasks.domain.run import Run
+from tasks.domain.names import RunKey
+from tasks.domain.outcome import CodeState, RunStatus, RunVariant, SuiteKind
+from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.validation import InvalidReason
 from tasks.snapshot.task import Order, draft_snapshot
 
@@ -83,3 +86,26 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     (turned,) = {row.fail_to_pass for row in summary.validations if row.valid}
     assert [tuple(row.values()) for row in alone] == [("same", 1, 100.0, turned, turned)]
     assert validate_here(request, own_trees).executed == 0, "none of it is run again"
+
+
+@pytest.mark.slow
+def test_what_hung_twice_on_the_code_before_is_not_waited_for_once_more(settings: Settings) -> None:
+    """A prompt that waits for ever is a bug like others: two runs at the time limit say so, and five cost more."""
+    evaluate_here(
+        EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(SOUND,), guards=False, confirm=False),
+        settings,
+    )
+    store = Store(settings.store)
+    (before,) = store.read(Run, suite_kind=SuiteKind.GOLDEN, code_state=CodeState.BEFORE)
+    cases = store.read(CaseOutcome, run_key=before.run_key)
+    hung = replace(before, variant=RunVariant.RERUN, status=RunStatus.TIMEOUT, wall_s=settings.limits.wall_s)
+    keys = RunKey("hung-1"), RunKey("hung-2")
+    for key in keys:
+        store.write_run(replace(hung, run_key=key), [replace(case, run_key=key) for case in cases], (), ())
+
+    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(SOUND,)), settings)
+
+    assert summary.valid == (SOUND,)
+    again = [run for run in store.read(Run, suite_kind=SuiteKind.GOLDEN) if run.variant is not RunVariant.PLAIN]
+    assert {run.run_key for run in again if run.code_state is CodeState.BEFORE} == set(keys)
+    assert [run.code_state for run in again].count(CodeState.AFTER) == 6, "the other side as often as ever"
