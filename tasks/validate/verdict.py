@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tasks.domain.names import CaseId
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SuiteKind
 from tasks.domain.validation import CaseStability, InvalidReason, Stability
 from tasks.validate.judge import TODAY, Observed
+
+NAMED = 3
+"""Cases that a reason names."""
 
 STABLE = (Stability.FAIL_TO_PASS, Stability.PASS_TO_PASS, Stability.FAIL_TO_FAIL, Stability.PASS_TO_FAIL)
 
@@ -89,6 +93,8 @@ def finding(evidence: Evidence) -> Judgement:
         return unstable
     if missed and missed.skipped_only:
         return Judgement(InvalidReason.SKIPPED, missed.text)
+    if missed and (skipped := _all_skipped(evidence.runs)):
+        return Judgement(InvalidReason.SKIPPED, f"all that was collected is skipped: {', '.join(skipped[:NAMED])}")
     if Stability.FAIL_TO_PASS not in kinds:
         return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")
     if missed:
@@ -112,6 +118,13 @@ def _ended(runs: Iterable[Observed]) -> Judgement | None:
     return None
 
 
+def _all_skipped(runs: Iterable[Observed]) -> tuple[CaseId, ...]:
+    """The cases, where all are skipped on the fixed code: a module that lacks what it imports is a case of its own."""
+    fixed = [run for run in runs if run.code_state is CodeState.AFTER and run.variant in TODAY]
+    outcomes = {outcome for run in fixed for outcome in run.outcomes.values()}
+    return tuple(fixed[0].outcomes) if outcomes == {Outcome.SKIPPED} else ()
+
+
 def _says_something(run: Observed) -> bool:
     """Whether any case came to a result: where nothing can be imported, the environment is at fault."""
     return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
@@ -122,5 +135,5 @@ def _unstable(cases: Sequence[CaseStability]) -> Judgement | None:
     for kind, reason in OF_CASE.items():
         named = [case.case_id for case in cases if case.stability is kind]
         if named:
-            return Judgement(reason, f"{kind}: {', '.join(named[:3])}")
+            return Judgement(reason, f"{kind}: {', '.join(named[:NAMED])}")
     return None

@@ -95,3 +95,18 @@ def test_only_unstable_cases_are_quarantined() -> None:
     rows = evidence(runs("before plain F P\nafter plain P P\nafter rerun P F")).cases
 
     assert [row.case_id for row in quarantined(rows)] == ["b"]
+
+
+ALL_SKIPPED = {
+    "a module whose import is not there": ("before plain S\nafter plain S\nafter rerun S", InvalidReason.SKIPPED),
+    "one of two": ("before plain S P\nafter plain S P", InvalidReason.NO_F2P),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), ALL_SKIPPED.values(), ids=ALL_SKIPPED)
+def test_where_no_edited_case_is_seen_a_suite_that_is_all_skipped_says_so(text: str, reason: InvalidReason) -> None:
+    """What the golden patch edits in a module that is skipped as a whole is no case of any run."""
+    found = finding(evidence(runs(text), GoldenMiss(reason="no-cases")))
+
+    assert found.reason is reason
+    assert (found.detail == "all that was collected is skipped: a") is (reason is InvalidReason.SKIPPED)
