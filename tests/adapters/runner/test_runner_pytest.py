@@ -81,6 +81,15 @@ def test_projects_may_use_the_cache_and_name_its_options(python: str, request, l
     assert not (root / ".pytest_cache").exists()
 
 
+@pytest.mark.parametrize("python", ["3.6", "3.13"], indirect=True)
+def test_the_folder_of_the_cache_is_there(python: str, request, libraries, project, run) -> None:
+    """Astropy's own plugin once read the same option, and made folders in the one it names."""
+    conftest = "import os\ndef pytest_runtest_setup(item): os.mkdir(item.config.getini('cache_dir') + '/own')\n"
+    files = {"conftest.py": conftest, "tests/test_a.py": "def test_x(): pass\n", "pkg/mod.py": ""}
+    ran = run(python, project(files), job("tests/test_a.py"), libraries(request.node.callspec.params["python"]))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+
+
 @pytest.mark.parametrize("python", ["3.12"], indirect=True)
 def test_a_refusal_to_start_is_a_complaint(python: str, libraries, project, run) -> None:
     ran = run(python, project({"pkg/mod.py": ""}), job("tests/none.py"), libraries("3.12"))

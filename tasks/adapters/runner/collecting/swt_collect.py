@@ -170,6 +170,7 @@ def collect_pytest(config, files, found, watch):
     import pytest
 
     cache = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
+    os.makedirs(cache, exist_ok=True)  # as in swt_pytest.py
     args = ["-q", "-o", "cache_dir=" + cache, "--continue-on-collection-errors"]
     args += [] if watch else ["--collect-only"]
     args += config["test_args"] + files
