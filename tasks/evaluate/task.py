@@ -184,7 +184,7 @@ def make_runs(
     ]
     workshop, claims = _workshop(places, settings, bench.environment), claims_of(store, places.cache)
     runs: list[Run] = []
-    earlier = store.read(Run, instance_key=bench.instance.instance_key) if unless_hanging else ()
+    earlier = store.read(Run, instance_key=bench.instance.instance_key) if unless_hanging and todo else ()
     left_out = 0
 
     def make(spec: RunSpec, *, wait: bool) -> bool:

@@ -108,7 +108,7 @@ def quarantined(cases: Iterable[CaseStability]) -> tuple[CaseStability, ...]:
 
 
 def _ended(runs: Iterable[Observed]) -> Judgement | None:
-    fixed = [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER]
+    fixed = _on_fixed_code(runs)
     today = [run for run in fixed if run.variant in TODAY]
     for run in today:
         if run.status in OF_STATUS:
@@ -120,9 +120,14 @@ def _ended(runs: Iterable[Observed]) -> Judgement | None:
 
 def _all_skipped(runs: Iterable[Observed]) -> tuple[CaseId, ...]:
     """The cases, where all are skipped on the fixed code: a module that lacks what it imports is a case of its own."""
-    fixed = [run for run in runs if run.code_state is CodeState.AFTER and run.variant in TODAY]
-    outcomes = {outcome for run in fixed for outcome in run.outcomes.values()}
-    return tuple(fixed[0].outcomes) if outcomes == {Outcome.SKIPPED} else ()
+    today = [run for run in _on_fixed_code(runs) if run.variant in TODAY]
+    outcomes = {outcome for run in today for outcome in run.outcomes.values()}
+    return tuple(today[0].outcomes) if outcomes == {Outcome.SKIPPED} else ()
+
+
+def _on_fixed_code(runs: Iterable[Observed]) -> list[Observed]:
+    """The runs of the golden tests there."""
+    return [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.code_state is CodeState.AFTER]
 
 
 def _says_something(run: Observed) -> bool:

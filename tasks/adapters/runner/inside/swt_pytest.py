@@ -24,9 +24,8 @@ _FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
 
 def run(config, recorder, root):
     """(exit code, complaint). The repository's own configuration stays in force."""
-    os.makedirs(
-        _CACHE, exist_ok=True
-    )  # an astropy of before 3.1 has an option of this name, for a folder that is there
+    # Astropy of before 3.1 reads the same option, for a folder that is there.
+    os.makedirs(_CACHE, exist_ok=True)
     args = _BASE + list(config["test_args"]) + list(config["files"])
     script = os.path.join(os.path.dirname(sys.executable), "pytest")
     sys.argv = [script] + args
