@@ -88,7 +88,7 @@ def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
 
 def _apply(patch: str, read_base: ReadBase) -> Applied | Refused:
     read = read_patch(patch)
-    return read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
 
 
 def _of(fixed: dict[str, str | None], path: str, read_base: ReadBase) -> bytes | None:

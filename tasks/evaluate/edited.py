@@ -74,7 +74,7 @@ def edited_definitions(path: str, before: str | None, after: str) -> Edits:
 def edited_rows(suite: Suite, read_base: ReadBase) -> tuple[EditedDefinition, ...]:
     """The edited definitions of every base file that `suite` runs."""
     read = read_patch(suite.patch)
-    applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+    applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
     changes = applied.changes if isinstance(applied, Applied) else ()
     return tuple(
         EditedDefinition(

@@ -90,7 +90,7 @@ def guard_edits(
     draw there are fewer, since a run of code that was there before is no guess.
     """
     read = read_patch(instance.patch)
-    applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+    applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
     if not isinstance(applied, Applied):
         refused = (f"golden patch: {applied.reason}",)
         return tuple(_row(instance, _Draw(variant, 0, secret), {}, refused) for variant in _EDITS)

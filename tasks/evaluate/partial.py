@@ -26,7 +26,7 @@ def partial_fixes(instance: TaskInstance, read_base: ReadBase, *, created_at: da
     is left may be right all the same (the change was a comment's): the golden tests say so.
     """
     read = read_patch(instance.patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
     if isinstance(applied, Refused):
         return ()
     left_out = [

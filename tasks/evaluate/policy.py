@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
-from tasks.adapters.patch.read import read_patch, to_bytes, to_text
+from tasks.adapters.patch.read import BINARY_PATCH, read_patch, to_bytes, to_text
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.candidate import Candidate, Submission, Suite
@@ -60,7 +60,7 @@ class Ruling:
 def golden_suite(instance: TaskInstance, read_base: ReadBase) -> Suite | Refused:
     """The instance's own tests: applied whole, never stripped."""
     read = read_patch(instance.test_patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
     if isinstance(applied, Refused):
         return applied
     return _suite(instance.instance_key, instance.instance_id, applied, SuiteKind.GOLDEN)
@@ -213,7 +213,7 @@ def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKin
 
 def _as_golden(candidate: Candidate, golden: Suite, policy: Policy, read: Patch, read_base: ReadBase) -> Ruling | None:
     """The golden suite, if the candidate changes just what it changes."""
-    applied = apply_to_files(read, read_base)
+    applied = apply_to_files(read, read_base, binaries=BINARY_PATCH in golden.patch)
     if isinstance(applied, Refused) or applied.patch != golden.patch:
         return None
     return Ruling(submission=_accepted(candidate, policy, golden, applied, ()), suite=golden)

@@ -157,7 +157,7 @@ def _gone(case: CaseSeen, run: SuiteRun) -> CaseSeen:
 def changes_of(what: str, patch: str, read_base: ReadBase, *, hint: str = "") -> tuple[Change, ...]:
     """What a patch makes of files of the base commit. `BadInput` where it cannot be applied."""
     read = read_patch(patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base)
+    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
     if isinstance(applied, Refused):
         raise BadInput(f"{what} cannot be placed: {applied.detail}", hint=hint)
     return applied.changes

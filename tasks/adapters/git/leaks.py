@@ -7,13 +7,13 @@ an object: pointers to other repositories, logs, settings, files that the commit
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from tasks.adapters.git.command import Git
+from tasks.adapters.patch.render import blob_sha
 from tasks.domain.guards import Exposure
 
 SHOWN = 20
@@ -78,11 +78,6 @@ class Checkout:
 
 
 Rule = Callable[[Checkout], Iterator[Exposure]]
-
-
-def blob_sha(data: bytes) -> str:
-    """The name that git gives to a file's content."""
-    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def find_leaks(checkout: Checkout) -> tuple[Exposure, ...]:

@@ -9,10 +9,11 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tasks.adapters.git.leaks import Checkout, blob_sha, find_leaks
+from tasks.adapters.git.leaks import Checkout, find_leaks
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch, to_bytes
+from tasks.adapters.patch.render import blob_sha
 from tasks.adapters.uv.leaks import Surroundings, find_environment_leaks
 from tasks.domain.errors import LeakFound
 from tasks.domain.guards import Exposure, Leak, LeakAudit
@@ -50,7 +51,7 @@ def fixed_blobs(instance: TaskInstance, read_base: ReadBase) -> frozenset[str]:
     found = set()
     for text in (instance.patch, instance.test_patch):
         read = read_patch(text)
-        applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+        applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
         changes = applied.changes if isinstance(applied, Applied) else ()
         found |= {blob_sha(to_bytes(change.after)) for change in changes if change.after}
     return frozenset(found)

@@ -37,9 +37,12 @@ class Applied:
     """What was tidied, such as line endings."""
 
 
-def apply_to_files(patch: Patch, read_base: ReadBase) -> Applied | Refused:
-    """What `patch` makes of the files that `read_base` gives; writes nothing."""
-    if refused := refuse_paths(patch) or refuse_kinds(patch):
+def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False) -> Applied | Refused:
+    """What `patch` makes of the files that `read_base` gives; writes nothing.
+
+    `binaries` are taken from pull requests, whose golden tests may come with a picture, and from nobody's candidate.
+    """
+    if refused := refuse_paths(patch) or refuse_kinds(patch, binaries=binaries):
         return refused
     files = _Files(read_base)
     rungs: list[Rung] = []
@@ -80,7 +83,7 @@ def _apply_whole(read: Patch, tree: Path) -> Applied | Refused:
     """All that the patch touches is in `tree`."""
     if refused := _refuse_places(read, tree):
         return refused
-    applied = apply_to_files(read, lambda path: _read(tree / path))
+    applied = apply_to_files(read, lambda path: _read(tree / path), binaries=True)
     if isinstance(applied, Applied):
         for change in applied.changes:
             _write(tree / change.path, change)
@@ -124,8 +127,7 @@ class _Files:
             edits.append(self._edit(file, text))
         placed = place(edits)
         if isinstance(placed, Misfit):
-            path = batch[placed.edit].path
-            return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"{path}: the hunk at line {placed.line} fits nowhere")
+            return Refused(reason=Reason.DOES_NOT_APPLY, detail=_misfit(batch[placed.edit], placed))
         for file, after in zip(batch, placed, strict=True):
             self._store(file, after.text)
         return [_rung(file, after) for file, after in zip(batch, placed, strict=True)]
@@ -153,7 +155,8 @@ class _Files:
         created = text is None and file.status is not Status.ADDED
         mended = created or not all(hunk.counted for hunk in file.hunks)
         hunks = self._with_endings(file, split_lines(text or ""))
-        return LineEdit(text=text or "", hunks=hunks, strict=Rung.RECOUNT if mended else Rung.EXACT)
+        strict = Rung.RECOUNT if mended else Rung.EXACT
+        return LineEdit(text=text or "", hunks=hunks, contents=file.contents, strict=strict)
 
     def _with_endings(self, file: FilePatch, lines: list[str]) -> tuple[Hunk, ...]:
         """The hunks with the line endings of the file, where the two differ throughout."""
@@ -188,6 +191,12 @@ def _batches(files: Sequence[FilePatch]) -> Iterator[list[FilePatch]]:
         batch.append(file)
         known.update(file.paths)
     yield batch
+
+
+def _misfit(file: FilePatch, misfit: Misfit) -> str:
+    if file.contents:
+        return f"{file.path}: the binary file is not the one that is changed, or what it becomes is damaged"
+    return f"{file.path}: the hunk at line {misfit.line} fits nowhere"
 
 
 def _rung(file: FilePatch, after: Placed) -> Rung:

@@ -95,6 +95,9 @@ class FilePatch:
     new_mode: str | None
     binary: bool
     hunks: tuple[Hunk, ...]
+    contents: str = ""
+    """Of a binary file: the lines `index` and `GIT binary patch`, and what its new contents are made of. Empty where
+    the patch only says that the file differs."""
 
     @property
     def path(self) -> str:

@@ -10,6 +10,8 @@ from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
 NAME_BYTES = 255
 PATH_BYTES = 2000
 """What file systems take, with room for the folders above a tree."""
+BINARY_BYTES = 50_000_000
+"""Of one binary file: base85 of zlib holds a thousand times its length."""
 SHOWN = 200
 
 
@@ -29,11 +31,16 @@ def refuse_paths(patch: Patch) -> Refused | None:
     return None
 
 
-def refuse_kinds(patch: Patch) -> Refused | None:
-    """The first link or binary file; null if there is none."""
+def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
+    """The first link or binary file; null if there is none. With `binaries`, one whose contents are in the patch is
+    taken."""
     for file in patch.files:
-        if reason := kind_problem(file):
-            return Refused(reason=reason, detail=f"{file.path} is a {reason.value}")
+        reason = kind_problem(file)
+        if reason is Reason.BINARY and binaries and file.contents:
+            if int(file.contents.split("\n")[2].split(" ")[1]) > BINARY_BYTES:
+                return Refused(reason=Reason.TOO_LARGE, detail=f"{file.path} has more than {BINARY_BYTES:,} bytes")
+        elif reason:
+            return Refused(reason=reason, detail=f"{file.path} is a {reason.value} file")
     return None
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tasks.adapters.patch.model import Hunk, Rung
 from tasks.adapters.patch.read import split_lines, to_bytes, to_text
-from tasks.adapters.patch.render import signed
+from tasks.adapters.patch.render import NO_BLOB, blob_sha, signed
 from tasks.domain.errors import InfrastructureError
 
 _FAILED_AT = re.compile(rb"^error: patch failed: \d+:(\d+)$", re.MULTILINE)
@@ -29,6 +29,8 @@ class LineEdit:
 
     text: str
     hunks: tuple[Hunk, ...]
+    contents: str = ""
+    """In place of hunks: `FilePatch.contents`."""
     strict: Rung
     """What it is called if git takes it as it is: `exact`, or `recount` where something about it was mended."""
 
@@ -65,7 +67,7 @@ def place(edits: Sequence[LineEdit]) -> list[Placed] | Misfit:
 
 def _made_whole(edits: Sequence[LineEdit]) -> list[str] | None:
     """New files have no place to look for, and most candidates are nothing else: no process for them."""
-    if any(edit.text or len(edit.hunks) > 1 or any(hunk.old for hunk in edit.hunks) for edit in edits):
+    if any(edit.text or edit.contents or len(edit.hunks) > 1 or any(hunk.old for hunk in edit.hunks) for edit in edits):
         return None
     return ["".join(line for hunk in edit.hunks for line in hunk.new) for edit in edits]
 
@@ -76,7 +78,7 @@ def _climb(edit: LineEdit) -> Placed | int:
     if isinstance(texts, list):
         return Placed(edit.strict, texts[0])
     terminated = _terminated(edit)
-    for rung, options in _relaxed(edit):
+    for rung, options in () if edit.contents else _relaxed(edit):
         texts = _git([terminated], options)
         if isinstance(texts, list):
             return Placed(rung, _unterminated(texts[0], edit.text))
@@ -119,9 +121,19 @@ def _git(edits: Sequence[LineEdit], options: Sequence[str]) -> list[str] | int:
         diff = "".join(_diff(at, edit) for at, edit in enumerate(edits))
         done = _run(["git", "apply", "--whitespace=nowarn", *options, "-"], folder, to_bytes(diff))
         if done.returncode == 0:
-            return [to_text((folder / str(at)).read_bytes()) for at in range(len(edits))]
+            contents = [(folder / str(at)).read_bytes() for at in range(len(edits))]
+            return list(map(to_text, contents)) if all(map(_as_said, edits, contents)) else 0
     failed = _FAILED_AT.search(done.stderr)
     return int(failed[1]) if failed else 0
+
+
+def _as_said(edit: LineEdit, made: bytes) -> bool:
+    """Whether a binary file became what its patch names. At a damaged one git stops reading, leaves out what follows,
+    and succeeds."""
+    if not edit.contents:
+        return True
+    named = edit.contents.partition("\n")[0].rpartition(".")[2]
+    return made == b"" if named == NO_BLOB else blob_sha(made) == named
 
 
 def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -143,6 +155,10 @@ def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProc
 
 def _diff(at: int, edit: LineEdit) -> str:
     """A diff that edits the file called `at`. Every file is there, so nothing is ever made or deleted."""
+    if edit.contents:
+        # git compares names of blobs, and a file that is to be made is an empty one here.
+        made = edit.contents.replace(f"index {NO_BLOB}", f"index {blob_sha(b'')}", 1)
+        return f"diff --git a/{at} b/{at}\n{made}"
     hunks = "".join(map(_counted, edit.hunks))
     return f"diff --git a/{at} b/{at}\n--- a/{at}\n+++ b/{at}\n{hunks}" if hunks else ""
 

@@ -18,6 +18,10 @@ _GIT_SPLIT = re.compile(r'diff --git (?P<old>"(?:[^"\\]|\\.)*"|\S+) (?P<new>"(?:
 _QUOTED = re.compile(r'\\([0-7]{3}|["\\abfnrtv])')
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "\\": "\\"}
 _INDEX = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})")
+_BLOBS = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+")
+BINARY_PATCH = "GIT binary patch"
+_BINARY_SIZE = re.compile(r"(?:literal|delta) \d{1,15}\n")
+_BINARY_DATA = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+\n")
 _TIMESTAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*$")
 """Looked for from the first of several spaces only: else a line of spaces takes time by the square of its length."""
 CRLF_NOTE = "line endings: the patch text was CRLF"
@@ -79,6 +83,9 @@ class _Draft:
     moved: dict[str, str] = field(default_factory=dict)
     """`rename from`, `rename to`, `copy from`, `copy to` → path."""
     binary: bool = False
+    blobs: str = ""
+    """The `index` line without a mode."""
+    contents: str = ""
     hunks: list[Hunk] = field(default_factory=list)
 
 
@@ -106,9 +113,22 @@ class _Reader:
         elif (match := _HUNK.match(line)) and self.draft.names:
             self.at += 1
             self.draft.hunks.append(self._hunk(match))
+        elif line == BINARY_PATCH and self.draft.headed:
+            self._binary()
         else:
             _extended_header(self.draft, line)
             self.at += 1
+
+    def _binary(self) -> None:
+        """The new contents; those that would undo them, which git writes below, are passed over as prose."""
+        self.draft.binary = True
+        start = self.at = self.at + 1
+        if _BINARY_SIZE.fullmatch("".join(self.lines[start : start + 1])):
+            self.at += 1
+            while self.at < len(self.lines) and _BINARY_DATA.fullmatch(self.lines[self.at]):
+                self.at += 1
+            data = "".join(self.lines[start : self.at])
+            self.draft.contents = f"{self.draft.blobs}\n{BINARY_PATCH}\n{data}\n"
 
     def _names_follow(self) -> bool:
         """Whether a `---` line with its `+++` line is next."""
@@ -209,7 +229,9 @@ def _extended_header(draft: _Draft, line: str) -> None:
             draft.moved[name] = _unquote(line.removeprefix(name + " "))
     if match := _INDEX.fullmatch(line):
         draft.old_mode = draft.new_mode = match[1]
-    draft.binary |= line.startswith(("GIT binary patch", "Binary files "))
+    if match := _BLOBS.match(line):
+        draft.blobs = match[0]
+    draft.binary |= line.startswith((BINARY_PATCH, "Binary files "))
 
 
 def _file_patch(draft: _Draft) -> FilePatch | None:
@@ -227,6 +249,7 @@ def _file_patch(draft: _Draft) -> FilePatch | None:
         new_mode=draft.new_mode,
         binary=draft.binary,
         hunks=tuple(draft.hunks),
+        contents=draft.contents,
     )
 
 

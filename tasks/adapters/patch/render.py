@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
+import hashlib
+import string
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tasks.adapters.patch.read import DEV_NULL, split_lines, to_bytes
+from tasks.adapters.patch.read import BINARY_PATCH, DEV_NULL, split_lines, to_bytes
 
 CONTEXT = 3
+_LINE = 52
+_LENGTHS = string.ascii_uppercase + string.ascii_lowercase
+NO_BLOB = "0" * 40
 REGULAR, EXECUTABLE = "100644", "100755"
 
 Opcode = tuple[str, int, int, int, int]
@@ -40,9 +47,26 @@ def _file(change: Change) -> str:
         return ""
     old, new = _quote("a/" + change.path), _quote("b/" + change.path)
     body = _body(split_lines(change.before or ""), split_lines(change.after or ""))
+    if "\0" in body:
+        return f"diff --git {old} {new}\n{_modes(change)}{_binary(change)}"
     names = (DEV_NULL if change.before is None else old, DEV_NULL if change.after is None else new)
     tail = f"--- {_tabbed(names[0])}\n+++ {_tabbed(names[1])}\n{body}" if body else ""
     return f"diff --git {old} {new}\n{_modes(change)}{tail}"
+
+
+def _binary(change: Change) -> str:
+    """The whole new contents as git writes them: bytes deflated, in base85, 52 a line behind a letter for how many."""
+    before, after = (None if text is None else to_bytes(text) for text in (change.before, change.after))
+    packed = zlib.compress(after or b"")
+    lines = (packed[at : at + _LINE] for at in range(0, len(packed), _LINE))
+    data = "".join(f"{_LENGTHS[len(line) - 1]}{base64.b85encode(line, pad=True).decode()}\n" for line in lines)
+    old, new = (NO_BLOB if content is None else blob_sha(content) for content in (before, after))
+    return f"index {old}..{new}\n{BINARY_PATCH}\nliteral {len(after or b'')}\n{data}\n"
+
+
+def blob_sha(data: bytes) -> str:
+    """The name that git gives to a file's content."""
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def _modes(change: Change) -> str:

@@ -10,9 +10,10 @@ from scratch_git import git
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories
-from tasks.adapters.git.leaks import Checkout, blob_sha, find_leaks
+from tasks.adapters.git.leaks import Checkout, find_leaks
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
+from tasks.adapters.patch.render import blob_sha
 from tasks.domain.errors import NotFound
 from tasks.domain.guards import Exposure
 

@@ -10,10 +10,11 @@ from scratch_git import git
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.histories import Histories
-from tasks.adapters.git.leaks import Checkout, blob_sha
+from tasks.adapters.git.leaks import Checkout
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
+from tasks.adapters.patch.render import blob_sha
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.leaks import Surroundings
 from tasks.domain.errors import LeakFound
