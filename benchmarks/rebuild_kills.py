@@ -48,6 +48,7 @@ HOW = {"flow_round", "undone", "raw_page", "sync_state", "scrape_failure"}
 """Tables of how something was done."""
 WHEN = {
     *("started_at", "finished_at", "validated_at", "built_at", "tried_at", "checked_at", "fetched_at", "audited_at"),
+    "chosen_at",
     *("wall_s", "cpu_s", "setup_s", "duration_s", "build_seconds", "seconds", "audit_id", "log", "manifest"),
 }
 """Columns of when and how long. A log and a manifest have such lines in them."""

@@ -62,7 +62,7 @@ from tasks.snapshot.task import (
     withdrawal_of,
 )
 from tasks.validate.rota import power
-from tasks.validate.task import to_look_at_again, to_validate, valid_now
+from tasks.validate.task import choose, valid_now
 
 STORY = "rebuild"
 POOL = "collected"
@@ -210,8 +210,8 @@ def _validate(
     """First what is to be seen of the old instances; then the new ones, some at a time, as long as the hours last."""
     parts: list[ValidationSummary] = []
     kept = valid_now(settings.places, POOL)
-    old = to_look_at_again(settings.places, POOL, request.looks)
-    fresh = to_validate(settings.places, POOL, passed, request.limit)
+    chosen = choose(settings.places, request.name, POOL, passed, limit=request.limit, looks=request.looks)
+    old, fresh = chosen.old, chosen.new
     if old:
         again = ValidationRequest(snapshot=POOL, instances=old, health=True)
         parts.append(validate_inside(run, again, settings, repeats))

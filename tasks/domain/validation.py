@@ -113,6 +113,20 @@ class Validation:
     """When it was judged."""
 
 
+@table("snapshot", "instance_key", folder="snapshot")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """An instance whose turn it is in a month. The choice is made once: a rebuild that was killed goes on with it."""
+
+    snapshot: SnapshotName
+    """The month's, published or not."""
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    look: bool
+    """Whether it is looked at again, or else judged from the ground up."""
+    chosen_at: datetime
+
+
 @table("instance_key", "env_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldenCaseAlone:

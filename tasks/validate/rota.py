@@ -8,14 +8,14 @@ whose last look is longest ago, a share each month.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, RepoName
-from tasks.domain.validation import InvalidReason, Validation
+from tasks.domain.validation import InvalidReason, Turn, Validation
 
 NOT_ITS_FAULT = (
     InvalidReason.INFRASTRUCTURE,
@@ -81,6 +81,10 @@ class Record:
         """When it was tried last, or where it never was, when it came up."""
         return self.last.validated_at if self.last else (self.instance.created_at or datetime.min.replace(tzinfo=UTC))
 
+    def seen_since(self, moment: datetime) -> bool:
+        """Whether anything was learnt of it since then."""
+        return any(row.validated_at > moment and row.reason is not InvalidReason.INFRASTRUCTURE for row in self.history)
+
     @property
     def failed_by_us(self) -> bool:
         """Whether the one attempt of late ended by a failure of ours: the same command makes up for it, at once."""
@@ -102,19 +106,34 @@ def records(instances: Iterable[TaskInstance], judged: Iterable[Validation]) -> 
     return tuple(Record(instance=one, history=tuple(rows.get(one.instance_key, ()))) for one in instances)
 
 
-def turn(known: Iterable[Record], now: datetime, limit: int | None) -> tuple[TaskInstance, ...]:
+def turn(
+    known: Iterable[Record], now: datetime, limit: int | None, month: Iterable[Turn] = ()
+) -> tuple[TaskInstance, ...]:
     """The instances to judge, at most `limit` of each repository; one of each repository after the other, so that a
-    budget that ends in the middle has been fair."""
+    budget that ends in the middle has been fair.
+
+    What was chosen for this `month` before has places of the limit. The rest of it comes first.
+    """
+    chosen = {one.instance_key for one in month if not one.look}
     by_repo: Mapping[RepoName, list[Record]] = defaultdict(list)
     for record in known:
         by_repo[record.instance.repo].append(record)
-    queues = [list(_of_repository(by_repo[repo], now))[:limit] for repo in sorted(by_repo)]
+    queues = [list(_of_repository(by_repo[repo], now, limit, chosen)) for repo in sorted(by_repo)]
     return tuple(one for one in chain.from_iterable(zip_longest(*queues)) if one is not None)
 
 
-def _of_repository(known: Sequence[Record], now: datetime) -> Iterator[TaskInstance]:
+def _of_repository(
+    known: Sequence[Record], now: datetime, limit: int | None, chosen: Collection[InstanceKey]
+) -> Iterator[TaskInstance]:
+    before = [record for record in known if record.instance.instance_key in chosen]
+    yield from (record.instance for record in before if record.is_due(now))
+    places = None if limit is None else max(limit - len(before), 0)
+    yield from islice(_in_turn(known, now, chosen), places)
+
+
+def _in_turn(known: Sequence[Record], now: datetime, chosen: Collection[InstanceKey]) -> Iterator[TaskInstance]:
     """Newest first; every third place, counted over all months, for who waits longest."""
-    due = [record for record in known if record.is_due(now)]
+    due = [record for record in known if record.is_due(now) and record.instance.instance_key not in chosen]
     fresh = (one for one in due if not one.history or one.failed_by_us)
     newest = sorted(fresh, key=lambda one: _age(one.instance), reverse=True)
     waiting = sorted(due, key=lambda one: (one.waiting_since(), one.instance.instance_id))
@@ -123,15 +142,25 @@ def _of_repository(known: Sequence[Record], now: datetime) -> Iterator[TaskInsta
     for _ in due:
         place += 1
         queue = waiting if place % WAITING == 0 else newest
-        chosen = next((one for one in chain(queue, newest, waiting) if one.instance.instance_key not in taken), None)
-        assert chosen is not None
-        taken.add(chosen.instance.instance_key)
-        yield chosen.instance
+        record = next((one for one in chain(queue, newest, waiting) if one.instance.instance_key not in taken), None)
+        assert record is not None
+        taken.add(record.instance.instance_key)
+        yield record.instance
 
 
-def to_look_at(old: Iterable[Record], share: float, now: datetime) -> tuple[TaskInstance, ...]:
-    """Of the valid ones the share whose last look is longest ago, and all retired ones whose time has come."""
-    known = tuple(old)
+def to_look_at(
+    old: Iterable[Record], share: float, now: datetime, month: Iterable[Turn] = ()
+) -> tuple[TaskInstance, ...]:
+    """Of the valid ones the share whose last look is longest ago, and all retired ones whose time has come.
+
+    Where this `month` was chosen before, those of it that nobody has looked at since.
+    """
+    known, chosen = tuple(old), {one.instance_key: one for one in month}
+    if chosen:
+        looks = ((one, chosen.get(one.instance.instance_key)) for one in known)
+        return tuple(
+            one.instance for one, asked in looks if asked and asked.look and not one.seen_since(asked.chosen_at)
+        )
     valid = sorted((one for one in known if one.last and one.last.valid), key=_last_look)
     sample = valid[: _ceil(share * len(valid))]
     again = [one for one in known if one.is_due_again(now)]

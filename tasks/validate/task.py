@@ -18,11 +18,11 @@ from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceId, InstanceKey, SuiteId
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, SnapshotName, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
-from tasks.domain.validation import CaseStability, InvalidReason, Stability, Validation
+from tasks.domain.validation import CaseStability, InvalidReason, Stability, Turn, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import ValidationRuns, golden_suites_of, look
 from tasks.validate.rota import Record, records, to_look_at, turn
@@ -101,18 +101,46 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     return tuple(validation for validation, _ in judged)
 
 
-def to_validate(
-    places: Places, snapshot: str, passed: Collection[InstanceId], limit: int | None
-) -> tuple[InstanceId, ...]:
-    """Whose turn it is to be judged, in this order: instances that nothing is known of, and those whose last attempt
-    said nothing of them and is long enough ago; of each repository at most `limit` (`rota.turn`)."""
-    known = [record for record in _records(places, snapshot) if record.instance.instance_id in passed]
-    return tuple(one.instance_id for one in turn(known, datetime.now(UTC), limit))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """Whose turn it is in a month, as far as it is not done."""
+
+    new: tuple[InstanceId, ...]
+    """To be judged, in this order: instances that nothing is known of, and those whose last attempt said nothing of
+    them and is long enough ago."""
+    old: tuple[InstanceId, ...]
+    """To be looked at again: a share of the valid ones, and retired ones."""
 
 
-def to_look_at_again(places: Places, pool: str, share: float) -> tuple[InstanceId, ...]:
-    """Whose turn it is among the instances that were valid: a share of them, and retired ones (`rota.to_look_at`)."""
-    return tuple(one.instance_id for one in to_look_at(_records(places, pool), share, datetime.now(UTC)))
+def choose(
+    places: Places, month: str, pool: str, passed: Collection[InstanceId], *, limit: int | None, looks: float
+) -> Chosen:
+    """Choose, by `rota.turn` and `rota.to_look_at`, and store the choice before anything is done about it.
+
+    `passed` are the instances of the pool that the filter lets through now, `limit` is for each repository, `looks` a
+    share. What an earlier process chose for the month stands, so one that was killed has neither more places nor
+    other looks.
+    """
+    store, now = Store(places.store), datetime.now(UTC)
+    before, known = store.read(Turn, snapshot=month), _records(places, pool)
+    new = turn([one for one in known if one.instance.instance_id in passed], now, limit, before)
+    old = to_look_at(known, looks, now, before)
+    had = {one.instance_key for one in before}
+    store.write(
+        [
+            Turn(
+                snapshot=SnapshotName(month),
+                instance_key=one.instance_key,
+                instance_id=one.instance_id,
+                look=look,
+                chosen_at=now,
+            )
+            for look, instances in ((False, new), (True, old))
+            for one in instances
+            if one.instance_key not in had
+        ]
+    )
+    return Chosen(new=tuple(one.instance_id for one in new), old=tuple(one.instance_id for one in old))
 
 
 def valid_now(places: Places, pool: str) -> int:

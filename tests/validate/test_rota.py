@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from domain_rows import task_instance, validation_row
 
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, InstanceKey, RepoName
-from tasks.domain.validation import InvalidReason, Validation
+from tasks.domain.names import InstanceId, InstanceKey, RepoName, SnapshotName
+from tasks.domain.validation import InvalidReason, Turn, Validation
 from tasks.validate.rota import Record, power, records, to_look_at, turn
 
 START = datetime(2026, 1, 1, 3, tzinfo=UTC)
@@ -120,6 +121,44 @@ def test_a_share_of_the_old_ones_is_looked_at_and_within_its_time_all_are() -> N
         seen += numbers(looked)
         rows += [judged(one, InvalidReason.NONE, now) for one in looked]
     assert set(seen) == set(range(10))
+
+
+def chosen(instances: Iterable[TaskInstance], at: datetime, *, look: bool = False) -> list[Turn]:
+    return [
+        Turn(
+            snapshot=SnapshotName("2026-01"),
+            instance_key=one.instance_key,
+            instance_id=one.instance_id,
+            look=look,
+            chosen_at=at,
+        )
+        for one in instances
+    ]
+
+
+def test_a_month_that_was_killed_takes_no_others_in_place_of_what_it_has_judged() -> None:
+    pool = [instance(number) for number in range(6)]
+    month = chosen(turn(records(pool, []), START, 3), START)
+    rows = [judged(pool[5], InvalidReason.NONE, START), judged(pool[4], InvalidReason.INFRASTRUCTURE, START)]
+    assert sorted(numbers(turn(records(pool, rows), START, 3, month))) == [0, 4], "our own failure is made up for"
+    assert turn(records(pool, [judged(one, InvalidReason.NO_F2P, START) for one in pool]), START, 3, month) == ()
+    assert len(turn(records(pool, rows), START, 4, month)) == 3, "a greater limit is worth one more"
+    assert len(turn(records(pool, rows), START, 2, month)) == 2, "what was chosen stands"
+    assert len(turn(records(pool, rows), START, None, month)) == 5
+    other = [instance(number, "c/d") for number in range(4)]
+    assert len(turn(records([*pool, *other], rows), START, 3, month)) == 2 + 3, "each repository has places of its own"
+
+
+def test_a_month_that_was_killed_looks_at_no_others_and_at_nothing_twice() -> None:
+    pool = [instance(number) for number in range(8)]
+    rows = [judged(one, InvalidReason.NONE, START) for one in pool[:6]]
+    now, later = START + MONTH, START + MONTH + timedelta(hours=1)
+    looks = to_look_at(records(pool, rows), 0.5, now)
+    month = chosen(looks, now, look=True) + chosen(pool[6:], now)
+    rows += [judged(one, InvalidReason.NONE, later) for one in (looks[0], *pool[6:])]
+    rows.append(judged(looks[1], InvalidReason.INFRASTRUCTURE, later))
+    assert to_look_at(records(pool, rows), 0.5, later, month) == looks[1:]
+    assert to_look_at(records(pool, rows), 0.5, later, chosen(pool[6:], now)) == (), "it had none to look at"
 
 
 def test_the_power_of_looking() -> None:
