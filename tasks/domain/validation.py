@@ -115,7 +115,7 @@ class Validation:
 
 @table("snapshot", "instance_key", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class MonthTurn:
     """An instance whose turn it is in a month. The choice is made once: a rebuild that was killed goes on with it."""
 
     snapshot: SnapshotName

@@ -15,7 +15,7 @@ from itertools import chain, islice, zip_longest
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, RepoName
-from tasks.domain.validation import InvalidReason, Turn, Validation
+from tasks.domain.validation import InvalidReason, MonthTurn, Validation
 
 NOT_ITS_FAULT = (
     InvalidReason.INFRASTRUCTURE,
@@ -107,7 +107,7 @@ def records(instances: Iterable[TaskInstance], judged: Iterable[Validation]) -> 
 
 
 def turn(
-    known: Iterable[Record], now: datetime, limit: int | None, month: Iterable[Turn] = ()
+    known: Iterable[Record], now: datetime, limit: int | None, month: Iterable[MonthTurn] = ()
 ) -> tuple[TaskInstance, ...]:
     """The instances to judge, at most `limit` of each repository; one of each repository after the other, so that a
     budget that ends in the middle has been fair.
@@ -149,7 +149,7 @@ def _in_turn(known: Sequence[Record], now: datetime, chosen: Collection[Instance
 
 
 def to_look_at(
-    old: Iterable[Record], share: float, now: datetime, month: Iterable[Turn] = ()
+    old: Iterable[Record], share: float, now: datetime, month: Iterable[MonthTurn] = ()
 ) -> tuple[TaskInstance, ...]:
     """Of the valid ones the share whose last look is longest ago, and all retired ones whose time has come.
 

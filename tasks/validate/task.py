@@ -22,7 +22,7 @@ from tasks.domain.names import EnvId, InstanceId, InstanceKey, SnapshotName, Sui
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
-from tasks.domain.validation import CaseStability, InvalidReason, Stability, Turn, Validation
+from tasks.domain.validation import CaseStability, InvalidReason, MonthTurn, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import ValidationRuns, golden_suites_of, look
 from tasks.validate.rota import Record, records, to_look_at, turn
@@ -122,13 +122,13 @@ def choose(
     other looks.
     """
     store, now = Store(places.store), datetime.now(UTC)
-    before, known = store.read(Turn, snapshot=month), _records(places, pool)
+    before, known = store.read(MonthTurn, snapshot=month), _records(places, pool)
     new = turn([one for one in known if one.instance.instance_id in passed], now, limit, before)
     old = to_look_at(known, looks, now, before)
     had = {one.instance_key for one in before}
     store.write(
         [
-            Turn(
+            MonthTurn(
                 snapshot=SnapshotName(month),
                 instance_key=one.instance_key,
                 instance_id=one.instance_id,

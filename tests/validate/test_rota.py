@@ -10,7 +10,7 @@ from domain_rows import task_instance, validation_row
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, SnapshotName
-from tasks.domain.validation import InvalidReason, Turn, Validation
+from tasks.domain.validation import InvalidReason, MonthTurn, Validation
 from tasks.validate.rota import Record, power, records, to_look_at, turn
 
 START = datetime(2026, 1, 1, 3, tzinfo=UTC)
@@ -123,9 +123,9 @@ def test_a_share_of_the_old_ones_is_looked_at_and_within_its_time_all_are() -> N
     assert set(seen) == set(range(10))
 
 
-def chosen(instances: Iterable[TaskInstance], at: datetime, *, look: bool = False) -> list[Turn]:
+def chosen(instances: Iterable[TaskInstance], at: datetime, *, look: bool = False) -> list[MonthTurn]:
     return [
-        Turn(
+        MonthTurn(
             snapshot=SnapshotName("2026-01"),
             instance_key=one.instance_key,
             instance_id=one.instance_id,
