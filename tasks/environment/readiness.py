@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.apply import ReadBase, apply_stored
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.patch.read import read_patch, to_bytes
+from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.patch.split import Kind, kind_of
@@ -66,11 +66,11 @@ class Demand:
 
 def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
     """What is to be collected for an instance; a refusal where its patches do not apply to its base commit."""
-    golden = _apply(instance.patch, read_base)
+    golden = apply_stored(instance.patch, read_base)
     if isinstance(golden, Refused):
         return golden
     fixed = {change.path: change.after for change in golden.changes}
-    tests = _apply(instance.test_patch, lambda path: _of(fixed, path, read_base))
+    tests = apply_stored(instance.test_patch, lambda path: _of(fixed, path, read_base))
     if isinstance(tests, Refused):
         return tests
     files = files_that_run(tests.changes, helpers=True)
@@ -84,11 +84,6 @@ def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
         changes=tuple(changed.values()),
         data=tuple(RepoPath(path) for path in data if PurePosixPath(path).name != "__init__.py"),
     )
-
-
-def _apply(patch: str, read_base: ReadBase) -> Applied | Refused:
-    read = read_patch(patch)
-    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
 
 
 def _of(fixed: dict[str, str | None], path: str, read_base: ReadBase) -> bytes | None:

@@ -16,9 +16,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
-from tasks.adapters.patch.model import Patch
-from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
 from tasks.domain.candidate import EditedDefinition, Suite
 from tasks.evaluate.definitions import (
     Case,
@@ -73,8 +71,7 @@ def edited_definitions(path: str, before: str | None, after: str) -> Edits:
 
 def edited_rows(suite: Suite, read_base: ReadBase) -> tuple[EditedDefinition, ...]:
     """The edited definitions of every base file that `suite` runs."""
-    read = read_patch(suite.patch)
-    applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
+    applied = apply_stored(suite.patch, read_base)
     changes = applied.changes if isinstance(applied, Applied) else ()
     return tuple(
         EditedDefinition(

@@ -28,7 +28,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
 from tasks.adapters.patch.model import FilePatch, Patch
 from tasks.adapters.patch.read import read_patch, split_lines, to_text
 from tasks.adapters.patch.render import Change, render
@@ -89,8 +89,7 @@ def guard_edits(
     `paths` are the files of the base commit, `secret` decides what is drawn. No two are alike: where nothing is left to
     draw there are fewer, since a run of code that was there before is no guess.
     """
-    read = read_patch(instance.patch)
-    applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
+    applied = apply_stored(instance.patch, read_base)
     if not isinstance(applied, Applied):
         refused = (f"golden patch: {applied.reason}",)
         return tuple(_row(instance, _Draw(variant, 0, secret), {}, refused) for variant in _EDITS)

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
 
-from tasks.adapters.patch.apply import ReadBase, apply_to_files
+from tasks.adapters.patch.apply import ReadBase, apply_stored
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
@@ -25,8 +24,7 @@ def partial_fixes(instance: TaskInstance, read_base: ReadBase, *, created_at: da
     A change is a block of lines that the patch adds, removes or replaces, or a whole file that it adds or deletes. What
     is left may be right all the same (the change was a comment's): the golden tests say so.
     """
-    read = read_patch(instance.patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+    applied = apply_stored(instance.patch, read_base)
     if isinstance(applied, Refused):
         return ()
     left_out = [

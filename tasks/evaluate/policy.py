@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
 from tasks.adapters.patch.read import BINARY_PATCH, read_patch, to_bytes, to_text
@@ -59,8 +59,7 @@ class Ruling:
 
 def golden_suite(instance: TaskInstance, read_base: ReadBase) -> Suite | Refused:
     """The instance's own tests: applied whole, never stripped."""
-    read = read_patch(instance.test_patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+    applied = apply_stored(instance.test_patch, read_base)
     if isinstance(applied, Refused):
         return applied
     return _suite(instance.instance_key, instance.instance_id, applied, SuiteKind.GOLDEN)

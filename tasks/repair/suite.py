@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tasks.adapters.patch.apply import ReadBase, apply_to_files
+from tasks.adapters.patch.apply import ReadBase, apply_stored
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.render import Change
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.workbench.base import Tested, Workbench
@@ -156,8 +155,7 @@ def _gone(case: CaseSeen, run: SuiteRun) -> CaseSeen:
 
 def changes_of(what: str, patch: str, read_base: ReadBase, *, hint: str = "") -> tuple[Change, ...]:
     """What a patch makes of files of the base commit. `BadInput` where it cannot be applied."""
-    read = read_patch(patch)
-    applied = read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+    applied = apply_stored(patch, read_base)
     if isinstance(applied, Refused):
         raise BadInput(f"{what} cannot be placed: {applied.detail}", hint=hint)
     return applied.changes

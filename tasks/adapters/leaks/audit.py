@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tasks.adapters.git.leaks import Checkout, find_leaks
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
-from tasks.adapters.patch.model import Patch
-from tasks.adapters.patch.read import read_patch, to_bytes
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
+from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.patch.render import blob_sha
 from tasks.adapters.uv.leaks import Surroundings, find_environment_leaks
 from tasks.domain.errors import LeakFound
@@ -50,8 +49,7 @@ def fixed_blobs(instance: TaskInstance, read_base: ReadBase) -> frozenset[str]:
     """Names of the contents that the golden patch and the golden tests leave behind."""
     found = set()
     for text in (instance.patch, instance.test_patch):
-        read = read_patch(text)
-        applied = apply_to_files(read, read_base, binaries=True) if isinstance(read, Patch) else read
+        applied = apply_stored(text, read_base)
         changes = applied.changes if isinstance(applied, Applied) else ()
         found |= {blob_sha(to_bytes(change.after)) for change in changes if change.after}
     return frozenset(found)

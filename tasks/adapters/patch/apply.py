@@ -60,6 +60,12 @@ def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False)
     )
 
 
+def apply_stored(text: str, read_base: ReadBase) -> Applied | Refused:
+    """The same with the text of a golden patch, of golden tests or of a suite, all of which may have binary files."""
+    read = read_patch(text)
+    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+
+
 def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied | Refused:
     """Applies `patch` to the files below `tree`, which needs no repository around it.
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator
 
-from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
-from tasks.adapters.patch.model import Patch
-from tasks.adapters.patch.read import read_patch
+from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
 from tasks.domain.candidate import Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.names import LineNo, RepoPath
@@ -69,8 +67,7 @@ def added_lines(before: str | None, after: str) -> frozenset[int]:
 
 def lint_rows(suite: Suite, read_base: ReadBase) -> tuple[LintFinding, ...]:
     """Findings in every Python file that a suite adds or edits, whether a runner collects it or not."""
-    read = read_patch(suite.patch)
-    applied = apply_to_files(read, read_base) if isinstance(read, Patch) else read
+    applied = apply_stored(suite.patch, read_base)
     changes = applied.changes if isinstance(applied, Applied) else ()
     return tuple(
         LintFinding(
