@@ -125,6 +125,7 @@ class MonthTurn:
     look: bool
     """Whether it is looked at again, or else judged from the ground up."""
     chosen_at: datetime
+    """Before anything was done about it."""
 
 
 @table("instance_key", "env_id")

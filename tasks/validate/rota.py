@@ -155,12 +155,11 @@ def to_look_at(
 
     Where this `month` was chosen before, those of it that nobody has looked at since.
     """
-    known, chosen = tuple(old), {one.instance_key: one for one in month}
-    if chosen:
-        looks = ((one, chosen.get(one.instance.instance_key)) for one in known)
-        return tuple(
-            one.instance for one, asked in looks if asked and asked.look and not one.seen_since(asked.chosen_at)
-        )
+    known, before = tuple(old), tuple(month)
+    if before:
+        since = {one.instance_key: one.chosen_at for one in before if one.look}
+        looks = (one for one in known if one.instance.instance_key in since)
+        return tuple(one.instance for one in looks if not one.seen_since(since[one.instance.instance_key]))
     valid = sorted((one for one in known if one.last and one.last.valid), key=_last_look)
     sample = valid[: _ceil(share * len(valid))]
     again = [one for one in known if one.is_due_again(now)]

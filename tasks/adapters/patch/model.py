@@ -82,6 +82,20 @@ class Hunk:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryContents:
+    """What a binary file becomes, as git writes it."""
+
+    old: str
+    """Name of the blob before, zeros where there is none; empty where the patch does not say."""
+    new: str
+    """Of the blob after, likewise."""
+    size: int
+    """Bytes that the data inflates to."""
+    data: str
+    """The line with the size, and the lines of base85 below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FilePatch:
     """What a patch says about one file."""
 
@@ -95,9 +109,8 @@ class FilePatch:
     new_mode: str | None
     binary: bool
     hunks: tuple[Hunk, ...]
-    contents: str = ""
-    """Of a binary file: the lines `index` and `GIT binary patch`, and what its new contents are made of. Empty where
-    the patch only says that the file differs."""
+    contents: BinaryContents | None = None
+    """Null for text, and for a binary file of which the patch only says that it differs."""
 
     @property
     def path(self) -> str:

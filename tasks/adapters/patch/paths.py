@@ -37,10 +37,10 @@ def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
     for file in patch.files:
         reason = kind_problem(file)
         if reason is Reason.BINARY and binaries and file.contents:
-            if int(file.contents.split("\n")[2].split(" ")[1]) > BINARY_BYTES:
+            if file.contents.size > BINARY_BYTES:
                 return Refused(reason=Reason.TOO_LARGE, detail=f"{file.path} has more than {BINARY_BYTES:,} bytes")
         elif reason:
-            return Refused(reason=reason, detail=f"{file.path} is a {reason.value} file")
+            return Refused(reason=reason, detail=f"{file.path} is a {reason.value}")
     return None
 
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tasks.adapters.patch.model import Hunk, Rung
+from tasks.adapters.patch.model import BinaryContents, Hunk, Rung
 from tasks.adapters.patch.read import split_lines, to_bytes, to_text
-from tasks.adapters.patch.render import NO_BLOB, blob_sha, signed
+from tasks.adapters.patch.render import NO_BLOB, binary_section, blob_sha, signed
 from tasks.domain.errors import InfrastructureError
 
 _FAILED_AT = re.compile(rb"^error: patch failed: \d+:(\d+)$", re.MULTILINE)
@@ -29,8 +29,8 @@ class LineEdit:
 
     text: str
     hunks: tuple[Hunk, ...]
-    contents: str = ""
-    """In place of hunks: `FilePatch.contents`."""
+    contents: BinaryContents | None = None
+    """In place of hunks."""
     strict: Rung
     """What it is called if git takes it as it is: `exact`, or `recount` where something about it was mended."""
 
@@ -132,8 +132,7 @@ def _as_said(edit: LineEdit, made: bytes) -> bool:
     and succeeds."""
     if not edit.contents:
         return True
-    named = edit.contents.partition("\n")[0].rpartition(".")[2]
-    return made == b"" if named == NO_BLOB else blob_sha(made) == named
+    return made == b"" if edit.contents.new == NO_BLOB else blob_sha(made) == edit.contents.new
 
 
 def _run(argv: list[str], folder: Path, diff: bytes) -> subprocess.CompletedProcess[bytes]:
@@ -157,8 +156,8 @@ def _diff(at: int, edit: LineEdit) -> str:
     """A diff that edits the file called `at`. Every file is there, so nothing is ever made or deleted."""
     if edit.contents:
         # git compares names of blobs, and a file that is to be made is an empty one here.
-        made = edit.contents.replace(f"index {NO_BLOB}", f"index {blob_sha(b'')}", 1)
-        return f"diff --git a/{at} b/{at}\n{made}"
+        made = replace(edit.contents, old=blob_sha(b"")) if edit.contents.old == NO_BLOB else edit.contents
+        return f"diff --git a/{at} b/{at}\n{binary_section(made)}"
     hunks = "".join(map(_counted, edit.hunks))
     return f"diff --git a/{at} b/{at}\n--- a/{at}\n+++ b/{at}\n{hunks}" if hunks else ""
 

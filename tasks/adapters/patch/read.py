@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tasks.adapters.patch.model import FilePatch, Hunk, Patch, Reason, Refused, Status
+from tasks.adapters.patch.model import BinaryContents, FilePatch, Hunk, Patch, Reason, Refused, Status
 
 DEV_NULL = "/dev/null"
 _HUNK = re.compile(r"@@ -(?P<os>\d+)(?:,(?P<oc>\d+))? \+(?P<ns>\d+)(?:,(?P<nc>\d+))? @@")
@@ -17,10 +17,9 @@ _GIT_PLAIN = re.compile(r"diff --git (?:a/(?P<old>.+) b/(?P=old)|(?P<bare>\S+) (
 _GIT_SPLIT = re.compile(r'diff --git (?P<old>"(?:[^"\\]|\\.)*"|\S+) (?P<new>"(?:[^"\\]|\\.)*"|\S+)')
 _QUOTED = re.compile(r'\\([0-7]{3}|["\\abfnrtv])')
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", '"': '"', "\\": "\\"}
-_INDEX = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+ (\d{6})")
-_BLOBS = re.compile(r"index [0-9a-f]+\.\.[0-9a-f]+")
+_INDEX = re.compile(r"index (?P<old>[0-9a-f]+)\.\.(?P<new>[0-9a-f]+)(?: (?P<mode>\d{6}))?")
 BINARY_PATCH = "GIT binary patch"
-_BINARY_SIZE = re.compile(r"(?:literal|delta) \d{1,15}\n")
+_BINARY_SIZE = re.compile(r"(?:literal|delta) (\d{1,15})\n")
 _BINARY_DATA = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+\n")
 _TIMESTAMP = re.compile(r"\t.*$|(?<!\s)\s+\d{4}-\d\d-\d\d \d\d:\d\d:\d\d.*$")
 """Looked for from the first of several spaces only: else a line of spaces takes time by the square of its length."""
@@ -83,9 +82,9 @@ class _Draft:
     moved: dict[str, str] = field(default_factory=dict)
     """`rename from`, `rename to`, `copy from`, `copy to` → path."""
     binary: bool = False
-    blobs: str = ""
-    """The `index` line without a mode."""
-    contents: str = ""
+    blobs: tuple[str, str] = ("", "")
+    """Names of the contents before and after, from the `index` line."""
+    contents: BinaryContents | None = None
     hunks: list[Hunk] = field(default_factory=list)
 
 
@@ -123,12 +122,13 @@ class _Reader:
         """The new contents; those that would undo them, which git writes below, are passed over as prose."""
         self.draft.binary = True
         start = self.at = self.at + 1
-        if _BINARY_SIZE.fullmatch("".join(self.lines[start : start + 1])):
+        if sized := _BINARY_SIZE.fullmatch("".join(self.lines[start : start + 1])):
             self.at += 1
             while self.at < len(self.lines) and _BINARY_DATA.fullmatch(self.lines[self.at]):
                 self.at += 1
+            old, new = self.draft.blobs
             data = "".join(self.lines[start : self.at])
-            self.draft.contents = f"{self.draft.blobs}\n{BINARY_PATCH}\n{data}\n"
+            self.draft.contents = BinaryContents(old=old, new=new, size=int(sized[1]), data=data)
 
     def _names_follow(self) -> bool:
         """Whether a `---` line with its `+++` line is next."""
@@ -228,9 +228,9 @@ def _extended_header(draft: _Draft, line: str) -> None:
         if line.startswith(name + " "):
             draft.moved[name] = _unquote(line.removeprefix(name + " "))
     if match := _INDEX.fullmatch(line):
-        draft.old_mode = draft.new_mode = match[1]
-    if match := _BLOBS.match(line):
-        draft.blobs = match[0]
+        draft.blobs = match["old"], match["new"]
+        if match["mode"]:
+            draft.old_mode = draft.new_mode = match["mode"]
     draft.binary |= line.startswith((BINARY_PATCH, "Binary files "))
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tasks.adapters.patch.model import BinaryContents
 from tasks.adapters.patch.read import BINARY_PATCH, DEV_NULL, split_lines, to_bytes
 
 CONTEXT = 3
@@ -48,20 +49,26 @@ def _file(change: Change) -> str:
     old, new = _quote("a/" + change.path), _quote("b/" + change.path)
     body = _body(split_lines(change.before or ""), split_lines(change.after or ""))
     if "\0" in body:
-        return f"diff --git {old} {new}\n{_modes(change)}{_binary(change)}"
+        return f"diff --git {old} {new}\n{_modes(change)}{binary_section(_contents(change))}"
     names = (DEV_NULL if change.before is None else old, DEV_NULL if change.after is None else new)
     tail = f"--- {_tabbed(names[0])}\n+++ {_tabbed(names[1])}\n{body}" if body else ""
     return f"diff --git {old} {new}\n{_modes(change)}{tail}"
 
 
-def _binary(change: Change) -> str:
-    """The whole new contents as git writes them: bytes deflated, in base85, 52 a line behind a letter for how many."""
+def _contents(change: Change) -> BinaryContents:
+    """The whole file as it is after: bytes deflated, in base85, 52 a line behind a letter for how many."""
     before, after = (None if text is None else to_bytes(text) for text in (change.before, change.after))
     packed = zlib.compress(after or b"")
     lines = (packed[at : at + _LINE] for at in range(0, len(packed), _LINE))
     data = "".join(f"{_LENGTHS[len(line) - 1]}{base64.b85encode(line, pad=True).decode()}\n" for line in lines)
     old, new = (NO_BLOB if content is None else blob_sha(content) for content in (before, after))
-    return f"index {old}..{new}\n{BINARY_PATCH}\nliteral {len(after or b'')}\n{data}\n"
+    size = len(after or b"")
+    return BinaryContents(old=old, new=new, size=size, data=f"literal {size}\n{data}")
+
+
+def binary_section(contents: BinaryContents) -> str:
+    """What stands below the header of a binary file."""
+    return f"index {contents.old}..{contents.new}\n{BINARY_PATCH}\n{contents.data}\n"
 
 
 def blob_sha(data: bytes) -> str:

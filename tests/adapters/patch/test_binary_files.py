@@ -1,11 +1,12 @@
 """Binary files in git's own form, as golden tests have them that come with a picture."""
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
+from scratch_git import git
 
+from tasks.adapters.git.changes import PATCH_OPTIONS
 from tasks.adapters.patch.apply import Applied, apply_patch, apply_to_files
 from tasks.adapters.patch.model import Patch, Reason, Refused, Status
 from tasks.adapters.patch.read import read_patch, to_bytes
@@ -24,28 +25,20 @@ CHANGES = {
     "text before": (b"words\n", SMALL),
     "text after": (SMALL, b"words\n"),
 }
-OPTIONS = ("--binary", "--full-index", "--no-renames")
-
-
-def git(*words: str, cwd: Path) -> str:
-    identity = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"]}
-    for who in ("AUTHOR", "COMMITTER"):
-        identity |= {f"GIT_{who}_NAME": "a", f"GIT_{who}_EMAIL": "a@b"}
-    return subprocess.run(["git", *words], cwd=cwd, env=identity, check=True, capture_output=True, text=True).stdout
 
 
 def diff(folder: Path, before: bytes | None, after: bytes | None) -> str:
     """As our collecting asks for it, with a text file beside."""
     folder.mkdir()
-    git("init", "-q", cwd=folder)
+    git(folder, "init", "-q")
     for picture, text in ((before, "a\n"), (after, "b\n")):
         (folder / "t.py").write_text(text)
         (folder / "x.png").unlink(missing_ok=True)
         if picture is not None:
             (folder / "x.png").write_bytes(picture)
-        git("add", "-A", cwd=folder)
-        git("commit", "-qm", "x", cwd=folder)
-    return git("diff", *OPTIONS, "HEAD~1", "HEAD", cwd=folder)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "x")
+    return git(folder, "diff", *PATCH_OPTIONS, "HEAD~1", "HEAD")
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -75,16 +68,16 @@ def test_its_normal_form_is_its_own_and_git_takes_it(name: str, tmp_path: Path) 
     assert isinstance(again, Applied), again
     assert (again.patch, again.changes) == (first.patch, first.changes)
     folder = tmp_path / "repo"
-    git("checkout", "-q", "HEAD~1", cwd=folder)
+    git(folder, "checkout", "-q", "HEAD~1")
     (tmp_path / "normal.diff").write_bytes(to_bytes(first.patch))
-    git("apply", "../normal.diff", cwd=folder)
-    git("add", "-A", cwd=folder)
-    assert git("write-tree", cwd=folder) == git("rev-parse", "@{-1}^{tree}", cwd=folder)
+    git(folder, "apply", "../normal.diff")
+    git(folder, "add", "-A")
+    assert git(folder, "write-tree") == git(folder, "rev-parse", "@{-1}^{tree}")
 
 
 def test_two_of_them_and_what_undoes_them_are_told_apart(tmp_path: Path) -> None:
     text = diff(tmp_path / "repo", SMALL, LARGE)
-    patch = read(text + text.replace("x.png", "y.png").replace("t.py", "u.py"))
+    patch = read(text + "\n" + text.replace("x.png", "y.png").replace("t.py", "u.py"))
     assert [(file.path, file.status, file.binary) for file in patch.files] == [
         ("t.py", Status.MODIFIED, False),
         ("x.png", Status.MODIFIED, True),
