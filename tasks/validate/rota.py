@@ -27,6 +27,8 @@ FIRST_BREAK = timedelta(days=25)
 """After the first attempt that says nothing of the instance, so that the next month tries again; it doubles with every
 further one. Shorter than a month: a schedule must not miss it by an hour."""
 LONGEST_BREAK = timedelta(days=360)
+TRIES = 3
+"""How often in a row a failure of ours is made up for at once. Whatever fails every time must not hold a month back."""
 WAITING = 3
 """Every so manieth place is for who waits longest."""
 
@@ -45,8 +47,9 @@ class Record:
 
     @property
     def attempts(self) -> int:
-        """How often in a row it was tried, up to now, and nothing was learnt about it."""
-        return sum(1 for _ in _trailing(self.history, NOT_ITS_FAULT))
+        """On how many days in a row it was tried, up to now, and nothing was learnt about it. Who mends a disk and
+        asks again the same evening has made one attempt."""
+        return len({row.validated_at.date() for row in _trailing(self.history, NOT_ITS_FAULT)})
 
     @property
     def retired_at(self) -> datetime | None:
@@ -87,9 +90,8 @@ class Record:
 
     @property
     def failed_by_us(self) -> bool:
-        """Whether the one attempt of late ended by a failure of ours: the same command makes up for it, at once."""
-        last = self.last
-        return last is not None and last.reason is InvalidReason.INFRASTRUCTURE and self.attempts == 1
+        """Whether it was left by a failure of ours, and not too often: the same command makes up for it, at once."""
+        return 0 < sum(1 for _ in _trailing(self.history, (InvalidReason.INFRASTRUCTURE,))) < TRIES
 
 
 def pause(attempts: int) -> timedelta:

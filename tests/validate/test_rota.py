@@ -11,7 +11,7 @@ from domain_rows import task_instance, validation_row
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, SnapshotName
 from tasks.domain.validation import InvalidReason, MonthTurn, Validation
-from tasks.validate.rota import Record, power, records, to_look_at, turn
+from tasks.validate.rota import TRIES, Record, power, records, to_look_at, turn
 
 START = datetime(2026, 1, 1, 3, tzinfo=UTC)
 MONTH = timedelta(days=30)
@@ -86,12 +86,26 @@ def test_breaks_double(attempts: int, days: int, due: bool) -> None:
     assert record.is_due(START + timedelta(days=days)) is due
 
 
-def test_a_failure_of_ours_is_tried_again_at_once_and_then_less_and_less() -> None:
+def test_a_failure_of_ours_is_made_up_for_at_once_but_not_for_ever() -> None:
     one = instance(1)
-    rows = [judged(one, InvalidReason.INFRASTRUCTURE, START)]
-    assert records([one], rows)[0].is_due(START + timedelta(days=1))
-    rows.append(judged(one, InvalidReason.INFRASTRUCTURE, START + timedelta(days=1)))
-    assert not records([one], rows)[0].is_due(START + timedelta(days=20))
+    rows: list[Validation] = []
+    for hour in range(TRIES):
+        assert records([one], rows)[0].is_due(START + timedelta(hours=hour))
+        rows.append(judged(one, InvalidReason.INFRASTRUCTURE, START + timedelta(hours=hour)))
+    (record,) = records([one], rows)
+    assert record.attempts == 1, "of one day"
+    assert not record.is_due(START + timedelta(days=20))
+    assert record.is_due(START + MONTH)
+
+
+def test_a_failure_of_ours_in_a_month_gives_its_place_to_nobody_else() -> None:
+    pool = [instance(number) for number in range(3)]
+    once = chosen([pool[2]], START)
+    rows: list[Validation] = []
+    for hour in range(1, TRIES + 1):
+        assert numbers(turn(records(pool, rows), START + timedelta(hours=hour), 1, once)) == [2]
+        rows.append(judged(pool[2], InvalidReason.INFRASTRUCTURE, START + timedelta(hours=hour)))
+    assert turn(records(pool, rows), START + timedelta(hours=9), 1, once) == ()
 
 
 def test_what_was_retired_by_one_look_has_another() -> None:
