@@ -55,6 +55,7 @@ effective AS (
         p.*,
         r.measured,
         u.none_before AND u.none_after AS base_unseen,
+        u.candidate_before AND u.candidate_after AS unseen,
         e.suite_id IS NOT NULL AS is_edited,
         r.none_before IS NOT NULL OR NOT r.has_base AS ran_none_before,
         r.none_after IS NOT NULL OR NOT r.has_base AS ran_none_after,
@@ -77,9 +78,12 @@ judged AS (
         CASE
             WHEN is_collect AND is_new AND raw_candidate_before IS NOT NULL AND raw_candidate_after IS NOT NULL
                 THEN 'module'
-            WHEN is_collect OR (cb = 'missing' AND ca = 'missing') THEN ''
+            WHEN is_collect THEN ''
+            -- What a run that collected the module does not know is not in the candidate's suite: the former parameters
+            -- of an edited test. Where no state collects it, nobody can tell.
+            WHEN raw_candidate_before IS NULL AND raw_candidate_after IS NULL
+                THEN CASE WHEN is_edited AND unseen THEN 'edited' ELSE '' END
             WHEN is_edited THEN 'edited'
-            WHEN raw_candidate_before IS NULL AND raw_candidate_after IS NULL THEN ''
             WHEN is_new AND base_unseen THEN 'added-unseen'
             WHEN is_new THEN 'added'
             ELSE ''
