@@ -25,7 +25,7 @@ class InvalidReason(StrEnum):
     FLAKY = "flaky"
     """It had such a case, but none of them is stable."""
     NO_TESTS = "no_tests"
-    """The golden tests hold no case, and no case of the suite reads what they change."""
+    """The golden tests hold no case that the runner collects, and none of the suite reads what they change."""
     INSTALL_ERROR = "install_error"
     """No rung of the ladder came to an environment: says nothing of the instance, and is tried again."""
     RUNTIME_ERROR = "runtime_error"

@@ -32,7 +32,12 @@ OF_CASE = {
 }
 """What a case that is not stable says of an instance that has no stable F2P."""
 
-OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "not-passed-after": InvalidReason.GOLDEN_FAILS}
+NO_CASES = "no-cases"
+OF_GRADER = {
+    "fails-after": InvalidReason.GOLDEN_FAILS,
+    "not-passed-after": InvalidReason.GOLDEN_FAILS,
+    NO_CASES: InvalidReason.NO_TESTS,
+}
 """Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
 
 
@@ -82,7 +87,7 @@ class Evidence:
 
 def finding(evidence: Evidence) -> Judgement:
     """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
-    cases, what is skipped here, no F2P, golden tests that fail on the fixed code."""
+    cases, what is skipped here, golden tests without a case of their own, no F2P, or such as fail on the fixed code."""
     if evidence.infrastructure:
         return Judgement(InvalidReason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
@@ -95,7 +100,7 @@ def finding(evidence: Evidence) -> Judgement:
         return Judgement(InvalidReason.SKIPPED, missed.text)
     if missed and (skipped := _all_skipped(evidence.runs)):
         return Judgement(InvalidReason.SKIPPED, f"all that was collected is skipped: {', '.join(skipped[:NAMED])}")
-    if Stability.FAIL_TO_PASS not in kinds:
+    if Stability.FAIL_TO_PASS not in kinds and not (missed and missed.reason == NO_CASES):
         return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")
     if missed:
         return Judgement(OF_GRADER.get(missed.reason, InvalidReason.NO_F2P), missed.text)

@@ -99,7 +99,8 @@ def test_only_unstable_cases_are_quarantined() -> None:
 
 ALL_SKIPPED = {
     "a module whose import is not there": ("before plain S\nafter plain S\nafter rerun S", InvalidReason.SKIPPED),
-    "one of two": ("before plain S P\nafter plain S P", InvalidReason.NO_F2P),
+    "one of two": ("before plain S P\nafter plain S P", InvalidReason.NO_TESTS),
+    "a class that pytest does not take for one": ("before plain P\nafter plain P", InvalidReason.NO_TESTS),
 }
 
 
