@@ -6,6 +6,7 @@ import base64
 import difflib
 import hashlib
 import string
+import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from tasks.adapters.patch.read import BINARY_PATCH, DEV_NULL, split_lines, to_by
 
 CONTEXT = 3
 _LINE = 52
+_BLOCK = 0xFFFF
+"""Bytes that one stored block can hold."""
 _LENGTHS = string.ascii_uppercase + string.ascii_lowercase
 NO_BLOB = "0" * 40
 REGULAR, EXECUTABLE = "100644", "100755"
@@ -56,14 +59,23 @@ def _file(change: Change) -> str:
 
 
 def _contents(change: Change) -> BinaryContents:
-    """The whole file as it is after: bytes deflated, in base85, 52 a line behind a letter for how many."""
+    """The whole file as it is after: a zlib stream in base85, 52 bytes a line behind a letter for how many."""
     before, after = (None if text is None else to_bytes(text) for text in (change.before, change.after))
-    packed = zlib.compress(after or b"")
+    packed = _stored(after or b"")
     lines = (packed[at : at + _LINE] for at in range(0, len(packed), _LINE))
     data = "".join(f"{_LENGTHS[len(line) - 1]}{base64.b85encode(line, pad=True).decode()}\n" for line in lines)
     old, new = (NO_BLOB if content is None else blob_sha(content) for content in (before, after))
     size = len(after or b"")
     return BinaryContents(old=old, new=new, size=size, data=f"literal {size}\n{data}")
+
+
+def _stored(data: bytes) -> bytes:
+    """As zlib has it at level 0 (RFC 1950, RFC 1951 3.2.4). What a library compresses differs from one to the next, and
+    so would the name of the suite."""
+    starts = range(0, len(data), _BLOCK) or range(1)
+    blocks = ((at + _BLOCK >= len(data), data[at : at + _BLOCK]) for at in starts)
+    packed = (struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block for last, block in blocks)
+    return b"\x78\x01" + b"".join(packed) + struct.pack(">I", zlib.adler32(data))
 
 
 def binary_section(contents: BinaryContents) -> str:

@@ -15,8 +15,12 @@ SMALL = bytes(range(256))
 LARGE = os.urandom(4096) + b"\0"
 NEARLY = LARGE[:2000] + b"\0\xff" + LARGE[2000:]
 """So like the other that git writes a delta."""
+BLOCKS = bytes(0xFFFF) + LARGE
+"""More than one stored block of zlib holds."""
 CHANGES = {
     "added": (None, SMALL),
+    "a block": (None, BLOCKS[:0xFFFF]),
+    "and more": (SMALL, BLOCKS),
     "changed": (SMALL, LARGE),
     "a delta": (LARGE, NEARLY),
     "deleted": (LARGE, None),
