@@ -75,6 +75,13 @@ FUNNEL = """
         count(*) FILTER (step > 13) AS "all rules"
     FROM pull GROUP BY ALL ORDER BY ALL
 """
+TURNS = """
+    SELECT m.snapshot AS month, count(*) FILTER (NOT look) AS judged, count(*) FILTER (NOT look AND v.valid) AS valid,
+        count(*) FILTER (look) AS "looked at again"
+    FROM month_turn AS m
+        LEFT JOIN latest_validation AS v ON v.instance_key = m.instance_key AND v.snapshot = 'collected'
+    GROUP BY month ORDER BY month
+"""
 SNAPSHOTS = """
     SELECT snapshot, s.instances, s.state, count(*) FILTER (change = 'added') AS added,
         count(*) FILTER (change = 'retired') AS retired, count(*) FILTER (change = 'repaired') AS repaired
@@ -114,7 +121,8 @@ class Year:
     done: list[Month] = field(default_factory=list)
 
     def month(self, name: str, until: datetime, fault: str, gone: str) -> Month:
-        """Let it be rebuilt until it is published, or often enough."""
+        """Let it be rebuilt until it is published. `InfrastructureError` where it is not, however often it is asked:
+        the next month would only have more to do."""
         self._tell(until=until.isoformat(), faults="502=0.2,seed=7" if fault == FAULTS[1] else "")
         if fault == FAULTS[3]:
             self._tell(vanish={gone: 404})
@@ -128,6 +136,8 @@ class Year:
             states.append(run["state_type"])
             message = run["state"].get("message") or ""
             self._tell(vanish={gone: 200}, faults="")
+        if states[-1] != "COMPLETED":
+            raise InfrastructureError(f"{name}: {message}", hint=f"the logs are in {self.work}; the same again goes on")
         return Month(
             name=name,
             fault=fault,
@@ -266,7 +276,7 @@ def _print(work: Path, months: list[Month], since: str) -> None:
     typer.echo(
         text_table(["month", "fault", "flow runs", "requests", "CPU min", "wall min", "store MB", "cache GB"], rows)
     )
-    for question in (SNAPSHOTS, FUNNEL.format(since=literal(since)), REPOSITORIES):
+    for question in (TURNS, SNAPSHOTS, FUNNEL.format(since=literal(since)), REPOSITORIES):
         found = query(database, question)
         typer.echo(
             text_table(found.column_names, [[str(value) for value in row.values()] for row in found.to_pylist()])
