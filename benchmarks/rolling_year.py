@@ -133,6 +133,7 @@ class Year:
             with self.prefect.worker(f"{name}-{len(states)}", "--limit", "1") as worker:
                 killed = fault if not states else ""
                 run = self._run(name, worker.pid, killed)
+                _wait_for_the_end(worker.pid)
             states.append(run["state_type"])
             message = run["state"].get("message") or ""
             self._tell(vanish={gone: 200}, faults="")
@@ -234,6 +235,15 @@ def _named(first: str, number: int) -> tuple[str, datetime]:
     year, month = map(int, first.split("-"))
     index = year * 12 + month - 1 + number
     return f"{index // 12}-{index % 12 + 1:02}", datetime((index + 1) // 12, (index + 1) % 12 + 1, 1, tzinfo=UTC)
+
+
+def _wait_for_the_end(worker: int) -> None:
+    """A flow run is Completed before its process ends, and what a worker that ends has not waited for is counted by
+    nobody."""
+    for _ in range(60):
+        if not descendants(worker):
+            return
+        time.sleep(1)
 
 
 def _children_s() -> float:
