@@ -170,16 +170,16 @@ class _Rounds:
     function: Callable[[SuiteRuns], Ran]
     snapshot: str
     suites: Mapping[InstanceId, SuiteId]
-    """Of the instances that have one."""
+    """Of the instances that have one, in the order in which they are run."""
     executed: int = 0
 
     def make(self, label: str, wanted: Mapping[InstanceId, EnvId], purpose: Purpose) -> None:
         units = [
             SuiteRuns(
-                snapshot=self.snapshot, instance_id=name, env_id=env, suite_ids=(self.suites[name],), purpose=purpose
+                snapshot=self.snapshot, instance_id=name, env_id=wanted[name], suite_ids=(suite,), purpose=purpose
             )
-            for name, env in wanted.items()
-            if name in self.suites
+            for name, suite in self.suites.items()
+            if name in wanted
         ]
         self.executed += sum(ran.executed for ran in self.run.round(label, self.function, units).results)
 

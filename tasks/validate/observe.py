@@ -69,6 +69,17 @@ def look(
     )
 
 
+def slowest_first(store: Store, instances: Iterable[TaskInstance]) -> tuple[TaskInstance, ...]:
+    """By the longest run of a golden suite, which its repeats will take as well: a slow instance that is begun last has
+    all other workers wait for it."""
+    known = tuple(instances)
+    took: dict[InstanceKey, float] = defaultdict(float)
+    for run in current(store.read(Run, instance_key=tuple(one.instance_key for one in known))) if known else ():
+        if run.suite_kind is SuiteKind.GOLDEN:
+            took[run.instance_key] = max(took[run.instance_key], run.wall_s)
+    return tuple(sorted(known, key=lambda one: (-took[one.instance_key], one.instance_id)))
+
+
 def _size(suite: Suite) -> tuple[int, int, str]:
     return len(suite.files), len(suite.patch), suite.suite_id
 

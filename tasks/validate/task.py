@@ -24,7 +24,7 @@ from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
 from tasks.domain.validation import CaseStability, InvalidReason, MonthTurn, Stability, Validation
 from tasks.validate.judge import case_rows
-from tasks.validate.observe import ValidationRuns, golden_suites_of, look
+from tasks.validate.observe import ValidationRuns, golden_suites_of, look, slowest_first
 from tasks.validate.rota import Record, records, to_look_at, turn
 from tasks.validate.verdict import Evidence, GoldenMiss, Judgement, finding, quarantined
 
@@ -161,12 +161,12 @@ def _records(places: Places, snapshot: str) -> tuple[Record, ...]:
 
 
 def golden_suites(places: Places, snapshot: str, wanted: Collection[InstanceId]) -> dict[InstanceId, SuiteId]:
-    """The golden suites of these instances; those whose golden tests made none are left out."""
+    """The golden suites of these instances, the slowest first; those whose golden tests made none are left out."""
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
     suites = golden_suites_of(store, instances)
-    found = {row.instance_id: suites[row.instance_key].suite_id for row in instances if row.instance_key in suites}
-    return dict(sorted(found.items()))
+    in_turn = slowest_first(store, (row for row in instances if row.instance_key in suites))
+    return {row.instance_id: suites[row.instance_key].suite_id for row in in_turn}
 
 
 def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, EnvId]) -> tuple[InstanceId, ...]:
