@@ -45,6 +45,8 @@ TIMES = 4
 MONTH_S = 4 * 3600.0
 ASKED_S = 10.0
 """Prefect's server took as much as the runs when its worker and this asked it each second or two."""
+ENDING_S = 60.0
+"""What the process of a Completed flow run may take to end."""
 REPOSITORIES = """
     WITH judged AS (
         SELECT t.repo, v.valid, v.reason
@@ -240,9 +242,8 @@ def _named(first: str, number: int) -> tuple[str, datetime]:
 def _wait_for_the_end(worker: int) -> None:
     """A flow run is Completed before its process ends, and what a worker that ends has not waited for is counted by
     nobody."""
-    for _ in range(60):
-        if not descendants(worker):
-            return
+    deadline = time.monotonic() + ENDING_S
+    while descendants(worker) and time.monotonic() < deadline:
         time.sleep(1)
 
 

@@ -28,7 +28,7 @@ FIRST_BREAK = timedelta(days=25)
 further one. Shorter than a month: a schedule must not miss it by an hour."""
 LONGEST_BREAK = timedelta(days=360)
 TRIES = 3
-"""How often in a row a failure of ours is made up for at once. Whatever fails every time must not hold a month back."""
+"""Failures of ours in a row after which the next try has to wait. What always fails must not hold a month back."""
 WAITING = 3
 """Every so manieth place is for who waits longest."""
 
@@ -47,8 +47,8 @@ class Record:
 
     @property
     def attempts(self) -> int:
-        """On how many days in a row it was tried, up to now, and nothing was learnt about it. Who mends a disk and
-        asks again the same evening has made one attempt."""
+        """On how many days it was tried since anything was learnt about it. Who mends a disk and asks again
+        the same evening has made one attempt."""
         return len({row.validated_at.date() for row in _trailing(self.history, NOT_ITS_FAULT)})
 
     @property

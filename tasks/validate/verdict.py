@@ -33,11 +33,9 @@ OF_CASE = {
 """What a case that is not stable says of an instance that has no stable F2P."""
 
 NO_CASES = "no-cases"
-OF_GRADER = {
-    "fails-after": InvalidReason.GOLDEN_FAILS,
-    "not-passed-after": InvalidReason.GOLDEN_FAILS,
-    NO_CASES: InvalidReason.NO_TESTS,
-}
+"""The grader's reason where no case is the golden tests' own."""
+
+OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "not-passed-after": InvalidReason.GOLDEN_FAILS}
 """Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
 
 
@@ -100,7 +98,9 @@ def finding(evidence: Evidence) -> Judgement:
         return Judgement(InvalidReason.SKIPPED, missed.text)
     if missed and (skipped := _all_skipped(evidence.runs)):
         return Judgement(InvalidReason.SKIPPED, f"all that was collected is skipped: {', '.join(skipped[:NAMED])}")
-    if Stability.FAIL_TO_PASS not in kinds and not (missed and missed.reason == NO_CASES):
+    if missed and missed.reason == NO_CASES:
+        return Judgement(InvalidReason.NO_TESTS, missed.text)
+    if Stability.FAIL_TO_PASS not in kinds:
         return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")
     if missed:
         return Judgement(OF_GRADER.get(missed.reason, InvalidReason.NO_F2P), missed.text)
