@@ -13,18 +13,19 @@ CREATE OR REPLACE VIEW funnel AS
 WITH rule_order (step, rule) AS (
     VALUES
         (1, 'merged'),
-        (2, 'default_branch'),
-        (3, 'not_a_bot'),
-        (4, 'linked_issue'),
-        (5, 'test_file'),
-        (6, 'source_file'),
-        (7, 'size'),
-        (8, 'not_a_revert'),
-        (9, 'not_landed_before'),
-        (10, 'statement_length'),
-        (11, 'licence'),
-        (12, 'base_verified'),
-        (13, 'patch_reproduces')
+        (2, 'in_window'),
+        (3, 'default_branch'),
+        (4, 'not_a_bot'),
+        (5, 'linked_issue'),
+        (6, 'test_file'),
+        (7, 'source_file'),
+        (8, 'size'),
+        (9, 'not_a_revert'),
+        (10, 'not_landed_before'),
+        (11, 'statement_length'),
+        (12, 'licence'),
+        (13, 'base_verified'),
+        (14, 'patch_reproduces')
 ),
 failed AS (
     SELECT p.repo, p.number, min(o.step) AS first_step, count(*) AS rules, list(o.step) AS steps

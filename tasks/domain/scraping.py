@@ -9,6 +9,9 @@ from enum import StrEnum
 from tasks.domain.names import RepoName
 from tasks.domain.table import table
 
+PULL_REQUEST_PAGES = "pull_requests"
+"""`kind` of the pages that list pull requests, and of how far their sync is."""
+
 
 class ScrapeTrouble(StrEnum):
     """Why something is missing."""
@@ -74,6 +77,13 @@ class SyncState:
     """How many GitHub counted then; what it counts more than it lists is the difference."""
     synced_at: datetime
     """When pages were last read."""
+    asked_since: datetime | None = None
+    """The earliest day that was ever asked for; null where everything was, and in rows of before it was kept."""
+
+    @property
+    def window(self) -> datetime | None:
+        """What was merged before is not asked for, though pages bring it; null where everything is asked for."""
+        return self.asked_since or self.backfill_since
 
     @property
     def unlisted(self) -> int:

@@ -6,7 +6,8 @@ Any number of pull requests, of any repositories, is one query; only paths and t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 
 import duckdb
 import pyarrow as pa
@@ -89,7 +90,7 @@ _BACKPORT = r"""
 _FACTS = f"""
     CREATE TABLE facts AS
     SELECT p.repo, p.number, p.merged_at, p.base_branch, p.author, p.author_kind,
-           r.default_branch, r.licence, r.other_licence,
+           r.default_branch, r.licence, r.other_licence, r.asked_since,
            coalesce(f.files, 0) AS files, coalesce(f.test_files, 0) AS test_files,
            coalesce(f.source_files, 0) AS source_files, coalesce(f.all_source_files, 0) AS all_source_files,
            coalesce(f.source_lines, 0) AS source_lines, coalesce(f.test_lines, 0) AS test_lines,
@@ -126,6 +127,8 @@ class Inputs:
     """For pull requests whose patch was replayed."""
     states: Iterable[RepositoryState] = ()
     """What GitHub says of the repositories."""
+    since: Mapping[RepoName, datetime] = field(default_factory=dict)
+    """The day from which on pull requests are asked for, of repositories of which not all are."""
 
 
 def rejections(inputs: Inputs, limits: RuleLimits, rules: Iterable[Rule] = RULES) -> tuple[Rejection, ...]:
@@ -175,8 +178,10 @@ def _register(connection: duckdb.DuckDBPyConnection, inputs: Inputs, limits: Rul
         "default_branch": [repository.default_branch for repository in repositories],
         "licence": [repository.licence for repository in repositories],
         "other_licence": [_other(repository.licence, on_github.get(repository.repo)) for repository in repositories],
+        "asked_since": [inputs.since.get(repository.repo) for repository in repositories],
     }
-    connection.register("repositories", pa.table(named, pa.schema([(name, pa.string()) for name in named])))
+    schema = pa.schema([(name, pa.timestamp("us", "UTC") if name == "asked_since" else pa.string()) for name in named])
+    connection.register("repositories", pa.table(named, schema))
     connection.register("limits", _limits(limits))
 
 

@@ -43,6 +43,12 @@ class RuleLimits:
 
 RULES: tuple[Rule, ...] = (
     Rule("merged", "Was it merged?", "merged_at IS NULL", "'not merged'"),
+    Rule(
+        "in_window",
+        "Was it merged since the day from which on pull requests are asked for?",
+        "merged_at < asked_since",
+        "'merged on ' || strftime(merged_at, '%Y-%m-%d')",
+    ),
     Rule("default_branch", "Into the default branch?", "base_branch <> default_branch", "'into ' || base_branch"),
     Rule(
         "not_a_bot",

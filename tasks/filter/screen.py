@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 
 from tasks.adapters.git.changes import Changes, Range
@@ -37,6 +38,8 @@ class Material:
     links: Sequence[IssueLink]
     states: Sequence[RepositoryState] = ()
     """What GitHub says of the repository; empty where it was not asked."""
+    since: datetime | None = None
+    """The day from which on pull requests are asked for; None where all are. Older ones come with pages of others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +125,7 @@ def _rejections(
         statement_words={key: len(statement.text.split()) for key, statement in statements.items()},
         reproduces=reproduces,
         states=material.states,
+        since={material.repository.repo: material.since} if material.since else {},
     )
     return rejections(inputs, limits, rules)
 

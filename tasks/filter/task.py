@@ -1,11 +1,12 @@
 """Filter: pull requests become candidates for instances, or rows that say why not.
 
-Reads `pull_request`, `issue`, `issue_link` and a mirror; writes `pull_base`, `rejection`, `task_instance`.
+Reads `pull_request`, `issue`, `issue_link`, `sync_state`, a mirror; writes `pull_base`, `rejection`, `task_instance`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
@@ -14,6 +15,7 @@ from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Reject
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName
 from tasks.domain.places import Places
+from tasks.domain.scraping import PULL_REQUEST_PAGES, SyncState
 from tasks.domain.undone import OfRepository
 from tasks.filter.rules import RuleLimits
 from tasks.filter.screen import Material, screen
@@ -58,6 +60,7 @@ def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
         issues=store.read(Issue, repo=repository.repo),
         links=store.read(IssueLink, repo=repository.repo),
         states=store.read(RepositoryState, repo=repository.repo),
+        since=_asked_since(store, repository.repo),
     )
     done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), unit.limits, snapshot=unit.snapshot)
     key, repo = f"filtered-{repository.repo.replace('/', '__')}", repository.repo
@@ -71,3 +74,9 @@ def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
         rejected=len({row.number for row in done.rejections}),
         instances=tuple(instance.instance_id for instance in done.instances),
     )
+
+
+def _asked_since(store: Store, repo: RepoName) -> datetime | None:
+    """The earliest day that a sync was asked to go back to. A later one leaves the pool's older instances in it."""
+    states = store.read(SyncState, repo=repo, kind=PULL_REQUEST_PAGES)
+    return states[0].window if states else None

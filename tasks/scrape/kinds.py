@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tasks.domain.scraping import PULL_REQUEST_PAGES
+
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
@@ -32,7 +34,7 @@ class PageKind:
 
 
 PULL_REQUESTS = PageKind(
-    name="pull_requests",
+    name=PULL_REQUEST_PAGES,
     connection="pullRequests",
     single="pullRequest",
     overflows=(

@@ -189,6 +189,7 @@ def _begun(context: SyncContext, repo: RepoName, kind: PageKind, since: datetime
         counted=None,
         total=None,
         synced_at=context.now(),
+        asked_since=since,
     )
     context.page_store.save(state)
     return state
@@ -196,6 +197,8 @@ def _begun(context: SyncContext, repo: RepoName, kind: PageKind, since: datetime
 
 def _widened(state: SyncState, since: datetime | None) -> SyncState:
     """The backfill goes on where an earlier date is asked for than was before."""
+    if state.window is not None and (since is None or since < state.window):
+        state = replace(state, asked_since=since)
     if state.backfill_since is None or (since is not None and since >= state.backfill_since):
         return state
     cursor = None if since is None else state.backfill_cursor

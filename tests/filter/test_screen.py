@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from small_history import REPO, TEN, Source, issue_row, link_row, new_source, pull_row
+from small_history import REPO, TEN, Source, day, issue_row, link_row, new_source, pull_row
 
 from tasks.adapters.git.changes import Range
 from tasks.adapters.patch.read import to_text
@@ -18,6 +19,7 @@ from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repos
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, Sha
 from tasks.domain.places import Places
+from tasks.domain.scraping import PULL_REQUEST_PAGES, SyncState
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULE_NAMES, RuleLimits
 from tasks.filter.screen import Material, Screened, screen
@@ -28,6 +30,7 @@ SQL = Path(__file__).parents[2] / "sql"
 REPOSITORY = Repository(repo=REPO, licence="MIT", default_branch="main")
 BOTH = {"pkg/a.py": (1, 1), "tests/test_a.py": (1, 0)}
 UNDONE = {"pkg/a.py": (1, 1), "tests/test_a.py": (0, 1)}
+MERGED = day(7)
 EDIT = TEN.replace("line 3\n", "changed 3\n")
 
 
@@ -275,3 +278,42 @@ def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_
     filter_pull_requests(places, unit)
     assert store.read(Rejection) == ()
     assert len(store.read(TaskInstance, snapshot="new")) == 1
+
+
+def sync_state(*, backfill_since: datetime | None, **asked: datetime | None) -> SyncState:
+    return SyncState(
+        repo=REPO,
+        kind=PULL_REQUEST_PAGES,
+        watermark=MERGED,
+        backfill_cursor=None,
+        backfill_since=backfill_since,
+        backfill_done=True,
+        counted_at=None,
+        counted=None,
+        total=None,
+        synced_at=MERGED,
+        **asked,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ({"backfill_since": None, "asked_since": None}, []),
+        ({"backfill_since": None, "asked_since": MERGED}, []),
+        ({"backfill_since": None, "asked_since": MERGED + timedelta(days=1)}, ["in_window"]),
+        ({"backfill_since": MERGED + timedelta(days=1)}, ["in_window"]),  # a row of before the day was kept
+    ],
+    ids=["all", "since then", "since the day after", "an older row"],
+)
+def test_what_was_merged_before_the_window_comes_with_a_page_and_is_no_instance(
+    source: Source, fixed: Sha, tmp_path: Path, asked: dict[str, datetime | None], found: list[str]
+) -> None:
+    store = Store(str(tmp_path / "store"))
+    for rows in ([pull_row(7, BOTH, merge=fixed)], [issue_row()], [link_row(7)], [sync_state(**asked)]):
+        store.write(rows)
+    places = Places(store=store.url, cache=tmp_path / "cache", recipes=tmp_path, scratch=tmp_path)
+    source.changes(places.mirrors)
+    unit = ToFilter(repo=REPOSITORY.repo, repository=REPOSITORY, limits=RuleLimits(), snapshot="new")
+    assert filter_pull_requests(places, unit).instances == (() if found else ("owner__name-7",))
+    assert [row.rule for row in store.read(Rejection)] == found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,23 @@ def test_since_reads_no_further_back_and_can_be_widened(small_repository: LocalR
     assert not sync_repository(context, REPO, since=week(4)).failures
     assert 4 in context.page_store.numbers(REPO, PULL_REQUESTS)
     assert synced(context, tries=1) == clean(world, tmp_path / "clean")
+
+
+def test_the_window_is_the_earliest_that_was_asked_for_even_where_all_came(
+    small_repository: LocalRepository, tmp_path: Path
+) -> None:
+    context = context_of(hub_of(world_of(small_repository), QuickClock()), tmp_path / "store", size=50)
+
+    def asked(since: datetime | None) -> datetime | None:
+        assert not sync_repository(context, REPO, since=since).failures
+        return context.page_store.states(REPO)[PULL_REQUESTS.name].window
+
+    assert asked(week(10)) == week(10)
+    assert 4 in context.page_store.numbers(REPO, PULL_REQUESTS), "the page holds older ones too"
+    assert asked(week(12)) == week(10), "what is in the pool stays in it"
+    assert asked(week(4)) == week(4)
+    assert asked(None) is None
+    assert asked(week(10)) is None
 
 
 def test_single_issues_can_be_fetched(small_repository: LocalRepository, tmp_path: Path) -> None:
