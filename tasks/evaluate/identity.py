@@ -21,7 +21,10 @@ from tasks.evaluate.predictions import Predictions
 RESERVED = (GOLDEN, NOP)
 HANDED_IN = "self_reported"
 """Provenance of what a predictions file holds."""
-HINT = "`--method NAME`, or `--method FILE=NAME` for one of several files, gives a file's method a name of its own"
+HINT = (
+    "`--method NAME`, or `--method FILE=NAME` for one of several files, gives a file's method a name of its own; "
+    "for the files of `swt fixes --tests` it is `--tests-method`"
+)
 
 Place = tuple[InstanceId, str, str | None, int]
 
@@ -45,7 +48,7 @@ def _split(files: Sequence[str], asked: str) -> tuple[str, str]:
     fitting, name = (named, tail) if named else (list(files), asked)
     if len(fitting) != 1 or not name:
         words = "there is no predictions file" if not files else f"there are {len(fitting)} files that it may be for"
-        raise UsageError(f"`--method {asked}`: {words}", hint="FILE=NAME names the file: " + " ".join(files))
+        raise UsageError(f"no method called {asked!r}: {words}", hint="FILE=NAME names the file: " + " ".join(files))
     return fitting[0], name
 
 
