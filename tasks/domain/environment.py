@@ -76,7 +76,8 @@ class EnvironmentAttempt:
     rung: str
     """`recipe`, or the inference step that was tried, and what was changed of it after it failed."""
     env_id: EnvId | None
-    """Null where the rung failed: it does not build, or what was built is not ready."""
+    """Null where the rung failed: it does not build, or what was built is not ready. Also where tests skip themselves
+    in it; it stands in a later row where nothing better was to be had."""
     cause: str = ""
     """A `Cause`; empty on success."""
     error: str
@@ -99,6 +100,7 @@ class Cause(StrEnum):
     `not-compiled`    the project's own extension modules are not there
     `project`         what fails is the project's own code or tests
     `limit`           it ran into a limit of the sandbox
+    `skips`           tests skip themselves for want of something that the project names: it can be used all the same
     """
 
     BUILD = "build"
@@ -110,6 +112,7 @@ class Cause(StrEnum):
     NOT_COMPILED = "not-compiled"
     PROJECT = "project"
     LIMIT = "limit"
+    SKIPS = "skips"
 
 
 @table("readiness_key")
@@ -125,11 +128,11 @@ class Readiness:
     env_id: EnvId
     ready: bool
     cause: str
-    """A `Cause`; empty where it is ready."""
+    """A `Cause`; where it is ready, empty or `skips`."""
     names: tuple[str, ...]
     """What is missing or to blame: modules, plugins, Python versions."""
     detail: str
-    """The end of what was said; empty where it is ready."""
+    """The end of what was said; empty where nothing is missing."""
     cases: int
     """Cases collected on the fixed code."""
     wall_s: float

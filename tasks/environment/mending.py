@@ -41,6 +41,11 @@ def add_modules(plan: EnvironmentPlan, trouble: Trouble, means: Means) -> Enviro
     return _with(plan, (distribution_of(name) for name in trouble.names), means)
 
 
+def add_what_skips_want(plan: EnvironmentPlan, trouble: Trouble, means: Means) -> EnvironmentPlan | None:
+    """Ask for what tests skip themselves without."""
+    return _with(plan, trouble.names, means) if trouble.cause is Cause.SKIPS else None
+
+
 def add_plugins(plan: EnvironmentPlan, trouble: Trouble, means: Means) -> EnvironmentPlan | None:
     """Ask for the plugins of pytest that bring an option or a fixture."""
     if trouble.cause is not Cause.MISSING_PLUGIN:
@@ -142,6 +147,7 @@ def set_variables(plan: EnvironmentPlan, trouble: Trouble, means: Means) -> Envi
 
 MENDS: tuple[Mend, ...] = (
     add_modules,
+    add_what_skips_want,
     add_plugins,
     set_variables,
     other_python,

@@ -22,7 +22,8 @@ from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import CodeState, RunnerKind, SandboxKind
 from tasks.environment import trouble as reading
 from tasks.environment.plugins import KNOWN_FIXTURES
-from tasks.environment.trouble import Trouble, first_trouble, tail
+from tasks.environment.requirements import name_of
+from tasks.environment.trouble import Trouble, first_trouble, tail, wanted_by_skips
 
 DATA_KINDS = (Kind.HELPER, Kind.DATA)
 DOCUMENTS = frozenset({".txt", ".rst", ".md", ".yml", ".yaml", ".test", ".ipynb"})
@@ -136,6 +137,17 @@ def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Trou
     return first_trouble(complaints, tuple(own)) or (_missing_fixtures(collection.states) if fixtures else None)
 
 
+def wanting(collection: Collection, environment: Environment, declared: Iterable[str]) -> Trouble | None:
+    """What tests of the fixed code skip themselves for want of, though the project names it; null where there is none.
+
+    The environment can be used without it. `declared` are the normal names of all that the project asks for.
+    """
+    reasons = [text for one in collection.states if one.name == CodeState.AFTER for text in one.skips]
+    installed = {name_of(line) for line in environment.lock.splitlines()}
+    names = wanted_by_skips(reasons, frozenset(declared), installed)
+    return Trouble(Cause.SKIPS, names, tail("\n".join(reasons))) if names else None
+
+
 def driven_cases(
     instance: TaskInstance, environment: Environment, states: Sequence[Collected]
 ) -> tuple[DrivenCase, ...]:
@@ -190,7 +202,7 @@ def readiness_row(
         instance_key=instance.instance_key,
         instance_id=instance.instance_id,
         env_id=environment.env_id,
-        ready=trouble is None,
+        ready=trouble is None or trouble.is_bearable,
         cause=str(trouble.cause) if trouble else "",
         names=trouble.names if trouble else (),
         detail=trouble.detail if trouble else "",
@@ -203,4 +215,4 @@ def readiness_row(
 
 def trouble_of(row: Readiness) -> Trouble | None:
     """What a kept fact says stands in the way."""
-    return None if row.ready else Trouble(Cause(row.cause), row.names, row.detail)
+    return Trouble(Cause(row.cause), row.names, row.detail) if row.cause else None

@@ -233,17 +233,23 @@ class _Climber:
     means: Means
     attempts: list[EnvironmentAttempt] = field(default_factory=list)
     tried: set[EnvironmentPlan] = field(default_factory=set)
+    usable: tuple[EnvironmentPlan, BuiltEnvironment] | None = None
+    """The last one that can be used, though it lacks something."""
 
     def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | Trouble:
-        """The environment of one rung, mended as long as there is a way; else what is left in the way."""
+        """The environment of one rung, mended as long as there is a way; else the last that can be used, else what is
+        left in the way."""
         found = self._try(plan)
         for _ in range(MENDED):
             if isinstance(found, BuiltEnvironment):
                 return found
             mended = mend(plan, found, self.means)
             if mended is None or self.is_over or replace(mended, rung="") in self.tried:
-                return found
+                break
             plan, found = mended, self._try(mended)
+        if isinstance(found, Trouble) and self.usable:
+            plan, found = self.usable
+            self.attempts.append(_attempt(self.instance, plan.rung, found.environment.env_id, None, 0.0))
         return found
 
     @property
@@ -259,6 +265,8 @@ class _Climber:
         self.attempts.append(_attempt(self.instance, plan.rung, env_id, trouble, seconds))
         if trouble is None and built is not None:
             return built
+        if trouble and trouble.is_bearable and built:
+            self.usable = plan, built
         assert trouble is not None
         return trouble
 

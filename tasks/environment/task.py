@@ -48,6 +48,7 @@ from tasks.environment.readiness import (
     readiness_key,
     readiness_row,
     trouble_of,
+    wanting,
 )
 from tasks.environment.recipes import Recipe, load_recipes, load_service
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
@@ -140,17 +141,28 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
             _check(places, settings, instance, built)  # for the cases that read it: there is no other rung to try
         return already(instance, built, "host")
     interpreters = machine_interpreters(places.cache)
+    means = Means(project=read_project(read, READERS), interpreters=interpreters)
     return climb(
         instance,
         plan_ladder(resolved, read, interpreters, committed_at),
         partial(_build, places, instance),
-        partial(_check, places, settings, instance),
-        Means(project=read_project(read, READERS), interpreters=interpreters),
+        partial(_check, places, settings, instance, declared=tuple(means.declared)),
+        means,
     )
 
 
-def _check(places: Places, settings: CheckSettings, instance: TaskInstance, built: BuiltEnvironment) -> Trouble | None:
-    """What is known of this instance in this environment, else what collecting its tests says."""
+def _check(
+    places: Places,
+    settings: CheckSettings,
+    instance: TaskInstance,
+    built: BuiltEnvironment,
+    *,
+    declared: tuple[str, ...] = (),
+) -> Trouble | None:
+    """What is known of this instance in this environment, else what collecting its tests says.
+
+    `declared` are names of all that the project asks for, which its tests may skip themselves without.
+    """
     store = Store(places.store)
     sandbox = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)
     environment = built.environment
@@ -163,7 +175,7 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
         return None  # its runs will say that its patches do not apply
     own = own_packages(asked.changes, environment.source_roots, read_base)
     inside = partial(_collect, places, instance, built, sandbox)
-    fixtures = environment.recipe == INFERRED
+    inferred = environment.recipe == INFERRED
     drivers = _drivers(places, instance, environment, asked.data)
     trouble: Trouble | None = None
     found: Collection | None = None
@@ -171,17 +183,19 @@ def _check(places: Places, settings: CheckSettings, instance: TaskInstance, buil
         found = inside(asked.watching(drivers, own))
         driven = driven_cases(instance, environment, found.states)
         store.write(driven, key=content_key("driven", instance.instance_key, environment.env_id))
-        trouble = None if driven else judge(found, own, fixtures=fixtures)
+        trouble = None if driven else judge(found, own, fixtures=inferred)
         if trouble and trouble.cause is Cause.PROJECT:
             trouble = None  # one of the modules that might have read the data: nobody asked for it
         asked = replace(asked, after=()) if driven or trouble else asked
     if asked.after:
         found = inside(asked.states(own))
-        trouble = judge(found, own, fixtures=fixtures)
+        trouble = judge(found, own, fixtures=inferred)
         if asked.data and environment.runner in WATCHED:
             trouble = None  # no case reads them: Python files that are data, and need not be tests that can be imported
     if found is None:
         return None  # there is nothing to collect
+    if trouble is None and inferred:
+        trouble = wanting(found, environment, declared)
     row = readiness_row(instance, environment, sandbox.kind, found, trouble)
     store.write([row], key=row.readiness_key)
     return trouble

@@ -7,15 +7,20 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from tasks.domain.environment import Cause
+from tasks.environment.plugins import distribution_of
+from tasks.environment.requirements import normal
 
 DETAIL_LINES = 30
 DETAIL_CHARACTERS = 3_000
+LONGEST_NAME = 100
+"""Characters of a module's or distribution's name."""
 
 _NO_MODULE = re.compile(
     r"""No module named ['"]?([A-Za-z_][\w.]*)|Error importing plugin ['"]([\w.]+)['"]: No module"""
 )
 _NEEDS_PACKAGE = re.compile(r"(?:requires|Please install|pip install|You need to install)[ :`']+([A-Za-z][\w.-]+)")
 _NO_VARIABLE = re.compile(r"KeyError: '([A-Z][A-Z0-9_]*(?:DIR|PATH|FOLDER))'")
+_WORD = re.compile(r"[A-Za-z]\w*(?:[.-]\w+)*")
 _OPTIONS = re.compile(r"unrecognized arguments: (.+)")
 _OPTION = re.compile(r"(?<!\S)--?[A-Za-z][\w-]*")
 _NOT_COMPILED = re.compile(
@@ -72,6 +77,11 @@ class Trouble:
     """The end of what was said."""
 
     @property
+    def is_bearable(self) -> bool:
+        """Whether the environment can be used as it is, where nothing better is to be had."""
+        return self.cause is Cause.SKIPS
+
+    @property
     def summary(self) -> str:
         """The cause, the names and the last error, on one line."""
         named = f" ({', '.join(self.names)})" if self.names else ""
@@ -101,6 +111,18 @@ def _missing(missing: tuple[str, ...], own: Collection[str], text: str, detail: 
     if foreign:
         return Trouble(Cause.MISSING_MODULE, foreign, detail)
     return Trouble(Cause.NOT_COMPILED if _NOT_COMPILED.search(text) else Cause.PROJECT, missing, detail)
+
+
+def wanted_by_skips(reasons: Iterable[str], declared: Collection[str], installed: Collection[str]) -> tuple[str, ...]:
+    """Distributions for want of which tests skip themselves: those that a reason names as a module or in its words,
+    that the project asks for somewhere (`declared`) and that are not there (`installed`); normal names, each once.
+
+    What the project does not name stays away: its own maintainers skip these tests too.
+    """
+    found = (match[0] for reason in reasons for match in _WORD.finditer(reason))
+    words = (word for word in found if len(word) <= LONGEST_NAME)
+    names = (one for word in words for one in (normal(word), normal(distribution_of(word))))
+    return tuple(dict.fromkeys(name for name in names if name in declared and name not in installed))
 
 
 def missing_modules(text: str) -> tuple[str, ...]:

@@ -327,3 +327,37 @@ def test_a_folder_that_a_script_would_have_named_is_given() -> None:
     checks = Checks(Trouble(Cause.VARIABLE, ("THING_TEST_TEMPDIR",), "x"))
     go_up(checks.build, checks)
     assert checks.plans[1].env == ("THING_TEST_TEMPDIR=/tmp/thing_test_tempdir",)
+
+
+def test_what_tests_skip_themselves_without_is_asked_for() -> None:
+    checks = Checks(Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'"))
+    climbed = go_up(checks.build, checks, plans()[1:])
+    assert [(one.rung, one.cause) for one in climbed.attempts] == [("bare", "skips"), ("bare, with mock", "")]
+    assert checks.plans[1].requirements == ("click>=8", "pytest", "Mock>=2")
+    assert [one.env_id is None for one in climbed.attempts] == [True, False]
+
+
+def test_where_it_is_not_to_be_had_the_environment_is_used_as_it_is() -> None:
+    wants = Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'")
+    worse = Trouble(Cause.INCOMPATIBLE, (), "it works with nothing")
+    for said in (wants, worse), (wants, wants):
+        checks = Checks(*said)
+        climbed = go_up(checks.build, checks, plans()[1:])
+        assert climbed.built is not None
+        assert len(checks.plans) == 2
+        assert climbed.attempts[-1].env_id == climbed.built.environment.env_id
+        assert (climbed.attempts[-1].cause, climbed.attempts[-1].error) == ("", "")
+    assert climbed.attempts[-1].rung == "bare, with mock", "of several that can be used, the last"
+
+
+def test_what_tests_skip_themselves_without_may_not_build() -> None:
+    checks = Checks(Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'"))
+
+    def build(plan: EnvironmentPlan) -> BuiltEnvironment:
+        if "Mock>=2" in plan.requirements:
+            raise PackageFailed("mock does not build", frozenset({"mock"}))
+        return checks.build(plan)
+
+    climbed = go_up(build, checks, plans()[1:])
+    assert climbed.built is not None
+    assert [one.rung for one in climbed.attempts] == ["bare", "bare, with mock", "bare"]

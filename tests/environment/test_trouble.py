@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.domain.environment import Cause
-from tasks.environment.trouble import first_trouble, last_error, read_trouble, tail
+from tasks.environment.trouble import first_trouble, last_error, read_trouble, tail, wanted_by_skips
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "troubles.toml").read_text())["cases"]
 
@@ -47,3 +47,25 @@ def test_the_summary_of_a_build_names_what_the_compiler_missed() -> None:
     )
     assert last_error(said) == "src/wrap.cpp:19:10: fatal error: hull/hull.h: No such file or directory"
     assert last_error("x " * 3_000_000 + "\nerror: command 'gcc' failed") == "error: command 'gcc' failed"
+
+
+@pytest.mark.parametrize(
+    ("reason", "names"),
+    [
+        ("could not import 'numpy': No module named 'numpy'", ("numpy",)),
+        ("could not import 'yaml.nodes'", ("pyyaml",)),
+        ("Requires cryptography library to be installed", ("cryptography",)),
+        ("needs scikit-image, and NumPy", ("scikit-image", "numpy")),
+        ("pytest is too old", ()),  # it is there
+        ("could not import 'graph_of_somebody'", ()),  # nowhere in the project
+        ("not on Windows", ()),
+        ("", ()),
+    ],
+)
+def test_what_a_skip_wants_is_what_the_project_names(reason: str, names: tuple[str, ...]) -> None:
+    declared = {"numpy", "pyyaml", "cryptography", "scikit-image", "pytest"}
+    assert wanted_by_skips([reason], declared, {"pytest"}) == names
+
+
+def test_a_long_reason_is_read_in_linear_time() -> None:
+    assert wanted_by_skips(["a.b-" * 500_000], {"numpy"}, ()) == ()

@@ -70,6 +70,8 @@ class Collected:
     ids: frozenset[CaseId] = frozenset()
     """The cases, for pytest and unittest."""
     readers: tuple[Reader, ...] = ()
+    skips: tuple[str, ...] = ()
+    """Reasons for which tests skip themselves, as far as marks, decorators and modules tell before a test runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +171,7 @@ def _read(path: Path) -> tuple[Collected, ...]:
             complaint=one["complaint"],
             ids=frozenset(map(CaseId, one["ids"])),
             readers=tuple(map(_reader, one["readers"])),
+            skips=tuple(one["skips"]),
         )
         for one in found
     )

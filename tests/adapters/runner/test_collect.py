@@ -245,3 +245,60 @@ class Inputs(unittest.TestCase):
     asked = State(name="after", files=(RepoPath("tests/test_u.py"),), watch=(RepoPath("tests/inputs/a.in"),))
     (row,) = only(look(files, asked, kind=RunnerKind.UNITTEST)).readers
     assert (row.case_id, row.found_by) == ("tests/test_u.py::Inputs.test_all", "opened")
+
+
+SKIPPING = """
+import sys
+import unittest
+import pytest
+
+try:
+    import module_that_nobody_has
+except ImportError:
+    module_that_nobody_has = None
+
+class Odd(object):
+    def __bool__(self):
+        raise ValueError("both")
+
+@pytest.mark.skipif(module_that_nobody_has is None, reason="the library is not there")
+def test_a(): pass
+
+@pytest.mark.skipif(sys is None, reason="never")
+@pytest.mark.skipif("sys is None", reason="a text")
+@pytest.mark.skipif(Odd(), reason="odd")
+def test_b(): pass
+
+def test_c():
+    other = pytest.importorskip("another.module")
+    pytest.importorskip('json')
+
+@unittest.skipUnless(module_that_nobody_has, "asks for more")
+class TestD(unittest.TestCase):
+    def test_d(self): pass
+
+class TestE(unittest.TestCase):
+    @unittest.skip("not today")
+    def test_e(self): pass
+"""
+WHOLE = "import pytest\nnumpy = pytest.importorskip('module_that_nobody_has')\ndef test_a(): pass\n"
+
+
+def test_what_tests_skip_themselves_for_is_told(look: Look) -> None:
+    found = only(look({"test_a.py": SKIPPING, "test_b.py": WHOLE}, state("test_a.py", "test_b.py")))
+    assert (found.cases, found.complaint, found.files) == (5, "", {})
+    assert set(found.skips) == {
+        "the library is not there",
+        "asks for more",
+        "not today",
+        "could not import 'another.module'",
+        "could not import 'module_that_nobody_has'",
+        "could not import 'module_that_nobody_has': No module named 'module_that_nobody_has'",
+    }
+
+
+def test_the_same_of_unittest(look: Look) -> None:
+    text = SKIPPING[SKIPPING.index("@unittest.skipUnless") :].replace("module_that_nobody_has", "None")
+    files = {"test_a.py": f"import unittest\n{text}", "test_b.py": "import unittest\nraise unittest.SkipTest('all')\n"}
+    found = only(look(files, state("test_a.py", "test_b.py"), kind=RunnerKind.UNITTEST))
+    assert set(found.skips) == {"asks for more", "not today", "all"}

@@ -10,12 +10,13 @@ thrown away and what is put in place has another time than the rest: the second 
 What was found goes into the report as one JSON document:
 
     {"states": [{"name", "files": {path: error}, "cases", "packages": {name: error}, "fixtures", "complaint", "exit",
-                 "ids": [case], "readers": [{"case", "opened": [path], "found_by"}]}]}
+                 "ids": [case], "skips": [reason], "readers": [{"case", "opened": [path], "found_by"}]}]}
 """
 
-import importlib
+import importlib.util
 import json
 import os
+import re
 import runpy
 import sys
 import time
@@ -24,6 +25,8 @@ import types
 import unittest
 
 _CHARACTERS = 8000
+_SKIPS, _REASON = 100, 300  # so many reasons to skip, of so many characters
+_NEEDED = re.compile(r"""\bimportorskip\(\s*(?:modname\s*=\s*)?["']([A-Za-z_][\w.]*)["']""")
 _OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
 swt_watch = None  # ours, imported by `main`
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
@@ -110,6 +113,8 @@ def look(config, state, speak):
         pass
     except BaseException:
         found.complain(traceback.format_exc())
+    for path in state["files"]:
+        found.skip(needed_by(path))
     for package in state["packages"]:
         import_package(package, found)
     data = json.dumps(found.facts()).encode("utf-8")
@@ -129,6 +134,23 @@ def import_package(name, found):
         found.packages[name] = clip(traceback.format_exc())
 
 
+def needed_by(path):
+    """Reasons to skip that stand in a file of tests, in whichever function: modules that are wanted and not there."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as source:
+            names = set(_NEEDED.findall(source.read()))
+    except OSError:
+        return []
+    return ["could not import %r" % name for name in names if not is_there(name.split(".")[0])]
+
+
+def is_there(name):
+    try:
+        return name in sys.modules or importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 class Found(object):
     """What one look found."""
 
@@ -137,10 +159,15 @@ class Found(object):
         self.cases = 0
         self.complaint = ""
         self.ids, self.readers = [], []
+        self.skips = set()
 
     def fail(self, path, text):
         """A file that cannot be collected; the first reason counts."""
         self.files.setdefault(path, clip(text))
+
+    def skip(self, reasons):
+        """Why tests skip themselves here, as far as that is known before they run."""
+        self.skips.update(str(reason)[:_REASON] for reason in reasons if reason)
 
     def complain(self, text):
         self.complaint = self.complaint or clip(text)
@@ -153,6 +180,7 @@ class Found(object):
             "cases": self.cases,
             "complaint": self.complaint,
             "ids": self.ids,
+            "skips": sorted(self.skips)[:_SKIPS],
             "readers": self.readers,
         }
 
@@ -247,12 +275,40 @@ class Plugin(object):
         if report.failed:
             path = os.path.join(self._root, report.nodeid.split("::")[0])
             self._found.fail(os.path.relpath(path), str(report.longrepr))
+        elif report.skipped:
+            told = report.longrepr
+            self._found.skip([told[-1].replace("Skipped: ", "", 1) if isinstance(told, tuple) else str(told)])
 
     def pytest_collection_finish(self, session):
         self._found.cases = len(session.items)
         self._found.ids = [self.case_of(item) for item in session.items]
         for item in session.items:
             self._found.fixtures.update(missing_fixtures(item))
+            self._found.skip(marked(item) + decorated(item))
+
+
+def marked(item):
+    """Reasons of the marks by which a case skips itself."""
+    marks = list(item.iter_markers()) if hasattr(item, "iter_markers") else []
+    reasons = [mark.kwargs.get("reason") or "".join(map(str, mark.args[:1])) for mark in marks if mark.name == "skip"]
+    return reasons + [mark.kwargs.get("reason") for mark in marks if mark.name == "skipif" and holds(mark)]
+
+
+def holds(mark):
+    """Whether the condition of a mark is true. One that is a text would have to be run."""
+    condition = mark.args[0] if mark.args else mark.kwargs.get("condition")
+    try:
+        return not isinstance(condition, str) and bool(condition)
+    except Exception:
+        return False
+
+
+def decorated(item):
+    """Reasons of unittest's decorators, on the case or its class."""
+    method = getattr(item, "obj", None) or getattr(item, getattr(item, "_testMethodName", ""), None)
+    owners = (method, getattr(item, "cls", None) or type(item))
+    skipping = [one for one in owners if getattr(one, "__unittest_skip__", False) is True]
+    return [getattr(one, "__unittest_skip_why__", "") for one in skipping]
 
 
 def missing_fixtures(item):
@@ -311,7 +367,8 @@ def load(loader, name, path, found, *rest):
     """The suite of one module; an empty one where it cannot be loaded."""
     try:
         suite = loader(name, *rest)
-    except unittest.SkipTest:
+    except unittest.SkipTest as reason:
+        found.skip([reason])
         return unittest.TestSuite()
     except (Exception, SystemExit):
         found.fail(path, traceback.format_exc())
@@ -321,6 +378,7 @@ def load(loader, name, path, found, *rest):
             found.fail(path, str(getattr(case, "_exception", case)))
         else:
             found.cases += 1
+            found.skip(decorated(case))
     return suite
 
 
