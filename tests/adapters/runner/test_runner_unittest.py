@@ -107,6 +107,20 @@ def test_tracing_changes_no_outcome(python: str, project, run) -> None:
     assert ran.report.hits == ()
 
 
+@pytest.mark.parametrize("python", VERSIONS, indirect=True)
+def test_a_project_that_makes_errors_of_warnings_is_traced_all_the_same(python: str, project, run) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/mod.py": '"""A module."""\n\ndef double(x):\n    """Twice."""\n    print("")\n    return 2 * x\n',
+        "tests/__init__.py": "import warnings\nwarnings.simplefilter('error')\n",
+        "tests/test_a.py": "import unittest\nfrom pkg.mod import double\n"
+        "class A(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(double(2), 4)\n",
+    }
+    ran = run(python, project(files), job("tests/test_a.py"))
+    assert ran.report.watched[0].executable == (3, 5, 6)
+    assert {line for _, case, line in ran.lines if case} == {5, 6}
+
+
 @pytest.mark.parametrize("python", ["3.11"], indirect=True)
 def test_a_watched_file_that_is_not_imported(python: str, project, run) -> None:
     checkout = project({"pkg/mod.py": "x = (\n    1)\n", "tests/test_x.py": "import unittest\n"})

@@ -15,6 +15,7 @@ _CONSTANTS = tuple(
     for name in ("Constant", "Num", "NameConstant", "Str")
     if sys.version_info < (3, 8) or name == "Constant"
 )
+_TEXT = "s" if sys.version_info < (3, 8) else "value"  # reading the other one warns, and some make errors of warnings
 _UNWRAPPABLE = tuple(
     getattr(ast, name) for name in ("Starred", "Slice", "ExtSlice", "Index", "FormattedValue") if name in vars(ast)
 )
@@ -85,8 +86,8 @@ def _around(line, expression):
 def _is_text(node):
     if not isinstance(node, ast.Expr):
         return False
-    value = node.value
-    return isinstance(getattr(value, "value", getattr(value, "s", None)), str) and isinstance(value, _CONSTANTS)
+    text = getattr(node.value, _TEXT, None)
+    return isinstance(text, str) and isinstance(node.value, _CONSTANTS)
 
 
 def _is_future(node):
