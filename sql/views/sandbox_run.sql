@@ -2,7 +2,8 @@
 --
 -- suite_ref       suite_id of a golden or candidate suite; files_key of suite `none`
 -- run_key         the run whose outcomes count: untraced before traced, then the latest
--- traced_run_key  the latest run that watched lines; null where there is none
+-- traced_run_key  the latest run that watched lines, all that it was asked to; null where there is none. One whose `detail`
+--                 names a file as `unprobed` would say of lines that ran that they did not
 -- finished_at     of run_key;  env_finished_at: of the instance's last run in this environment and sandbox
 --
 -- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count, and neither
@@ -12,7 +13,10 @@
 -- needs: current_run
 CREATE OR REPLACE VIEW sandbox_run AS
 WITH usable AS (
-    SELECT *, CASE WHEN suite_kind = 'none' THEN files_key ELSE suite_id END AS suite_ref
+    SELECT
+        *,
+        CASE WHEN suite_kind = 'none' THEN files_key ELSE suite_id END AS suite_ref,
+        tracer <> 'none' AND NOT contains(coalesce(detail, ''), 'unprobed: ') AS watched
     FROM current_run
     WHERE coalesce(variant, 'plain') = 'plain'
 ),
@@ -20,9 +24,9 @@ ranked AS (
     SELECT
         *,
         max(finished_at) OVER (PARTITION BY instance_key, env_id, sandbox) AS env_finished_at,
-        first_value(CASE WHEN tracer <> 'none' THEN run_key END) OVER (
+        first_value(CASE WHEN watched THEN run_key END) OVER (
             PARTITION BY instance_key, suite_ref, code_state, env_id, sandbox
-            ORDER BY tracer = 'none', finished_at DESC, run_key
+            ORDER BY NOT watched, finished_at DESC, run_key
         ) AS traced_run_key
     FROM usable
 )

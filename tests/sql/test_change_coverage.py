@@ -107,6 +107,20 @@ def test_a_golden_patch_without_executable_lines_has_no_coverage(store: SqlStore
     assert store.rows(COVERAGE) == [("paper", True, 0, 0, None), ("swt_bench", True, 0, 0, None)]
 
 
+def test_a_run_that_could_not_watch_a_file_says_nothing_of_its_lines(store: SqlStore) -> None:
+    store.instance("i", added=[5, 6])
+    golden_runs(store, {}, {"test_g.py::g": [5, 6]})
+    suite = store.suite("i", "m")
+    blind = {"detail": "unprobed: src.py"}
+    for state, outcome in (("before", "failed"), ("after", "passed")):
+        store.run("i", suite, state, {"test_a.py::new": outcome}, lines={}, **blind)
+    store.candidate("i", "m", suite=suite)
+    assert store.rows(COVERAGE) == [("paper", False, None, None, None), ("swt_bench", False, None, None, None)]
+    for state, outcome in (("before", "failed"), ("after", "passed")):  # an earlier run that could
+        store.run("i", suite, state, {"test_a.py::new": outcome}, lines={"test_a.py::new": [5]}, minutes=-5)
+    assert store.rows(COVERAGE) == [("paper", True, 1, 2, 0.5), ("swt_bench", True, 1, 2, 0.5)]
+
+
 def test_what_is_not_traced_has_no_coverage(store: SqlStore) -> None:
     store.instance("i", added=[5])
     golden_runs(store, {}, {"test_g.py::g": [5]})
