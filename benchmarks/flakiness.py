@@ -32,7 +32,7 @@ from tasks.domain.validation import CaseStability, Stability
 from tasks.evaluate.plan import Bench, suite_specs
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
 from tasks.validate.judge import Observed, SeenCase, case_rows
-from tasks.validate.observe import golden_suites_of, look
+from tasks.validate.observe import ToObserve, golden_suites_of, look
 from tasks.validate.verdict import STABLE as STABLE_KINDS
 from tasks.validate.verdict import Evidence, GoldenMiss, finding, quarantined
 
@@ -63,7 +63,7 @@ def found_by(settings: Settings, instance: TaskInstance) -> tuple[Found, ...]:
     store = Store(settings.store)
     suite = golden_suites_of(store, [instance])[instance.instance_key]
     env_id = store.read(Run, instance_key=instance.instance_key)[0].env_id
-    seen = look(store, instance, suite, env_id)
+    ((_, seen),) = look(store, [ToObserve(instance=instance, suite=suite, env_id=env_id)])
     golden = (seen.cases[SuiteKind.GOLDEN], seen.observed[SuiteKind.GOLDEN])
     rows = case_rows(instance.instance_key, env_id, *golden)
     return tuple(_found(rate, [row for row in rows if rate_of(row.label) == rate]) for rate in (STABLE, *RATES))

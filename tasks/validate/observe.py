@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -17,6 +17,8 @@ from tasks.validate.judge import Observed, SeenCase
 
 EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
 """Runs on other code."""
+AT_ONCE = 200_000
+"""So many outcomes are in memory at once, and those of one instance more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,10 @@ class ValidationRuns:
         return {run.code_state for run in self.observed[kind]} == set(CodeState)
 
 
+_Counting = tuple["ToObserve", tuple[Run, ...]]
+"""An instance, and its runs that count."""
+
+
 def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, Suite]:
     """Of each instance the golden suite with most files, as the grader takes it; those without one are left out."""
     keys = tuple(instance.instance_key for instance in instances)
@@ -42,25 +48,77 @@ def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping
     return {suite.instance_key: suite for suite in sorted(suites, key=_size)}
 
 
-def look(
-    store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId, *, since: datetime | None = None
-) -> ValidationRuns:
-    """Read the runs and their outcomes; with `since` only those that began later."""
-    known = current(store.read(Run, instance_key=instance.instance_key))
-    runs = [run for run in known if run.env_id == env_id and _counts(run, suite)]
-    runs = [run for run in runs if since is None or run.started_at > since]
-    fine = [run for run in runs if run.status is not RunStatus.INFRASTRUCTURE]
-    rows = store.read(CaseOutcome, run_key=tuple(run.run_key for run in fine)) if fine else ()
-    by_run: dict[RunKey, list[CaseOutcome]] = defaultdict(list)
-    for row in rows:
-        by_run[row.run_key].append(row)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToObserve:
+    """An instance whose runs are to be looked at."""
+
+    instance: TaskInstance
+    suite: Suite
+    env_id: EnvId
+    since: datetime | None = None
+    """Only runs that began later count; null counts all."""
+
+
+def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve, ValidationRuns]]:
+    """Each with its runs and their outcomes.
+
+    Runs are read in one go, and outcomes of as many instances as `AT_ONCE` allows: to ask for each instance took 12 CPU
+    seconds in a store of 3,000 runs.
+    """
+    asked = tuple(wanted)
+    runs = runs_of(store, (one.instance for one in asked))
+    counting = [(one, _runs(runs[one.instance.instance_key], one)) for one in asked]
+    for batch in _batches(counting):
+        keys = tuple(run.run_key for _, found in batch for run in _fine(found))
+        by_run: dict[RunKey, list[CaseOutcome]] = defaultdict(list)
+        for row in store.read(CaseOutcome, run_key=keys) if keys else ():
+            by_run[row.run_key].append(row)
+        for one, found in batch:
+            yield one, _seen(found, by_run)
+
+
+def runs_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, tuple[Run, ...]]:
+    """The runs of each instance that are not superseded; none for one that was never run."""
+    keys = tuple({instance.instance_key for instance in instances})
+    found: dict[InstanceKey, list[Run]] = {key: [] for key in keys}
+    for run in store.read(Run, instance_key=keys) if keys else ():
+        found[run.instance_key].append(run)
+    return {key: current(runs) for key, runs in found.items()}
+
+
+def _runs(known: Iterable[Run], one: ToObserve) -> tuple[Run, ...]:
+    later = (run for run in known if one.since is None or run.started_at > one.since)
+    return tuple(run for run in later if run.env_id == one.env_id and _counts(run, one.suite))
+
+
+def _fine(runs: Iterable[Run]) -> list[Run]:
+    return [run for run in runs if run.status is not RunStatus.INFRASTRUCTURE]
+
+
+def _batches(counting: Iterable[_Counting]) -> Iterator[list[_Counting]]:
+    """In their order, each of about `AT_ONCE` outcomes."""
+    batch: list[_Counting] = []
+    rows = 0
+    for one in counting:
+        batch.append(one)
+        rows += sum(run.cases for run in _fine(one[1]))
+        if rows >= AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
+
+
+def _seen(runs: Sequence[Run], by_run: Mapping[RunKey, Sequence[CaseOutcome]]) -> ValidationRuns:
+    fine = _fine(runs)
     kinds = (SuiteKind.GOLDEN, SuiteKind.NONE)
     return ValidationRuns(
         observed={
-            kind: [_observed(run, by_run[run.run_key]) for run in fine if run.suite_kind is kind] for kind in kinds
+            kind: [_observed(run, by_run.get(run.run_key, ())) for run in fine if run.suite_kind is kind]
+            for kind in kinds
         },
         cases={
-            kind: _cases(run_rows for run in fine if run.suite_kind is kind for run_rows in by_run[run.run_key])
+            kind: _cases(row for run in fine if run.suite_kind is kind for row in by_run.get(run.run_key, ()))
             for kind in kinds
         },
         infrastructure=tuple(run.detail for run in runs if run.status is RunStatus.INFRASTRUCTURE),
@@ -73,10 +131,10 @@ def slowest_first(store: Store, instances: Iterable[TaskInstance]) -> tuple[Task
     """By the longest run of a golden suite, which its repeats will take as well: a slow instance that is begun last has
     all other workers wait for it."""
     known = tuple(instances)
-    took: dict[InstanceKey, float] = defaultdict(float)
-    for run in current(store.read(Run, instance_key=tuple(one.instance_key for one in known))) if known else ():
-        if run.suite_kind is SuiteKind.GOLDEN:
-            took[run.instance_key] = max(took[run.instance_key], run.wall_s)
+    took = {
+        key: max((run.wall_s for run in runs if run.suite_kind is SuiteKind.GOLDEN), default=0.0)
+        for key, runs in runs_of(store, known).items()
+    }
     return tuple(sorted(known, key=lambda one: (-took[one.instance_key], one.instance_id)))
 
 

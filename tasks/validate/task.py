@@ -24,7 +24,7 @@ from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
 from tasks.domain.validation import CaseStability, InvalidReason, MonthTurn, Stability, Validation
 from tasks.validate.judge import case_rows
-from tasks.validate.observe import ValidationRuns, golden_suites_of, look, slowest_first
+from tasks.validate.observe import ToObserve, ValidationRuns, golden_suites_of, look, slowest_first
 from tasks.validate.rota import Record, records, to_look_at, turn
 from tasks.validate.verdict import Evidence, GoldenMiss, Judgement, finding, quarantined
 
@@ -95,10 +95,27 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     store = Store(places.store)
     instances = {row.instance_id: row for row in store.read(TaskInstance, snapshot=snapshot)}
     suites = golden_suites_of(store, (instances[one.instance_id] for one in asked))
-    judged = [_judge(store, instances[one.instance_id], one, suites) for one in asked]
-    store.write([row for _, rows in judged for row in rows])
-    store.write([validation for validation, _ in judged])
-    return tuple(validation for validation, _ in judged)
+    by_id = {one.instance_id: one for one in asked}
+    to_observe = [_to_observe(instances[one.instance_id], one, suites) for one in asked]
+    judged = {
+        one.instance.instance_id: _judge(one, by_id[one.instance.instance_id], runs)
+        for one, runs in look(store, filter(None, to_observe))
+    }
+    store.write([row for _, rows in judged.values() for row in rows])
+    validations = tuple(
+        judged[one.instance_id][0] if one.instance_id in judged else _unseen(instances[one.instance_id], one, suites)
+        for one in asked
+    )
+    store.write(validations)
+    return validations
+
+
+def _to_observe(instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]) -> ToObserve | None:
+    """What to look at; null where nothing was run, or what was run does not count."""
+    suite = suites.get(instance.instance_key)
+    if asked.env_id is None or suite is None or not suite.files or asked.leak or asked.trouble:
+        return None
+    return ToObserve(instance=instance, suite=suite, env_id=asked.env_id, since=asked.since)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,47 +191,43 @@ def needs_settling(places: Places, snapshot: str, wanted: Mapping[InstanceId, En
     store = Store(places.store)
     instances = store.read(TaskInstance, snapshot=snapshot, instance_id=tuple(wanted)) if wanted else ()
     suites = golden_suites_of(store, instances)
-    return tuple(
-        row.instance_id
+    to_observe = [
+        ToObserve(instance=row, suite=suites[row.instance_key], env_id=wanted[row.instance_id])
         for row in instances
-        if row.instance_key in suites and _disagrees(store, row, suites[row.instance_key], wanted[row.instance_id])
-    )
+        if row.instance_key in suites
+    ]
+    return tuple(one.instance.instance_id for one, seen in look(store, to_observe) if _disagrees(one, seen))
 
 
-def _disagrees(store: Store, instance: TaskInstance, suite: Suite, env_id: EnvId) -> bool:
-    return bool(quarantined(_rows(instance, env_id, look(store, instance, suite, env_id), SuiteKind.GOLDEN)))
+def _disagrees(one: ToObserve, seen: ValidationRuns) -> bool:
+    return bool(quarantined(_rows(one, seen, SuiteKind.GOLDEN)))
 
 
-def _judge(
-    store: Store, instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]
-) -> tuple[Validation, tuple[CaseStability, ...]]:
-    suite = suites.get(instance.instance_key)
-    if asked.env_id is None or suite is None or not suite.files or asked.leak or asked.trouble:
-        return _unseen(instance, asked, suite), ()
-    seen = look(store, instance, suite, asked.env_id, since=asked.since)
-    golden = _rows(instance, asked.env_id, seen, SuiteKind.GOLDEN)
+def _judge(one: ToObserve, asked: ToJudge, seen: ValidationRuns) -> tuple[Validation, tuple[CaseStability, ...]]:
+    golden = _rows(one, seen, SuiteKind.GOLDEN)
     if not seen.has_both(SuiteKind.GOLDEN):
         trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")
-        return _unseen(instance, replace(asked, trouble=trouble), suite), ()
+        return _unseen(one.instance, replace(asked, trouble=trouble), {}), ()
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
         golden=asked.golden,
         infrastructure=seen.infrastructure,
     )
-    rows = golden + _rows(instance, asked.env_id, seen, SuiteKind.NONE)
-    return _validation(instance, asked, finding(evidence), golden, seen), rows
+    rows = golden + _rows(one, seen, SuiteKind.NONE)
+    return _validation(one.instance, asked, finding(evidence), golden, seen), rows
 
 
-def _rows(instance: TaskInstance, env_id: EnvId, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseStability, ...]:
+def _rows(one: ToObserve, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseStability, ...]:
     """Stability of the cases of one suite; none where a code state has no run."""
     if not seen.has_both(kind):
         return ()
-    return case_rows(instance.instance_key, env_id, seen.cases[kind], seen.observed[kind])
+    return case_rows(one.instance.instance_key, one.env_id, seen.cases[kind], seen.observed[kind])
 
 
-def _unseen(instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
+def _unseen(instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]) -> Validation:
     """An instance that was not run."""
+    suite = suites.get(instance.instance_key)
     if asked.trouble:
         said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:

@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
 from domain_rows import run_row, task_instance
 
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.names import InstanceId, InstanceKey, RunKey
-from tasks.domain.outcome import SuiteKind
-from tasks.validate.observe import slowest_first
+from tasks.domain.candidate import Suite
+from tasks.domain.instance import TaskInstance
+from tasks.domain.names import CaseId, InstanceId, InstanceKey, RepoPath, RunKey
+from tasks.domain.outcome import Outcome, Phase, SuiteKind
+from tasks.domain.run import CaseOutcome
+from tasks.validate import observe
+from tasks.validate.observe import ToObserve, look, slowest_first
+
+BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def suite_row(instance: TaskInstance) -> Suite:
+    """The golden suite of an instance: a file that is called as it is."""
+    return Suite(
+        suite_id=Suite.id_of(instance.instance_key, ""),
+        instance_key=instance.instance_key,
+        instance_id=instance.instance_id,
+        kind=SuiteKind.GOLDEN,
+        patch="",
+        files=(RepoPath(f"{instance.instance_id}.py"),),
+        files_key=f"files of {instance.instance_id}",
+        base_files=(),
+        base_files_key="",
+    )
+
+
+def case_row(run_key: RunKey, case_id: str) -> CaseOutcome:
+    return CaseOutcome(
+        run_key=run_key,
+        case_id=CaseId(case_id),
+        path=RepoPath(case_id.partition("::")[0]),
+        qualname="t",
+        label=case_id,
+        position=0,
+        phase=Phase.CALL,
+        outcome=Outcome.PASSED,
+        duration_s=0.1,
+        message="",
+    )
 
 
 def test_whose_golden_tests_took_longest_comes_first(tmp_path: Path) -> None:
@@ -27,3 +66,33 @@ def test_whose_golden_tests_took_longest_comes_first(tmp_path: Path) -> None:
             store.write_run(run, [])
     assert [one.instance_id for one in slowest_first(store, reversed(pool))] == ["b", "c", "a", "d"]
     assert slowest_first(store, ()) == ()
+
+
+def test_each_instance_has_its_own_runs_however_many_are_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(str(tmp_path))
+    pool = [task_instance(instance_id=InstanceId(name), instance_key=InstanceKey(name)) for name in "abc"]
+    suites = {one.instance_id: suite_row(one) for one in pool}
+    for one in pool[:2]:
+        for number in range(2):
+            run = run_row(
+                run_key=RunKey(f"{one.instance_id}{number}"),
+                instance_key=one.instance_key,
+                suite_kind=SuiteKind.GOLDEN,
+                suite_id=suites[one.instance_id].suite_id,
+                files_key=suites[one.instance_id].files_key,
+                cases=1,
+                cpu_s=1.0,
+                started_at=BEGUN + timedelta(days=number),
+            )
+            store.write_run(run, [case_row(run.run_key, f"{one.instance_id}.py::t{number}")])
+    wanted = [ToObserve(instance=one, suite=suites[one.instance_id], env_id=run.env_id) for one in pool]
+    wanted.append(replace(wanted[0], since=BEGUN))
+    found = []
+    for at_once in (observe.AT_ONCE, 1):
+        monkeypatch.setattr(observe, "AT_ONCE", at_once)
+        seen = [runs for _, runs in look(store, wanted)]
+        assert [runs.runs for runs in seen] == [2, 2, 0, 1]
+        found.append([[case.case_id for case in runs.cases[SuiteKind.GOLDEN]] for runs in seen])
+    assert found[0] == found[1] == [["a.py::t0", "a.py::t1"], ["b.py::t0", "b.py::t1"], [], ["a.py::t1"]]

@@ -17,11 +17,13 @@ The folder level groups files for people and for compaction; it adds no column t
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote
 
 from tasks.domain.errors import StoreError
 from tasks.domain.names import content_key
+from tasks.domain.run import Run
 from tasks.domain.table import DECLARED, Table, table_name
 from tasks.domain.tables import TABLES
 
@@ -74,6 +76,17 @@ def run_of_file(name: str) -> str | None:
     """The run key in the name of a settled run's file; null for any other name."""
     match = re.fullmatch(r"part-([^.]+)\.parquet", name)
     return match[1] if match and match[1] != "empty" else None
+
+
+def may_hold(row_type: type[Any], name: str, run_keys: Collection[str]) -> bool:
+    """Whether a file of `run` or of a run's facts may have rows of these runs, by its name: a write is of one run."""
+    written = re.fullmatch(r"part-(.+)\.parquet", name)
+    if written is None:
+        return True  # a pack
+    if row_type is Run:
+        return written[1].removesuffix(".infrastructure") in run_keys
+    key, dash, _ = written[1].rpartition("-")
+    return not dash or key in run_keys  # without a dash it is a hash
 
 
 def file_path(sha: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from tasks.adapters.store.disk import Disk, Entry
 from tasks.adapters.store.duck import for_one_question
 from tasks.adapters.store.held import Held, HeldFiles
 from tasks.adapters.store.latest import Source, latest, literal, quoted
-from tasks.adapters.store.layout import FACTS
+from tasks.adapters.store.layout import FACTS, may_hold
 from tasks.adapters.store.parquet import data_files, stored_schema
 from tasks.adapters.store.quarantine import quarantine
 from tasks.adapters.store.schema import columns
@@ -42,12 +42,14 @@ def select(disk: Disk, row_type: type[Any], where: Mapping[str, Any], chosen: Se
         held = steadily(lambda: _held(disk, row_type), on_torn=lambda: quarantine(disk))
         return _among(held, where).select(wanted)
     condition, values = _condition(where)
+    asked = where.get("run_key")
+    keys = None if asked is None else frozenset(map(str, asked if _is_several(asked) else (asked,)))
 
     def query(source: Source) -> str:
         return f"SELECT {', '.join(map(quoted, wanted))} FROM ({latest(row_type, source)}){condition}"
 
     return steadily(
-        lambda: _ask(disk, _needed(row_type), query, values),
+        lambda: _ask(disk, _needed(row_type), query, values, keys),
         on_torn=lambda: quarantine(disk),
     )
 
@@ -138,10 +140,25 @@ def _nothing(schema: pa.Schema) -> pa.Table:
     return pa.Table.from_arrays([pa.nulls(0, field.type) for field in schema], schema=schema)
 
 
-def _ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str], values: list[Any]) -> pa.Table:
+def _ask(
+    disk: Disk,
+    kinds: Sequence[type[Any]],
+    query: Callable[[Source], str],
+    values: list[Any],
+    run_keys: Collection[str] | None = None,
+) -> pa.Table:
+    """With `run_keys` the kinds are `run` and its facts, and files of other runs are not opened: in a store of months
+    there are thousands, and each takes a CPU millisecond or two."""
     with for_one_question(disk.url) as connection:
-        sources = {kind: source_of(connection, disk, kind) for kind in kinds}
+        sources = {kind: source_in(connection, disk, kind, _files(disk, kind, run_keys)) for kind in kinds}
         return connection.sql(query(sources.__getitem__), params=values).to_arrow_table()
+
+
+def _files(disk: Disk, kind: type[Any], run_keys: Collection[str] | None) -> list[Entry]:
+    found = data_files(disk, kind)
+    if run_keys is None:
+        return found
+    return [entry for entry in found if may_hold(kind, entry.path.rpartition("/")[2], run_keys)]
 
 
 def _needed(row_type: type[Any]) -> tuple[type[Any], ...]:

@@ -66,6 +66,24 @@ def test_compaction_changes_no_answer(store: Store, root: Path) -> None:
     assert store.compact(grace_s=0).packs == 0
 
 
+def test_what_is_asked_of_some_runs_opens_no_file_of_others(store: Store, root: Path) -> None:
+    fill(store, 0, 3)
+    store.compact(grace_s=0)
+    fill(store, 3, 3)
+    store.write_run(run(3, status=RunStatus.INFRASTRUCTURE, cases=0))
+    everything_of = {kind: store.read(kind) for kind in (Run, CaseOutcome)}
+    wanted = (run(1).run_key, run(3).run_key)
+    (there,) = [path for path in parquet_files(root) if path.name == f"part-{run(4).run_key}.parquet"]
+    there.write_bytes(b"torn")
+    for kind, rows in everything_of.items():
+        some = store.read(kind, run_key=wanted)
+        assert Counter(some) == Counter(row for row in rows if row.run_key in wanted)
+        assert {row.run_key for row in some} == set(wanted)
+        assert {row.run_key for row in store.read(kind, run_key=wanted[1])} == {wanted[1]}
+        assert store.read(kind, run_key=()) == ()
+    assert there.read_bytes() == b"torn", "nobody has found it and moved it aside"
+
+
 def test_compaction_goes_on_from_what_is_packed(store: Store, root: Path) -> None:
     for first in (0, 3, 6):
         fill(store, first, 3)
