@@ -37,10 +37,6 @@ class ValidationRuns:
         return {run.code_state for run in self.observed[kind]} == set(CodeState)
 
 
-_Counting = tuple["ToObserve", tuple[Run, ...]]
-"""An instance, and its runs that count."""
-
-
 def golden_suites_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, Suite]:
     """Of each instance the golden suite with most files, as the grader takes it; those without one are left out."""
     keys = tuple(instance.instance_key for instance in instances)
@@ -57,6 +53,10 @@ class ToObserve:
     env_id: EnvId
     since: datetime | None = None
     """Only runs that began later count; null counts all."""
+
+
+_Counting = tuple[ToObserve, tuple[Run, ...]]
+"""An instance, and its runs that count."""
 
 
 def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve, ValidationRuns]]:
