@@ -59,8 +59,10 @@ class GoldenMiss:
     """The grader's."""
     detail: str = ""
     """Which cases do not pass on the fixed code, as `golden_miss` has it."""
+    failing: Sequence[CaseId] = ()
+    """Its own cases that do not pass on the fixed code."""
     skipped_only: bool = False
-    """Whether all of those are skipped."""
+    """Whether all of `failing` are skipped."""
 
     @property
     def text(self) -> str:
@@ -85,7 +87,8 @@ class Evidence:
 
 def finding(evidence: Evidence) -> Judgement:
     """The first of these that holds: failures of ours, an ended process, what the network or the clock does to the
-    cases, what is skipped here, golden tests without a case of their own, no F2P, or such as fail on the fixed code."""
+    cases, what is skipped here, golden tests without a case of their own, no F2P, or such as fail on the fixed code:
+    always, or by what is not stable."""
     if evidence.infrastructure:
         return Judgement(InvalidReason.INFRASTRUCTURE, evidence.infrastructure[0])
     if ended := _ended(evidence.runs):
@@ -102,6 +105,8 @@ def finding(evidence: Evidence) -> Judgement:
         return Judgement(InvalidReason.NO_TESTS, missed.text)
     if Stability.FAIL_TO_PASS not in kinds:
         return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")
+    if missed and (unstable := _by_unstable(missed, evidence.cases)):
+        return unstable
     if missed:
         return Judgement(OF_GRADER.get(missed.reason, InvalidReason.NO_F2P), missed.text)
     return Judgement(InvalidReason.NONE)
@@ -138,6 +143,14 @@ def _on_fixed_code(runs: Iterable[Observed]) -> list[Observed]:
 def _says_something(run: Observed) -> bool:
     """Whether any case came to a result: where nothing can be imported, the environment is at fault."""
     return any(outcome is not Outcome.ERROR for outcome in run.outcomes.values())
+
+
+def _by_unstable(missed: GoldenMiss, cases: Sequence[CaseStability]) -> Judgement | None:
+    """What is not stable, where nothing else fails: another run might have called the golden tests solved."""
+    unstable = {case.case_id: case for case in quarantined(cases)}
+    if not missed.failing or not all(name in unstable for name in missed.failing):
+        return None
+    return _unstable([unstable[name] for name in missed.failing])
 
 
 def _unstable(cases: Sequence[CaseStability]) -> Judgement | None:

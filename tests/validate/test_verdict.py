@@ -47,6 +47,32 @@ def test_the_reason(text: str, golden: str, reason: InvalidReason) -> None:
     assert found.valid is (reason is InvalidReason.NONE)
 
 
+MISSED = {
+    "a case that flips": ("before plain F F\nafter plain P F\nafter rerun P P", ("b",), InvalidReason.FLAKY),
+    "one that flips and one that fails": (
+        "before plain F F F\nafter plain P F F\nafter rerun P P F",
+        ("b", "c"),
+        InvalidReason.GOLDEN_FAILS,
+    ),
+    "one that needs a network": (
+        "before plain F F\nafter plain P F\nafter online P P",
+        ("b",),
+        InvalidReason.NEEDS_NETWORK,
+    ),
+    "one of no run": ("before plain F\nafter plain P", ("b",), InvalidReason.GOLDEN_FAILS),
+}
+
+
+@pytest.mark.parametrize(("text", "failing", "reason"), MISSED.values(), ids=MISSED)
+def test_golden_tests_that_fail_by_what_is_not_stable_say_so(
+    text: str, failing: tuple[str, ...], reason: InvalidReason
+) -> None:
+    missed = GoldenMiss(reason="fails-after", detail="…", failing=tuple(map(CaseId, failing)))
+    found = finding(evidence(runs(text), missed))
+    assert found.reason is reason
+    assert reason is InvalidReason.GOLDEN_FAILS or found.detail.endswith(": b")
+
+
 SKIPPED = {
     "all that changed": ("before plain S P\nafter plain S P", InvalidReason.SKIPPED),
     "one beside an F2P": ("before plain F S\nafter plain P S", InvalidReason.SKIPPED),
