@@ -13,10 +13,9 @@ What was found goes into the report as one JSON document:
                  "ids": [case], "skips": [reason], "readers": [{"case", "opened": [path], "found_by"}]}]}
 """
 
-import importlib.util
+import importlib
 import json
 import os
-import re
 import runpy
 import sys
 import time
@@ -26,16 +25,16 @@ import unittest
 
 _CHARACTERS = 8000
 _SKIPS, _REASON = 100, 300  # so many reasons to skip, of so many characters
-_NEEDED = re.compile(r"""\bimportorskip\(\s*(?:modname\s*=\s*)?["']([A-Za-z_][\w.]*)["']""")
 _OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
-swt_watch = None  # ours, imported by `main`
+swt_items = swt_watch = None  # ours, imported by `main`
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 def main(config_path):
     """Look at every state that the configuration names."""
-    global swt_watch
-    import swt_watch  # before its folder leaves the path
+    global swt_items, swt_watch
+    import swt_items  # before their folder leaves the path
+    import swt_watch
 
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") != _FOLDER]
     with open(config_path, encoding="utf-8") as source:
@@ -43,11 +42,8 @@ def main(config_path):
     found = []
     for state in config["states"]:
         put_in_place(state["changes"])
-        seen = (
-            dict(apart(config, state), name=state["name"])
-            if state["files"]
-            else dict(Found().facts(), name=state["name"])
-        )
+        seen = apart(config, state) if state["files"] else Found().facts()
+        seen["name"] = state["name"]
         for path in state["alone"]:
             add_alone(seen, path, apart(config, dict(state, files=[path], watch=[], packages=[])))
         found.append(seen)
@@ -114,7 +110,7 @@ def look(config, state, speak):
     except BaseException:
         found.complain(traceback.format_exc())
     for path in state["files"]:
-        found.skip(needed_by(path))
+        found.skip(swt_items.needed_by(path))
     for package in state["packages"]:
         import_package(package, found)
     data = json.dumps(found.facts()).encode("utf-8")
@@ -132,23 +128,6 @@ def import_package(name, found):
         importlib.import_module(name)
     except BaseException:
         found.packages[name] = clip(traceback.format_exc())
-
-
-def needed_by(path):
-    """Reasons to skip that stand in a file of tests, in whichever function: modules that are wanted and not there."""
-    try:
-        with open(path, encoding="utf-8", errors="replace") as source:
-            names = set(_NEEDED.findall(source.read()))
-    except OSError:
-        return []
-    return ["could not import %r" % name for name in names if not is_there(name.split(".")[0])]
-
-
-def is_there(name):
-    try:
-        return name in sys.modules or importlib.util.find_spec(name) is not None
-    except (ImportError, ValueError):
-        return False
 
 
 class Found(object):
@@ -283,42 +262,8 @@ class Plugin(object):
         self._found.cases = len(session.items)
         self._found.ids = [self.case_of(item) for item in session.items]
         for item in session.items:
-            self._found.fixtures.update(missing_fixtures(item))
-            self._found.skip(marked(item) + decorated(item))
-
-
-def marked(item):
-    """Reasons of the marks by which a case skips itself."""
-    marks = list(item.iter_markers()) if hasattr(item, "iter_markers") else []
-    reasons = [mark.kwargs.get("reason") or "".join(map(str, mark.args[:1])) for mark in marks if mark.name == "skip"]
-    return reasons + [mark.kwargs.get("reason") for mark in marks if mark.name == "skipif" and holds(mark)]
-
-
-def holds(mark):
-    """Whether the condition of a mark is true. One that is a text would have to be run."""
-    condition = mark.args[0] if mark.args else mark.kwargs.get("condition")
-    try:
-        return not isinstance(condition, str) and bool(condition)
-    except Exception:
-        return False
-
-
-def decorated(item):
-    """Reasons of unittest's decorators, on the case or its class."""
-    method = getattr(item, "obj", None) or getattr(item, getattr(item, "_testMethodName", ""), None)
-    owners = (method, getattr(item, "cls", None) or type(item))
-    skipping = [one for one in owners if getattr(one, "__unittest_skip__", False) is True]
-    return [getattr(one, "__unittest_skip_why__", "") for one in skipping]
-
-
-def missing_fixtures(item):
-    """Names of fixtures that a case asks for and that nothing defines."""
-    info = getattr(item, "_fixtureinfo", None)
-    asked = set(getattr(info, "names_closure", ()))
-    given = set(getattr(info, "name2fixturedefs", ())) | {"request"}
-    given |= set(getattr(getattr(item, "callspec", None), "params", ()))
-    given |= set(getattr(getattr(item, "callspec", None), "funcargs", ()))
-    return asked - given
+            self._found.fixtures.update(swt_items.missing_fixtures(item))
+            self._found.skip(swt_items.marked(item) + swt_items.decorated(item))
 
 
 def collect_unittest(config, files, found, watch):
@@ -378,7 +323,7 @@ def load(loader, name, path, found, *rest):
             found.fail(path, str(getattr(case, "_exception", case)))
         else:
             found.cases += 1
-            found.skip(decorated(case))
+            found.skip(swt_items.decorated(case))
     return suite
 
 
