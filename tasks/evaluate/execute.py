@@ -177,6 +177,7 @@ def _status(progress: _RunProgress) -> tuple[RunStatus, str]:
     assert finished is not None
     assert report is not None
     if report.completed:
+        # `sandbox_run` looks for this word: what was not watched has no coverage.
         return RunStatus.COMPLETED, "; ".join(
             filter(None, (report.complaint, *map("unprobed: {}".format, report.unprobed)))
         )

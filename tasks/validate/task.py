@@ -108,7 +108,9 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     }
     store.write([row for _, rows in judged.values() for row in rows])
     validations = tuple(
-        judged[one.instance_id][0] if one.instance_id in judged else _unseen(instances[one.instance_id], one, suites)
+        judged[one.instance_id][0]
+        if one.instance_id in judged
+        else _unseen(instance := instances[one.instance_id], one, suites.get(instance.instance_key))
         for one in asked
     )
     store.write(validations)
@@ -212,7 +214,7 @@ def _judge(one: ToObserve, asked: ToJudge, seen: ValidationRuns) -> tuple[Valida
     golden = _rows(one, seen, SuiteKind.GOLDEN)
     if not seen.has_both(SuiteKind.GOLDEN):
         trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")
-        return _unseen(one.instance, replace(asked, trouble=trouble), {}), ()
+        return _unseen(one.instance, replace(asked, trouble=trouble), one.suite), ()
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
@@ -230,9 +232,8 @@ def _rows(one: ToObserve, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseSt
     return case_rows(one.instance.instance_key, one.env_id, seen.cases[kind], seen.observed[kind])
 
 
-def _unseen(instance: TaskInstance, asked: ToJudge, suites: Mapping[InstanceKey, Suite]) -> Validation:
+def _unseen(instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
     """An instance that was not run."""
-    suite = suites.get(instance.instance_key)
     if asked.trouble:
         said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
     elif asked.leak:
