@@ -40,7 +40,13 @@ LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 SHARED = (8, 10, 12, 14)
 TESTS = Path(__file__).parent
-MONTH = {"snapshot": "2025-08", "repositories_file": str(DEMO / "repositories.toml"), "limit": 1, "git": ""}
+MONTH = {
+    "snapshot": "2025-08",
+    "repositories_file": str(DEMO / "repositories.toml"),
+    "since": "",  # the deployment's own is two months before now
+    "limit": 1,
+    "git": "",
+}
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
 SAVE_BLOCK = """
 import sys
