@@ -62,20 +62,28 @@ REPOSITORIES = """
         coalesce(any_value(reasons), '') AS "not valid"
     FROM judged LEFT JOIN said USING (repo) GROUP BY repo ORDER BY repo
 """
+LEFT_AFTER = {
+    "default_branch": "default branch",
+    "not_a_bot": "no bot",
+    "linked_issue": "linked issue",
+    "test_file": "test file",
+    "source_file": "source file",
+    "size": "size",
+    "statement_length": "ten words",
+    "patch_reproduces": "all rules",
+}
+"""The rules that the funnel of the months shows, with the heads of their columns."""
 FUNNEL = """
-    WITH failed AS (
-        SELECT repo, number, min(f.step) AS step
-        FROM rejection JOIN (SELECT DISTINCT step, rule FROM funnel) AS f USING (rule) GROUP BY ALL
+    WITH rules AS (SELECT DISTINCT step, rule FROM funnel), named AS (
+        SELECT map_from_entries(list((rule, step))) AS steps FROM rules
+    ), failed AS (
+        SELECT repo, number, min(step) AS step FROM rejection JOIN rules USING (rule) GROUP BY ALL
     ), pull AS (
-        SELECT strftime(p.merged_at, '%Y-%m') AS month, coalesce(f.step, 99) AS step
+        SELECT strftime(p.merged_at, '%Y-%m') AS month, f.step
         FROM pull_request AS p LEFT JOIN failed AS f USING (repo, number) WHERE p.merged_at >= {since}
     )
-    SELECT month AS merged, count(*) AS pulls, count(*) FILTER (step > 2) AS "default branch",
-        count(*) FILTER (step > 3) AS "no bot", count(*) FILTER (step > 4) AS "linked issue",
-        count(*) FILTER (step > 5) AS "test file", count(*) FILTER (step > 6) AS "source file",
-        count(*) FILTER (step > 7) AS "size", count(*) FILTER (step > 10) AS "ten words",
-        count(*) FILTER (step > 13) AS "all rules"
-    FROM pull GROUP BY ALL ORDER BY ALL
+    SELECT month AS merged, count(*) AS pulls, {left}
+    FROM pull, named GROUP BY ALL ORDER BY ALL
 """
 TURNS = """
     SELECT m.snapshot AS month, count(*) FILTER (NOT look) AS judged, count(*) FILTER (NOT look AND v.valid) AS valid,
@@ -287,11 +295,19 @@ def _print(work: Path, months: list[Month], since: str) -> None:
     typer.echo(
         text_table(["month", "fault", "flow runs", "requests", "CPU min", "wall min", "store MB", "cache GB"], rows)
     )
-    for question in (TURNS, SNAPSHOTS, FUNNEL.format(since=literal(since)), REPOSITORIES):
+    for question in (TURNS, SNAPSHOTS, _funnel(since), REPOSITORIES):
         found = query(database, question)
         typer.echo(
             text_table(found.column_names, [[str(value) for value in row.values()] for row in found.to_pylist()])
         )
+
+
+def _funnel(since: str) -> str:
+    left = [
+        f'count(*) FILTER (step IS NULL OR step > steps[{literal(rule)}]) AS "{head}"'
+        for rule, head in LEFT_AFTER.items()
+    ]
+    return FUNNEL.format(since=literal(since), left=", ".join(left))
 
 
 if __name__ == "__main__":
