@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.leaks.look import look_for_leaks
+from tasks.adapters.patch.apply import apply_stored
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.store.database import query
@@ -110,7 +113,7 @@ def judge_instances(places: Places, snapshot: str, asked: tuple[ToJudge, ...]) -
     validations = tuple(
         judged[one.instance_id][0]
         if one.instance_id in judged
-        else _unseen(instance := instances[one.instance_id], one, suites.get(instance.instance_key))
+        else _unseen(places, instance := instances[one.instance_id], one, suites.get(instance.instance_key))
         for one in asked
     )
     store.write(validations)
@@ -214,7 +217,8 @@ def _judge(one: ToObserve, asked: ToJudge, seen: ValidationRuns) -> tuple[Valida
     golden = _rows(one, seen, SuiteKind.GOLDEN)
     if not seen.has_both(SuiteKind.GOLDEN):
         trouble = next(iter(seen.infrastructure), "runs of the golden tests are missing")
-        return _unseen(one.instance, replace(asked, trouble=trouble), one.suite), ()
+        said = Judgement(InvalidReason.INFRASTRUCTURE, trouble)
+        return _validation(one.instance, asked, said, (), None), ()
     evidence = Evidence(
         runs=seen.observed[SuiteKind.GOLDEN],
         cases=golden,
@@ -232,7 +236,7 @@ def _rows(one: ToObserve, seen: ValidationRuns, kind: SuiteKind) -> tuple[CaseSt
     return case_rows(one.instance.instance_key, one.env_id, seen.cases[kind], seen.observed[kind])
 
 
-def _unseen(instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
+def _unseen(places: Places, instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Validation:
     """An instance that was not run."""
     if asked.trouble:
         said = Judgement(InvalidReason.INFRASTRUCTURE, asked.trouble)
@@ -242,10 +246,18 @@ def _unseen(instance: TaskInstance, asked: ToJudge, suite: Suite | None) -> Vali
         said = Judgement(InvalidReason.GOLDEN_FAILS, "the golden tests do not apply")
     elif asked.env_id is None:
         said = Judgement(InvalidReason.INSTALL_ERROR, asked.broken or "see environment_attempt")
+    elif refused := _golden_patch_refused(places, instance):  # so nobody looked which cases read what is changed
+        said = Judgement(InvalidReason.GOLDEN_FAILS, f"the golden patch does not apply: {refused.detail}")
     else:
         changed = ", ".join(_changed(suite.patch)) or "nothing"
         said = Judgement(InvalidReason.NO_TESTS, f"no case of the suite reads what the golden tests change: {changed}")
     return _validation(instance, asked, said, (), None)
+
+
+def _golden_patch_refused(places: Places, instance: TaskInstance) -> Refused | None:
+    read_base = partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit)
+    applied = apply_stored(instance.patch, read_base)
+    return applied if isinstance(applied, Refused) else None
 
 
 def _changed(patch: str) -> list[str]:

@@ -51,6 +51,24 @@ DATA = {"tests/inputs/plain.out": "HELLO!", "tests/inputs/other.out": "A!"} | {
     "tests/inputs/looks_like_one.out": "DEF TEST_NOTHING(): ASSERT!",
 }
 
+SUBMODULE = f"""diff --git a/inner b/inner
+index {"1" * 40}..{"2" * 40} 160000
+--- a/inner
++++ b/inner
+@@ -1 +1 @@
+-Subproject commit {"1" * 40}
++Subproject commit {"2" * 40}
+"""
+LINK = f"""diff --git a/inner b/inner
+new file mode 120000
+index {"0" * 40}..{"2" * 40}
+--- /dev/null
++++ b/inner
+@@ -0,0 +1 @@
++shout.py
+\\ No newline at end of file
+"""
+
 
 def make(folder: Path, fix: dict[str, str], tests: dict[str, str]) -> tuple[str, str, str]:
     """(base commit, patch, test patch) of a project in `folder`."""
@@ -71,7 +89,7 @@ def make(folder: Path, fix: dict[str, str], tests: dict[str, str]) -> tuple[str,
 def driven(tmp_path: Path, best_sandbox: SandboxKind):
     """A warehouse with one instance: a fix, and what its golden tests change."""
 
-    def warehouse(fix: dict[str, str], tests: dict[str, str]) -> tuple[Store, Settings]:
+    def warehouse(fix: dict[str, str], tests: dict[str, str], more: str = "") -> tuple[Store, Settings]:
         settings = Settings(
             store=str(tmp_path / "store"),
             cache=tmp_path / "cache",
@@ -83,6 +101,7 @@ def driven(tmp_path: Path, best_sandbox: SandboxKind):
             limits=Limits(wall_s=60.0),
         )
         base, patch, test_patch = make(tmp_path / "project", fix, tests)
+        patch += more
         Mirrors(settings.places.mirrors).add(REPO, tmp_path / "project")
         row = task_instance(
             repo=REPO,
@@ -116,6 +135,19 @@ def test_changed_data_files_are_golden_tests(driven) -> None:
         ("tests/test_all.py::test_input[looks_like_one]", False),
     }
     assert {row.case_id for row in store.read(CaseOutcome)} == {row.case_id for row in store.read(DrivenCase)}
+
+
+def test_a_golden_patch_may_move_a_submodule(driven) -> None:
+    _, settings = driven(FIX, DATA, SUBMODULE)
+    request = EvaluationRequest(candidates=("golden",), snapshot="s", guards=False, confirm=False)
+    (row,) = evaluate_here(request, settings).rows
+    assert (row["n"], row["solved"]) == (1, 1)
+
+
+def test_a_golden_patch_that_does_not_apply_is_not_told_as_data_that_no_case_reads(driven) -> None:
+    _, settings = driven(FIX, {"tests/inputs/plain.out": "HELLO!"}, LINK)
+    (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
+    assert (row.reason, row.detail) == (InvalidReason.GOLDEN_FAILS, "the golden patch does not apply: inner is a link")
 
 
 def test_data_that_no_case_reads_is_no_fault_of_the_environment(driven) -> None:

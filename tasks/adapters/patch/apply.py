@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tasks.adapters.patch.layers import FIXED_MTIME, lifted
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
-from tasks.adapters.patch.paths import refuse_kinds, refuse_paths
+from tasks.adapters.patch.paths import refuse_kinds, refuse_paths, without_submodules
 from tasks.adapters.patch.place import LineEdit, Misfit, Placed, place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import Change, render
@@ -53,7 +53,7 @@ def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False)
         rungs += taken
     changes = files.changes()
     return Applied(
-        rung=max(rungs, key=RUNGS.index),
+        rung=max(rungs, key=RUNGS.index, default=Rung.EXACT),
         patch=render(changes),
         changes=changes,
         notes=tuple(dict.fromkeys((*patch.notes, *files.notes))),
@@ -61,9 +61,10 @@ def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False)
 
 
 def apply_stored(text: str, read_base: ReadBase) -> Applied | Refused:
-    """The same with the text of a golden patch, of golden tests or of a suite, all of which may have binary files."""
+    """The same with the text of a golden patch, of golden tests or of a suite, all of which may have binary files and
+    move submodules."""
     read = read_patch(text)
-    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+    return read if isinstance(read, Refused) else apply_to_files(without_submodules(read), read_base, binaries=True)
 
 
 def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied | Refused:
@@ -77,6 +78,7 @@ def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied 
     read = read_patch(patch)
     if isinstance(read, Refused):
         return read
+    read = without_submodules(read)
     if refused := refuse_paths(read):
         return refused
     if base is None:

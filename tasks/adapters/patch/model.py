@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-LINK_MODES = ("120000", "160000")
+SUBMODULE_MODE = "160000"
+LINK_MODES = ("120000", SUBMODULE_MODE)
 """Git's file modes of a symbolic link and of a submodule."""
 
 
@@ -128,6 +129,11 @@ class FilePatch:
     def links(self) -> bool:
         """Whether a symbolic link or a submodule is made or edited."""
         return self.old_mode in LINK_MODES or self.new_mode in LINK_MODES
+
+    @property
+    def submodule(self) -> bool:
+        """Whether it says nothing but the commit of a submodule, or that there is none any more."""
+        return {self.old_mode, self.new_mode} - {None} == {SUBMODULE_MODE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

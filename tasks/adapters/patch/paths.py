@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
@@ -29,6 +30,17 @@ def refuse_paths(patch: Patch) -> Refused | None:
                 reason=Reason.ALREADY_EXISTS, detail=f"{path} lies below {above}, which is a file of the patch"
             )
     return None
+
+
+def without_submodules(patch: Patch) -> Patch:
+    """A stored patch without what it says of submodules: their folders are empty in every tree of ours, so whichever
+    commit they name, nothing changes."""
+    moved = [file.path for file in patch.files if file.submodule]
+    if not moved:
+        return patch
+    notes = (f"the submodule {path} is left as it is, an empty folder" for path in moved)
+    files = tuple(file for file in patch.files if not file.submodule)
+    return replace(patch, files=files, notes=(*patch.notes, *notes))
 
 
 def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
