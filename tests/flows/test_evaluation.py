@@ -63,6 +63,13 @@ def expected() -> list[dict[str, Any]]:
     return [row for row in map(json.loads, lines) if row["solved"] is not None and row["instance_id"] in INSTANCES]
 
 
+@pytest.fixture(scope="module")
+def judged(shared_settings: Settings) -> Settings:
+    """A warehouse with the verdicts of all recorded candidates."""
+    judge(shared_settings, *PREDICTIONS, coverage=False)
+    return shared_settings
+
+
 def test_parts_do_the_work_of_the_whole(settings: Settings) -> None:
     """The parts in any order, one of them without a suite: then nothing is left to run, and all are judged."""
     asked = {"instances": FEW[:1], "coverage": False, "guards": True}
@@ -101,9 +108,8 @@ def test_golden_solves_every_sound_instance_and_nop_none(settings: Settings) -> 
     assert {row["method"]: (row["solved"], row["n"]) for row in found} == {"golden": (8, 8), "nop": (0, 8)}
 
 
-def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(settings: Settings) -> None:
-    judge(settings, *PREDICTIONS, coverage=False)
-    found = rows(settings, "SELECT instance_id, method, well_formed, solved FROM paper WHERE policy = 'tests-only'")
+def test_every_recorded_candidate_gets_the_verdict_that_the_demo_states(judged: Settings) -> None:
+    found = rows(judged, "SELECT instance_id, method, well_formed, solved FROM paper WHERE policy = 'tests-only'")
     verdicts = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in found}
     stated = {(row["instance_id"], row["method"]): (row["well_formed"], row["solved"]) for row in expected()}
     assert {key: verdicts[key] for key in stated} == stated
@@ -138,8 +144,9 @@ def test_the_table_is_about_the_policy_asked_for(settings: Settings) -> None:
 
 
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
-    first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
-    again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
+    asked = {"instances": FEW[:1], "confirm": True, "guards": True}
+    first = judge(settings, "golden", *PREDICTIONS[:2], **asked)
+    again = judge(settings, "golden", *PREDICTIONS[:2], **asked)
     assert first.ran.executed > 0
     assert (again.ran.executed, again.undone) == (0, ())
     assert again.rows == first.rows
@@ -227,22 +234,22 @@ def test_files_of_one_system_are_told_apart_by_names(settings: Settings, tmp_pat
 
 
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
-    judge(settings, *PREDICTIONS, policy=Policy.TESTS_ONLY, instances=FEW, coverage=False)
-    judge(settings, *PREDICTIONS, policy=Policy.AS_SUBMITTED, instances=FEW, coverage=False)
+    for policy in (Policy.TESTS_ONLY, Policy.AS_SUBMITTED):
+        judge(settings, *PREDICTIONS, policy=policy, instances=FEW[:1], coverage=False)
     found = rows(settings, "SELECT policy, count(*) AS n FROM submission GROUP BY policy")
     counts = {row["policy"]: row["n"] for row in found}
     assert counts["tests-only"] == counts["as-submitted"]
 
 
-def test_a_changed_grader_rescores_everything_without_a_run(settings: Settings, tmp_path: Path) -> None:
-    judge(settings, *PREDICTIONS, coverage=False)
-    before = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
+def test_a_changed_grader_rescores_everything_without_a_run(judged: Settings, tmp_path: Path) -> None:
+    before = rows(judged, "SELECT count(*) FILTER (solved) AS n FROM paper")
     sql = tmp_path / "sql"
     _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.all_pass"))
     from tasks.adapters.store.database import build_views
 
-    build_views(settings.store, settings.database, sql)
-    after = rows(settings, "SELECT count(*) FILTER (solved) AS n FROM paper")
+    other = replace(judged, database=tmp_path / "other.duckdb")
+    build_views(other.store, other.database, sql)
+    after = rows(other, "SELECT count(*) FILTER (solved) AS n FROM paper")
     assert after[0]["n"] > before[0]["n"]
 
 
