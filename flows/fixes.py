@@ -40,6 +40,7 @@ from tasks.evaluate.fixes import FixesTaken, FixRuns, run_on_fixes, take_fixes
 from tasks.evaluate.hacking.reading import HackReadings, read_repairs
 from tasks.evaluate.kept import FixesJudged, fixes_judged, suites_to_guard
 from tasks.evaluate.strength import judged_suites, strength_of
+from tasks.evaluate.taking import check_sources
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
 
 STORY, STRENGTH = "fixes", "strength"
@@ -80,8 +81,10 @@ def fixes_here(request: FixesRequest | StrengthRequest, settings: Settings) -> F
 
 def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSummary:
     """The story."""
-    instances = choose_instances(settings.places, request.snapshot, request.instances)
-    return judge_fixes(request, settings, run, take_fixes(settings.places, request.fixes, instances, request.method))
+    places = settings.places
+    instances = choose_instances(places, request.snapshot, request.instances)
+    check_sources(places, request.tests, instances, request.tests_method)  # reading hundreds of repairs takes a minute
+    return judge_fixes(request, settings, run, take_fixes(places, request.fixes, instances, request.method))
 
 
 def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken: FixesTaken) -> FixesSummary:

@@ -96,6 +96,16 @@ def take_candidates(
     )
 
 
+def check_sources(
+    places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], methods: Iterable[str] = ()
+) -> None:
+    """Raise what `take_candidates` would of these sources. Stores nothing: for who has other work to do before."""
+    store = Store(places.store)
+    read = _read_sources(store, sources, methods, instances, datetime.now(UTC))
+    merged(read)
+    _resubmissions(store, read)
+
+
 def _read_sources(
     store: Store, sources: Iterable[str], methods: Iterable[str], instances: tuple[TaskInstance, ...], now: datetime
 ) -> dict[str, Predictions]:

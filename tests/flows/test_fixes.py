@@ -12,7 +12,9 @@ from flows.fixes import FixesSummary, fixes_here
 from flows.parameters import FixesRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
+from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, UsageError
+from tasks.domain.proposed_fix import Repair
 
 NAME = "rolling-swt-bench__larder-"
 INSTANCES = tuple(f"{NAME}{number}" for number in (3, 5, 7))
@@ -60,6 +62,14 @@ def test_two_files_of_one_method_are_not_mixed(settings: Settings, tmp_path: Pat
     other.write_text(REPAIRS.read_text().replace("title", "name"))
     with pytest.raises(BadInput, match="hold different fixes of 'demo-quick'"):
         judge(settings, REPAIRS, other)
+
+
+def test_tests_that_clash_are_told_before_any_repair_is_read(settings: Settings, tmp_path: Path) -> None:
+    other = tmp_path / "other.jsonl"
+    other.write_text(Path(CAREFUL).read_text().replace("def test_", "def test_other_"))
+    with pytest.raises(BadInput, match="different patches of 'demo-careful'"):
+        judge(settings, REPAIRS, tests=(CAREFUL, str(other)))
+    assert not Store(settings.store).read(Repair)
 
 
 def test_what_is_kept_needs_something_that_filters(tmp_path: Path) -> None:
