@@ -45,11 +45,11 @@ def without_submodules(patch: Patch) -> Patch:
 
 def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
     """The first link or binary file; null if there is none. With `binaries`, one whose contents are in the patch is
-    taken."""
+    taken, as lines where git was told that it is text."""
     for file in patch.files:
         reason = kind_problem(file)
-        if reason is Reason.BINARY and binaries and file.contents:
-            if file.contents.size > BINARY_BYTES:
+        if reason is Reason.BINARY and binaries and (file.contents or not file.binary):
+            if file.contents and file.contents.size > BINARY_BYTES:
                 return Refused(reason=Reason.TOO_LARGE, detail=f"{file.path} has more than {BINARY_BYTES:,} bytes")
         elif reason:
             return Refused(reason=reason, detail=f"{file.path} is a {reason.value}")

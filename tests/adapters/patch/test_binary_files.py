@@ -1,6 +1,7 @@
 """Binary files in git's own form, as golden tests have them that come with a picture."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from scratch_git import git
 from tasks.adapters.git.changes import PATCH_OPTIONS
 from tasks.adapters.patch.apply import Applied, apply_patch, apply_to_files
 from tasks.adapters.patch.model import Patch, Reason, Refused, Status
-from tasks.adapters.patch.read import read_patch, to_bytes
+from tasks.adapters.patch.read import read_patch, to_bytes, to_text
 
 SMALL = bytes(range(256))
 LARGE = os.urandom(4096) + b"\0"
@@ -145,3 +146,29 @@ def read(text: str) -> Patch:
     patch = read_patch(text)
     assert isinstance(patch, Patch)
     return patch
+
+
+def test_a_binary_file_that_git_was_told_is_text_is_applied_to_a_golden_patch_alone(tmp_path: Path) -> None:
+    """git itself takes a file for text where its first 8,000 bytes have no NUL, as a FITS file of astropy has none."""
+    folder, states = tmp_path / "repo", (b"head\0\xff\nrest\n", b"head\0\xfe\nrest\n")
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / ".gitattributes").write_text("*.fits diff\n")
+    for state in states:
+        (folder / "x.fits").write_bytes(state)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", "x")
+    command = ["git", "-C", str(folder), "diff", *PATCH_OPTIONS, "HEAD~1", "HEAD"]
+    text = to_text(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert "@@" in text
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "x.fits").write_bytes(states[0])
+    applied = apply_patch(tree, text)
+    assert isinstance(applied, Applied), applied
+    assert (tree / "x.fits").read_bytes() == states[1]
+    read = read_patch(text)
+    assert isinstance(read, Patch)
+    refused = apply_to_files(read, lambda _path: states[0])
+    assert isinstance(refused, Refused)
+    assert refused.reason is Reason.BINARY
