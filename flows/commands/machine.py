@@ -25,12 +25,23 @@ from tasks.domain.errors import NotFound, SwtError, UsageError
 from tasks.environment.recipes import libraries_of_builds
 
 CCACHE_MISSING = "no: every commit of a compiled project is compiled from scratch"
+CALLED_BY_TESTS = {
+    "less": "click",
+    "gs": "matplotlib",
+    "dot": "networkx",
+    "magick": "beets",
+    "ffmpeg": "beets",
+}
+"""Programs of the system that tests were seen to call, with the projects whose tests these are. No environment brings
+them: where one is missing, tests skip themselves or fail, and an instance has another verdict than elsewhere."""
 REPO_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
 def report(settings: Settings) -> str:
     """One line per thing that matters, with what to do about those that are missing."""
-    return "\n".join([*_sandboxes(), *_programs(), *_interpreters(), *_compiled(settings), *_places(settings)])
+    return "\n".join(
+        [*_sandboxes(), *_programs(), *_interpreters(), *_called(), *_compiled(settings), *_places(settings)]
+    )
 
 
 def _sandboxes() -> list[str]:
@@ -63,6 +74,12 @@ def _interpreters() -> list[str]:
     found = machine_interpreters()
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
     return [_line("product python", platform.python_version()), _line("pythons under test", text)]
+
+
+def _called() -> list[str]:
+    lacking = [f"{name} ({projects})" for name, projects in CALLED_BY_TESTS.items() if not shutil.which(name)]
+    text = f"no: {', '.join(lacking)}: some tests of these fail or skip here" if lacking else "yes"
+    return [_line("programs of tests", text)]
 
 
 def _compiled(settings: Settings) -> list[str]:

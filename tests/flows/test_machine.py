@@ -56,6 +56,15 @@ def test_each_compiled_project_says_what_its_build_lacks_here(said, monkeypatch,
     assert lines["compiler cache"].startswith("no: ")
 
 
+def test_programs_that_tests_call_are_named_with_their_projects(said, monkeypatch, tmp_path):
+    less = tmp_path / "less"
+    less.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    line = said(SandboxKind.PROCESS)["programs of tests"]
+    assert line.startswith("no: gs (matplotlib), dot (networkx), ")
+    assert "less (" not in line
+
+
 def test_what_is_said_of_auto_is_what_it_does(tmp_path):
     probes = available()
     for trusted in (True, False):
