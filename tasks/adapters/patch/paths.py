@@ -45,7 +45,7 @@ def without_submodules(patch: Patch) -> Patch:
 
 def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
     """The first link or binary file; null if there is none. With `binaries`, one whose contents are in the patch is
-    taken, as lines where git was told that it is text."""
+    taken, or its lines where git takes it for text."""
     for file in patch.files:
         reason = kind_problem(file)
         if reason is Reason.BINARY and binaries and (file.contents or not file.binary):
