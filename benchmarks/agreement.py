@@ -20,6 +20,8 @@ import typer
 from flows.settings import settings_from
 from tasks.adapters.store.duck import connected
 
+GROUPS = ("project", "repository")
+"""Columns by which the tables are grouped."""
 JUDGED = """
     CREATE TEMP TABLE judged AS
     SELECT p.method, p.instance_id, replace(split_part(p.instance_id, '__', 1), '_', '-') AS project, p.resolved,
@@ -77,8 +79,11 @@ def _published(given: str) -> list[dict[str, object]]:
 
 
 def markdown(table: pa.Table) -> str:
-    """As a Markdown table; null is the row over all."""
-    cells = [["**all**" if cell is None else str(cell) for cell in row.values()] for row in table.to_pylist()]
+    """As a Markdown table; a null group is the row over all, any other null a dash."""
+    cells = [
+        [("**all**" if name in GROUPS else "-") if cell is None else str(cell) for name, cell in row.items()]
+        for row in table.to_pylist()
+    ]
     rows: list[list[str]] = [table.column_names, ["---"] * table.num_columns, *cells]
     return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
 
