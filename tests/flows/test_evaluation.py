@@ -144,9 +144,8 @@ def test_the_table_is_about_the_policy_asked_for(settings: Settings) -> None:
 
 
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
-    asked = {"instances": FEW[:1], "confirm": True, "guards": True}
-    first = judge(settings, "golden", *PREDICTIONS[:2], **asked)
-    again = judge(settings, "golden", *PREDICTIONS[:2], **asked)
+    first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
+    again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     assert first.ran.executed > 0
     assert (again.ran.executed, again.undone) == (0, ())
     assert again.rows == first.rows
@@ -235,7 +234,7 @@ def test_files_of_one_system_are_told_apart_by_names(settings: Settings, tmp_pat
 
 def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
     for policy in (Policy.TESTS_ONLY, Policy.AS_SUBMITTED):
-        judge(settings, *PREDICTIONS, policy=policy, instances=FEW[:1], coverage=False)
+        judge(settings, *PREDICTIONS, policy=policy, instances=FEW, coverage=False)
     found = rows(settings, "SELECT policy, count(*) AS n FROM submission GROUP BY policy")
     counts = {row["policy"]: row["n"] for row in found}
     assert counts["tests-only"] == counts["as-submitted"]
