@@ -29,7 +29,7 @@ CALLED_BY_TESTS = {
     "less": "click",
     "gs": "matplotlib",
     "dot": "networkx",
-    "magick": "beets",
+    "compare": "beets",  # of ImageMagick, under this name in version 6 and 7
     "ffmpeg": "beets",
 }
 """Programs of the system that tests were seen to call, with the projects whose tests these are. No environment brings
