@@ -63,8 +63,8 @@ def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False)
 def apply_stored(text: str, read_base: ReadBase) -> Applied | Refused:
     """The same with the text of a golden patch, of golden tests or of a suite, all of which may have binary files and
     move submodules."""
-    read = read_patch(text)
-    return read if isinstance(read, Refused) else apply_to_files(without_submodules(read), read_base, binaries=True)
+    read = _read_stored(text)
+    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
 
 
 def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied | Refused:
@@ -75,16 +75,20 @@ def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied 
     Every file is computed before the first one is written. Written files get the time `FIXED_MTIME`, so a tree that
     holds bytecode would run stale code: trees hold none.
     """
-    read = read_patch(patch)
+    read = _read_stored(patch)
     if isinstance(read, Refused):
         return read
-    read = without_submodules(read)
     if refused := refuse_paths(read):
         return refused
     if base is None:
         return _apply_whole(read, tree)
     with lifted(base, tree, paths_of(read.files)):
         return _apply_whole(read, tree)
+
+
+def _read_stored(text: str) -> Patch | Refused:
+    read = read_patch(text)
+    return read if isinstance(read, Refused) else without_submodules(read)
 
 
 def _apply_whole(read: Patch, tree: Path) -> Applied | Refused:
