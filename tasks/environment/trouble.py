@@ -15,10 +15,7 @@ DETAIL_CHARACTERS = 3_000
 LONGEST_NAME = 100
 """Characters of a module's or distribution's name."""
 
-_NO_MODULE = re.compile(
-    r"""No module named ['"]?([A-Za-z_][\w.]*)|Error importing plugin ['"]([\w.]+)['"]: No module"""
-)
-_NEEDS_PACKAGE = re.compile(r"(?:requires|Please install|pip install|You need to install)[ :`']+([A-Za-z][\w.-]+)")
+_NO_MODULE = re.compile(r"""No module named ['"]?([A-Za-z_][\w.]*)""")
 _NO_VARIABLE = re.compile(r"KeyError: '([A-Z][A-Z0-9_]*(?:DIR|PATH|FOLDER))'")
 _WORD = re.compile(r"[A-Za-z]\w*(?:[.-]\w+)*")
 _OPTIONS = re.compile(r"unrecognized arguments: (.+)")
@@ -127,8 +124,7 @@ def wanted_by_skips(reasons: Iterable[str], declared: Collection[str], installed
 
 def missing_modules(text: str) -> tuple[str, ...]:
     """Dotted names of the modules that a text says are not there, each once."""
-    found = (match[1] for match in _NO_MODULE.finditer(text))
-    return tuple(dict.fromkeys(name.rstrip(".") for name in found))
+    return tuple(dict.fromkeys(name.rstrip(".") for name in _NO_MODULE.findall(text)))
 
 
 def options_unknown(text: str) -> tuple[str, ...]:
