@@ -42,6 +42,8 @@ Row = Mapping[str, Any]
 Graph = Mapping[Sha, Commit]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MOST_CANDIDATES = 400
+NAMED = 5
+"""Files that a reason names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +270,9 @@ def _other_counts(bench: Bench, pull: PullRequest) -> str:
     assert pull.merge_commit is not None
     pair = (bench.graph[bench.graph[pull.merge_commit].parents[0]].tree, bench.graph[pull.merge_commit].tree)
     merged, shown = bench.changes.counts([pair])[pair], listed(pull)
-    return "merged otherwise: " + ", ".join(path for path in shown if merged.get(path) != shown[path])
+    changed = [path for path in shown if merged.get(path) != shown[path]]
+    more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
+    return "merged otherwise: " + ", ".join(changed[:NAMED]) + more
 
 
 def _why_other_split(row: Row, source: str, tests: str) -> str:
