@@ -100,7 +100,8 @@ class Cause(StrEnum):
     `not-compiled`    the project's own extension modules are not there
     `project`         what fails is the project's own code or tests
     `limit`           it ran into a limit of the sandbox
-    `skips`           tests skip themselves for want of something that the project names: it can be used all the same
+    `skips`           tests skip themselves for want of something that the project names, or import it in their bodies:
+                      it can be used all the same
     """
 
     BUILD = "build"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import configparser
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tasks.domain.outcome import RunnerKind
@@ -44,6 +44,8 @@ _DJANGO_SCRIPT = "tests/runtests.py"
 _PLAIN_FACTORS = {"py", "test", "tests"}
 _OLD_PYTEST = re.compile(r"pytest\s*(?:(?:==|~=|<=?)\s*[12]\b|<\s*3(?:\.0)*\s*(?:[,;]|$))", re.IGNORECASE)
 """A bound below version 3, which is the first that our runner drives."""
+_TOX_REFERENCE = re.compile(r"\{\[([^\[\]{}]*)\]([\w.-]+)\}")
+"""`{[section]option}`; no section stands for the one it is in."""
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 
@@ -86,11 +88,10 @@ def tox_deps(project: Project, read: Read) -> Requirements:
         config.read_string(read("tox.ini") or "")
     except configparser.Error:
         return Requirements()
-    text = config.get("testenv", "deps", fallback="")
     named = config.get("testenv", "extras", fallback="").replace(",", "\n").split()
     found = Requirements(parse_lines(line for name in named for line in project.expand(name)))
-    for line in text.splitlines():
-        found += _tox_line(line.strip(), read)
+    for line in _tox_lines(config, "testenv", "deps"):
+        found += _tox_line(line, read)
     return found
 
 
@@ -137,6 +138,20 @@ def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...
     tests = [names[name] for name in TEST_NAMES[:3] if name in names]
     chosen = tests or [names[name] for name in TEST_NAMES[3:] if name in names][:1]
     return tuple(line for name in chosen for line in lines_of(name) or ())
+
+
+def _tox_lines(
+    config: configparser.ConfigParser, section: str, option: str, seen: frozenset[tuple[str, str]] = frozenset()
+) -> Iterator[str]:
+    """The lines of an option; those of another one where a line is a reference to it."""
+    here = (section, option)
+    if here in seen:
+        return
+    for line in config.get(section, option, fallback="").splitlines():
+        if reference := _TOX_REFERENCE.fullmatch(line.strip()):
+            yield from _tox_lines(config, reference[1] or section, reference[2], seen | {here})
+        else:
+            yield line.strip()
 
 
 def _tox_line(line: str, read: Read) -> Requirements:

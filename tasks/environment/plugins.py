@@ -38,6 +38,7 @@ KNOWN_MODULES = {
     "socks": "PySocks",
     "sphinxcontrib.websupport": "sphinxcontrib-websupport",
     "typed_ast": "typed-ast",
+    "upath": "universal-pathlib",
     "yaml": "PyYAML",
     "zmq": "pyzmq",
 }

@@ -20,7 +20,9 @@ from tasks.domain.environment import Cause, DrivenCase, Environment, Readiness
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import CodeState, RunnerKind, SandboxKind
+from tasks.environment import late_imports
 from tasks.environment import trouble as reading
+from tasks.environment.late_imports import wanted_by_imports
 from tasks.environment.plugins import KNOWN_FIXTURES
 from tasks.environment.requirements import name_of
 from tasks.environment.trouble import Trouble, first_trouble, tail, wanted_by_skips
@@ -57,6 +59,12 @@ class Demand:
             alone=alone,
         )
         return State(name=CodeState.BEFORE, files=drivers, alone=alone), after
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The golden test files as the golden tests leave them."""
+        left = {change.path: change.after for change in self.changes}
+        return tuple(text for path in self.after if (text := left.get(path)) is not None)
 
     def states(self, packages: Iterable[str]) -> tuple[State, ...]:
         """The base commit first, where it has any of the files."""
@@ -112,7 +120,7 @@ _NOT_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples",
 @cache
 def check_version() -> str:
     """Content key of what decides a readiness besides its inputs."""
-    sources = [Path(path).read_text(encoding="utf-8") for path in (__file__, reading.__file__)]
+    sources = [Path(path).read_text(encoding="utf-8") for path in (__file__, reading.__file__, late_imports.__file__)]
     return content_key("check", collector_version(), sources)
 
 
@@ -137,15 +145,20 @@ def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Trou
     return first_trouble(complaints, tuple(own)) or (_missing_fixtures(collection.states) if fixtures else None)
 
 
-def wanting(collection: Collection, environment: Environment, declared: Iterable[str]) -> Trouble | None:
-    """What tests of the fixed code skip themselves for want of, though the project names it; null where there is none.
+def wanting(
+    collection: Collection, sources: Iterable[str], environment: Environment, declared: Iterable[str]
+) -> Trouble | None:
+    """What tests of the fixed code, whose sources are given, skip themselves for want of or import in their bodies,
+    though it is only the project that names it; null where there is none.
 
     The environment can be used without it. `declared` are the normal names of all that the project asks for.
     """
     reasons = [text for one in collection.states if one.name == CodeState.AFTER for text in one.skips]
-    installed = {name_of(line) for line in environment.lock.splitlines()}
-    names = wanted_by_skips(reasons, frozenset(declared), installed)
-    return Trouble(Cause.SKIPS, names, tail("\n".join(reasons))) if names else None
+    named, installed = frozenset(declared), frozenset(name_of(line) for line in environment.lock.splitlines())
+    imported = wanted_by_imports(sources, named, installed)
+    names = tuple(dict.fromkeys((*wanted_by_skips(reasons, named, installed), *imported)))
+    said = [*reasons, *(f"a test imports {name}" for name in imported)]
+    return Trouble(Cause.SKIPS, names, tail("\n".join(said))) if names else None
 
 
 def driven_cases(

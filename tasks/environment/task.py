@@ -195,7 +195,7 @@ def _check(
     if found is None:
         return None  # there is nothing to collect
     if trouble is None and inferred:
-        trouble = wanting(found, environment, declared)
+        trouble = wanting(found, asked.sources, environment, declared)
     row = readiness_row(instance, environment, sandbox.kind, found, trouble)
     store.write([row], key=row.readiness_key)
     return trouble
