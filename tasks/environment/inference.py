@@ -46,6 +46,8 @@ _OLD_PYTEST = re.compile(r"pytest\s*(?:(?:==|~=|<=?)\s*[12]\b|<\s*3(?:\.0)*\s*(?
 """A bound below version 3, which is the first that our runner drives."""
 _TOX_REFERENCE = re.compile(r"\{\[([^\[\]{}]*)\]([\w.-]+)\}")
 """`{[section]option}`; no section stands for the one it is in."""
+_THIS_PROJECT = re.compile(r"(?:-e\s*|--editable[\s=])?(?:\.|\{toxinidir\})/?\[([^\[\]{}]+)\]")
+"""`.[extra]`."""
 _FACTOR = re.compile(r"^(?P<factors>!?[\w.{},!-]+)\s*:\s+(?P<rest>\S.*)$")
 
 
@@ -63,7 +65,7 @@ Rung = Callable[[Project, Read], Requirements]
 
 def dependency_groups(project: Project, read: Read) -> Requirements:  # noqa: ARG001
     """PEP 735 groups and Poetry's."""
-    return Requirements(parse_lines(_named(project.groups, project.groups.get)))
+    return Requirements(parse_lines(project.followed(_named(project.groups, project.groups.get))))
 
 
 def extras(project: Project, read: Read) -> Requirements:  # noqa: ARG001
@@ -91,7 +93,7 @@ def tox_deps(project: Project, read: Read) -> Requirements:
     named = config.get("testenv", "extras", fallback="").replace(",", "\n").split()
     found = Requirements(parse_lines(line for name in named for line in project.expand(name)))
     for line in _tox_lines(config, "testenv", "deps"):
-        found += _tox_line(line, read)
+        found += _tox_line(line, project, read)
     return found
 
 
@@ -154,7 +156,7 @@ def _tox_lines(
             yield line.strip()
 
 
-def _tox_line(line: str, read: Read) -> Requirements:
+def _tox_line(line: str, project: Project, read: Read) -> Requirements:
     match = _FACTOR.match(line)
     if match and not _PLAIN_FACTORS & set(re.split(r"[-,{}]+", match["factors"])):
         return Requirements()
@@ -163,6 +165,12 @@ def _tox_line(line: str, read: Read) -> Requirements:
         path = plain[2:].strip().removeprefix("{toxinidir}/")
         found = read_requirements(read, path)
         return found if plain.startswith("-r") else Requirements((), found.lines)
+    if here := _THIS_PROJECT.fullmatch(plain):
+        return (
+            Requirements(parse_lines(project.followed([f"{project.name}[{here[1]}]"])))
+            if project.name
+            else Requirements()
+        )
     return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
 
 

@@ -24,10 +24,11 @@ class Means:
 
     @property
     def declared(self) -> Mapping[str, str]:
-        """Normal name → the first line in which the project asks for it, in any extra or group."""
+        """Normal name → the first line in which the project asks for it, in any extra or group; itself left out."""
         tables = (*self.project.extras.values(), *self.project.groups.values(), self.project.test_requires)
         lines = parse_lines(line for table in (self.project.dependencies, *tables) for line in table)
-        return {name_of(line): line for line in reversed(lines)}
+        own = normal(self.project.name)
+        return {name: line for line in reversed(lines) if (name := name_of(line)) != own}
 
 
 Mend = Callable[[EnvironmentPlan, Trouble, Means], EnvironmentPlan | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tasks.environment.requirements import Read, Requirements, normal, parse_lines
@@ -44,16 +44,20 @@ class Project:
             lines += self.expand(extra)
         return Requirements(parse_lines(lines))
 
-    def expand(self, extra: str, seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
-        """Lines of one extra; `name[other]` of the project itself is followed."""
-        lines: list[str] = []
-        for line in self.extras.get(extra, ()):
+    def expand(self, extra: str) -> tuple[str, ...]:
+        """Lines of one extra."""
+        return self.followed(self.extras.get(extra, ()), frozenset({extra}))
+
+    def followed(self, lines: Iterable[str], seen: frozenset[str] = frozenset()) -> tuple[str, ...]:
+        """The lines, with those of its extras where one asks for the project itself: `name[extra]`."""
+        found: list[str] = []
+        for line in lines:
             inner = self._own_extras(line)
             if inner is None:
-                lines.append(line)
+                found.append(line)
             for name in inner or ():
-                lines += self.expand(name, seen | {extra}) if name not in seen | {extra} else ()
-        return tuple(lines)
+                found += self.followed(self.extras.get(name, ()), seen | {name}) if name not in seen else ()
+        return tuple(found)
 
     def _own_extras(self, line: str) -> tuple[str, ...] | None:
         head, bracket, rest = line.partition("[")
