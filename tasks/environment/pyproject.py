@@ -1,4 +1,4 @@
-"""pyproject.toml: PEP 621, PEP 735 dependency groups, setuptools' dynamic files, Poetry."""
+"""pyproject.toml: PEP 621, PEP 735 dependency groups, setuptools' dynamic files, Poetry, PDM, uv, Hatch, Flit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _NUMBERS = re.compile(r"\d+(?:\.\d+)*")
 def read_pyproject(read: Read) -> Project:
     """What pyproject.toml says; nothing where it is missing or cannot be parsed."""
     table = load_pyproject(read)
-    return _standard(table, read) | _poetry(dig(table, "tool", "poetry"))
+    tool = dig(table, "tool")
+    project = _standard(table, read) | _poetry(dig(tool, "poetry")) | _pdm(dig(tool, "pdm")) | _flit(dig(tool, "flit"))
+    return project | _uv(dig(tool, "uv")) | _hatch(dig(tool, "hatch", "envs"), project.name)
 
 
 def load_pyproject(read: Read) -> dict[str, Any]:
@@ -101,6 +103,47 @@ def _poetry(table: Mapping[str, Any]) -> Project:
         extras={name: _strings(lines) for name, lines in dig(table, "extras").items()},
         groups={name: lines for name, lines in groups.items() if lines},
         package_root=next((root for root in roots if isinstance(root, str)), None),
+    )
+
+
+def _pdm(table: Mapping[str, Any]) -> Project:
+    """Groups for development, and all that PDM before 2021 had of its own, in Poetry's form."""
+    groups = dig(table, "dev-dependencies")
+    listed = {name: lines for name, lines in groups.items() if isinstance(lines, list)}
+    old = {name: entry for name, entry in groups.items() if name not in listed}
+    return Project(
+        name=str(table.get("name", "")),
+        dependencies=_poetry_lines(dig(table, "dependencies")),
+        groups={**({"dev": _poetry_lines(old)} if old else {}), **{name: _strings(listed[name]) for name in listed}},
+    )
+
+
+def _uv(table: Mapping[str, Any]) -> Project:
+    """The one group that uv had before PEP 735."""
+    lines = _strings(table.get("dev-dependencies"))
+    return Project(groups={"dev": lines} if lines else {})
+
+
+def _hatch(environments: Mapping[str, Any], project: str) -> Project:
+    """Environments of Hatch as groups; `hatch-test` is what `hatch test` uses."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for name in environments:
+        table = dig(environments, name)
+        lines = [line for key in ("dependencies", "extra-dependencies") for line in _strings(table.get(key))]
+        lines += [f"{project}[{feature}]" for feature in _strings(table.get("features")) if project]
+        groups["test" if name == "hatch-test" else name] = tuple(lines)
+    return Project(groups={name: lines for name, lines in groups.items() if lines})
+
+
+def _flit(table: Mapping[str, Any]) -> Project:
+    """Flit's own metadata, from before PEP 621."""
+    told = dig(table, "metadata")
+    return Project(
+        name=str(told.get("dist-name") or told.get("module", "")),
+        requires_python=str(told.get("requires-python", "")),
+        classifiers=_strings(told.get("classifiers")),
+        dependencies=_strings(told.get("requires")),
+        extras={name: _strings(lines) for name, lines in dig(told, "requires-extra").items()},
     )
 
 
