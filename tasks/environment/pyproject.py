@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.environment.project import Project
@@ -18,7 +19,7 @@ def read_pyproject(read: Read) -> Project:
     table = load_pyproject(read)
     tool = dig(table, "tool")
     project = _standard(table, read) | _poetry(dig(tool, "poetry")) | _pdm(dig(tool, "pdm")) | _flit(dig(tool, "flit"))
-    return project | _uv(dig(tool, "uv")) | _hatch(dig(tool, "hatch", "envs"), project.name)
+    return project | _uv(dig(tool, "uv")) | _hatch(dig(tool, "hatch"), project.name)
 
 
 def load_pyproject(read: Read) -> dict[str, Any]:
@@ -111,10 +112,12 @@ def _pdm(table: Mapping[str, Any]) -> Project:
     groups = dig(table, "dev-dependencies")
     listed = {name: lines for name, lines in groups.items() if isinstance(lines, list)}
     old = {name: entry for name, entry in groups.items() if name not in listed}
+    root = dig(table, "build").get("package-dir", table.get("package-dir"))
     return Project(
         name=str(table.get("name", "")),
         dependencies=_poetry_lines(dig(table, "dependencies")),
         groups={**({"dev": _poetry_lines(old)} if old else {}), **{name: _strings(listed[name]) for name in listed}},
+        package_root=root if isinstance(root, str) else None,
     )
 
 
@@ -124,15 +127,20 @@ def _uv(table: Mapping[str, Any]) -> Project:
     return Project(groups={"dev": lines} if lines else {})
 
 
-def _hatch(environments: Mapping[str, Any], project: str) -> Project:
-    """Environments of Hatch as groups; `hatch-test` is what `hatch test` uses."""
+def _hatch(table: Mapping[str, Any], project: str) -> Project:
+    """Environments of Hatch as groups, `hatch-test` being that of `hatch test`; and where its wheel's packages are."""
+    environments, build = dig(table, "envs"), dig(table, "build")
     groups: dict[str, tuple[str, ...]] = {}
     for name in environments:
-        table = dig(environments, name)
-        lines = [line for key in ("dependencies", "extra-dependencies") for line in _strings(table.get(key))]
-        lines += [f"{project}[{feature}]" for feature in _strings(table.get("features")) if project]
+        entry = dig(environments, name)
+        lines = [line for key in ("dependencies", "extra-dependencies") for line in _strings(entry.get(key))]
+        lines += [f"{project}[{feature}]" for feature in _strings(entry.get("features")) if project]
         groups["test" if name == "hatch-test" else name] = tuple(lines)
-    return Project(groups={name: lines for name, lines in groups.items() if lines})
+    packages = _strings(dig(build, "targets", "wheel").get("packages")) or _strings(build.get("packages"))
+    return Project(
+        groups={name: lines for name, lines in groups.items() if lines},
+        package_root=str(PurePosixPath(packages[0].strip("/")).parent) if packages else None,
+    )
 
 
 def _flit(table: Mapping[str, Any]) -> Project:

@@ -29,6 +29,10 @@ _UNBUILT = re.compile(r"Failed to (?:download and )?build|was included because")
 _QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?`")
 _ABSENT = re.compile(r"there are no versions of ([A-Za-z0-9][\w.-]*) and ")
 """A package that the index does not have at all, or had not at that time: codecov is gone."""
+_UNUSABLE = re.compile(
+    r"[Bb]ecause ([A-Za-z0-9][\w.-]*)(?:[<>=!~]\S*)? (?:was yanked|has invalid metadata|has a non-PEP 625)"
+)
+"""A package of which every version that fits was withdrawn, or is of a form that uv does not read."""
 FIRST_LINES = 12
 LINES_BEFORE = 4
 LAST_LINES = 12
@@ -106,9 +110,10 @@ def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureEr
 
 def unbuilt(output: str) -> frozenset[str]:
     """Names in what uv says of a package that does not build, the package and those that it was included for, or of one
-    that there is not."""
+    that there is not, or not in a form that can be used."""
     lines = (line for line in output.splitlines() if _UNBUILT.search(line))
-    return frozenset((*(name for line in lines for name in _QUOTED_NAME.findall(line)), *_ABSENT.findall(output)))
+    built = (name for line in lines for name in _QUOTED_NAME.findall(line))
+    return frozenset((*built, *_ABSENT.findall(output), *_UNUSABLE.findall(output)))
 
 
 def telling_lines(output: str) -> str:

@@ -86,6 +86,25 @@ def test_a_package_that_is_nowhere_is_named() -> None:
     assert type(failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
 
 
+@pytest.mark.parametrize(
+    ("said", "package"),
+    [
+        (
+            "Because types-pkg-resources<=0.1.2 was yanked (reason: Use another) and only these are",
+            "types-pkg-resources",
+        ),
+        ("And because types-six==0.1.3 was yanked and you require types-six, we can conclude", "types-six"),
+        ("Because all-gone was yanked and you require all-gone", "all-gone"),
+        ("Because twisted>=13.1.0 has a non-PEP 625-compliant source distribution filename and you", "twisted"),
+        ("Because pandas>=0.23.0 has invalid metadata and you require pandas>=0.23.0", "pandas"),
+    ],
+)
+def test_a_package_of_no_use_is_named(said: str, package: str) -> None:
+    error = failure("uv pip", f"  x No solution found when resolving dependencies:\n  cause: {said}", "")
+    assert isinstance(error, PackageFailed)
+    assert error.packages == {package}
+
+
 def test_a_slow_tool_is_our_failure() -> None:
     with pytest.raises(InfrastructureError, match="longer than"):
         Tool(Path("/bin/sleep"), {}, 0.2).run("5")
