@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
+from tasks.domain.syntax import syntax_tree
 from tasks.environment.plugins import distribution_of
 from tasks.environment.requirements import normal
 
@@ -16,7 +17,7 @@ def imported_modules(text: str) -> tuple[str, ...]:
     """Dotted names, each once; nothing where the text is no Python of the interpreter that this runs on. What only a
     type checker imports is left out."""
     try:
-        tree = ast.parse(text)
+        tree = syntax_tree(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     return tuple(dict.fromkeys(name for node in _executed(tree) for name in _names(node)))

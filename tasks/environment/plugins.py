@@ -29,6 +29,7 @@ KNOWN_MODULES = {
     "netCDF4": "netCDF4",
     "pkg_resources": "setuptools",
     "psycopg2": "psycopg2-binary",
+    "pydispatch": "PyDispatcher",
     "pylab": "matplotlib",
     "ruamel": "ruamel.yaml",
     "serial": "pyserial",

@@ -75,16 +75,33 @@ def read_setup_py(read: Read) -> Project:
 
 
 def _project(facts: Mapping[str, Any]) -> Project:
-    extras, layout = facts.get("extras_require"), facts.get("package_dir")
+    found, layout = facts.get("extras_require"), facts.get("package_dir")
+    texts = {_text(name): _texts(lines) for name, lines in found.items()} if isinstance(found, dict) else {}
+    dependencies, extras = _conditions(texts)
     return Project(
         name=_text(facts.get("name")),
         requires_python=_text(facts.get("python_requires")),
         classifiers=_texts(facts.get("classifiers")),
-        dependencies=_texts(facts.get("install_requires")),
-        extras={_text(name): _texts(lines) for name, lines in extras.items()} if isinstance(extras, dict) else {},
+        dependencies=(*_texts(facts.get("install_requires")), *dependencies),
+        extras=extras,
         test_requires=_texts(facts.get("tests_require")),
         package_root=_text(layout.get("")) or None if isinstance(layout, dict) else None,
     )
+
+
+def _conditions(extras: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
+    """(dependencies, extras) of a table whose keys may be `extra:marker`, as setup() takes them; without the name of an
+    extra it is a dependency."""
+    named: dict[str, tuple[str, ...]] = {}
+    for key, lines in extras.items():
+        name, colon, marker = key.partition(":")
+        named[name] = named.get(name, ()) + (tuple(_where(line, marker) for line in lines) if colon else lines)
+    return named.pop("", ()), named
+
+
+def _where(line: str, marker: str) -> str:
+    needed, semicolon, own = line.partition(";")
+    return f"{needed.strip()}; ({own.strip()}) and ({marker})" if semicolon else f"{line}; {marker}"
 
 
 def _text(value: Any) -> str:
@@ -98,14 +115,31 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _bindings(tree: ast.Module) -> dict[str, ast.expr]:
-    """Names that are assigned anywhere in the file; the last assignment wins."""
+    """Names that are assigned anywhere in the file; the last assignment wins. Keys that a dict is given later, and what
+    is added outside of any condition, count too."""
     found: dict[str, ast.expr] = {}
+    unconditional = set(map(id, tree.body))
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
-            found |= {target.id: node.value for target in node.targets if isinstance(target, ast.Name)}
-        elif isinstance(node, ast.AnnAssign) and node.value and isinstance(node.target, ast.Name):
-            found[node.target.id] = node.value
+            for target in node.targets:
+                _assign(target, node.value, found)
+        elif isinstance(node, ast.AnnAssign) and node.value:
+            _assign(node.target, node.value, found)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Add) and isinstance(node.target, ast.Name):
+            name = node.target.id
+            if name in found and id(node) in unconditional:
+                found[name] = ast.BinOp(found[name], node.op, node.value)
     return found
+
+
+def _assign(target: ast.expr, value: ast.expr, found: dict[str, ast.expr]) -> None:
+    match target:
+        case ast.Name(id=name):
+            found[name] = value
+        case ast.Subscript(value=ast.Name(id=name), slice=key):
+            if isinstance(known := found.get(name), ast.Dict):
+                known.keys.append(key)
+                known.values.append(value)
 
 
 def _setup_call(tree: ast.Module) -> ast.Call | None:

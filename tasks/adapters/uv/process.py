@@ -30,9 +30,11 @@ _QUOTED_NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)(?:\[[^\]`]*\])?(?:[=@ ][^`]*)?
 _ABSENT = re.compile(r"there are no versions of ([A-Za-z0-9][\w.-]*) and ")
 """A package that the index does not have at all, or had not at that time: codecov is gone."""
 _UNUSABLE = re.compile(
-    r"[Bb]ecause ([A-Za-z0-9][\w.-]*)(?:[<>=!~]\S*)? (?:was yanked|has invalid metadata|has a non-PEP 625)"
+    r"[Bb]ecause (?:all versions of )?([A-Za-z0-9][\w.-]*)(?:[<>=!~]\S*)? "
+    r"(?:was yanked|has invalid metadata|has a non-PEP 625|ha(?:s|ve) no usable wheels)"
 )
-"""A package of which every version that fits was withdrawn, or is of a form that uv does not read."""
+"""A package of which every version that fits was withdrawn, is of a form that uv does not read, or would have to be
+built where only wheels are taken."""
 FIRST_LINES = 12
 LINES_BEFORE = 4
 LAST_LINES = 12

@@ -96,6 +96,7 @@ def test_a_package_that_is_nowhere_is_named() -> None:
         ("And because types-six==0.1.3 was yanked and you require types-six, we can conclude", "types-six"),
         ("Because all-gone was yanked and you require all-gone", "all-gone"),
         ("Because twisted>=13.1.0 has a non-PEP 625-compliant source distribution filename and you", "twisted"),
+        ("Because all versions of iso639 have no usable wheels and you require iso639", "iso639"),
         ("Because pandas>=0.23.0 has invalid metadata and you require pandas>=0.23.0", "pandas"),
     ],
 )
