@@ -14,9 +14,8 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-import textwrap
 import types
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -110,9 +109,7 @@ def _texts(row_type: Any) -> dict[str, str]:
 
 def _field_texts(row_type: type[Any]) -> dict[str, str]:
     """Field name → the docstring below it, read from the source of the class."""
-    source = textwrap.dedent(inspect.getsource(row_type))
-    body = syntax_tree(source).body[0]
-    assert isinstance(body, ast.ClassDef)
+    body = _classes(sys.modules[row_type.__module__])[row_type.__qualname__]
     texts: dict[str, str] = {}
     for node, after in pairwise(body.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and (text := _docstring(after)):
@@ -128,6 +125,24 @@ def _kind_text(hint: Any) -> str:
         if isinstance(kind, type) and issubclass(kind, StrEnum):
             return inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
     return ""
+
+
+@cache
+def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
+    """Qualified name → class. `inspect.getsource` of a class parses as well, each time and without `syntax_tree`'s lock."""
+    return dict(_classes_in(syntax_tree(inspect.getsource(module)), ""))
+
+
+def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.ClassDef(name=name):
+                yield prefix + name, child
+                yield from _classes_in(child, f"{prefix}{name}.")
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                yield from _classes_in(child, f"{prefix}{name}.<locals>.")
+            case ast.stmt():
+                yield from _classes_in(child, prefix)
 
 
 @cache

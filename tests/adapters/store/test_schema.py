@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -74,6 +76,32 @@ def test_a_class_that_is_not_declared_has_no_place_in_the_store() -> None:
 def test_columns_that_name_kept_files_are_registered() -> None:
     found = {kind: tuple(c.name for c in columns(kind) if "under `files/`" in c.text) for kind in TABLES}
     assert {kind: names for kind, names in found.items() if names} == FILE_COLUMNS
+
+
+PARSING = """
+import ast
+from tasks.domain import syntax
+
+real, held = ast.parse, []
+
+def parse(*args, **more):
+    held.append(syntax._ONE_AT_A_TIME.locked())
+    return real(*args, **more)
+
+ast.parse = parse
+from tasks.adapters.store.schema import arrow_schema
+from tasks.domain.tables import TABLES
+
+for row_type in TABLES:
+    arrow_schema(row_type)
+print(len(held) > 3, all(held))
+"""
+
+
+def test_sources_are_parsed_one_at_a_time() -> None:
+    """Rows are written on several threads, and two that parse at once now and then end in a `SystemError`."""
+    said = subprocess.run([sys.executable, "-c", PARSING], capture_output=True, text=True, check=False)
+    assert said.stdout.split() == ["True", "True"], said.stderr
 
 
 def test_docstrings_become_descriptions() -> None:
