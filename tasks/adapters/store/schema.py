@@ -129,7 +129,7 @@ def _kind_text(hint: Any) -> str:
 
 @cache
 def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
-    """Qualified name → class. `inspect.getsource` of a class parses as well, each time and without `syntax_tree`'s lock."""
+    """Qualified name → class. `inspect.getsource` of a class parses too, each time, without the lock of `syntax_tree`."""
     return dict(_classes_in(syntax_tree(inspect.getsource(module)), ""))
 
 
