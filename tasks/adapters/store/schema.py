@@ -129,7 +129,10 @@ def _kind_text(hint: Any) -> str:
 
 @cache
 def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
-    """Qualified name → class. `inspect.getsource` of a class parses too, each time, without the lock of `syntax_tree`."""
+    """Qualified name → class.
+
+    `inspect.getsource` of a class parses its module as well, each time, and without the lock of `syntax_tree`.
+    """
     return dict(_classes_in(syntax_tree(inspect.getsource(module)), ""))
 
 
