@@ -166,11 +166,7 @@ def _tox_line(line: str, project: Project, read: Read) -> Requirements:
         found = read_requirements(read, path)
         return found if plain.startswith("-r") else Requirements((), found.lines)
     if here := _THIS_PROJECT.fullmatch(plain):
-        return (
-            Requirements(parse_lines(project.followed([f"{project.name}[{here[1]}]"])))
-            if project.name
-            else Requirements()
-        )
+        return Requirements(parse_lines(project.followed([f"{project.name}[{here[1]}]"])))
     return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
 
 

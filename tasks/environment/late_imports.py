@@ -40,8 +40,10 @@ def _executed(tree: ast.Module) -> Iterator[ast.AST]:
     while left:
         node = left.pop()
         yield node
-        skipped = node.body if isinstance(node, ast.If) and _is_type_checking(node.test) else ()
-        left += [child for child in ast.iter_child_nodes(node) if child not in skipped]
+        if isinstance(node, ast.If) and _is_type_checking(node.test):
+            left += node.orelse
+        else:
+            left += ast.iter_child_nodes(node)
 
 
 def _is_type_checking(test: ast.expr) -> bool:

@@ -135,7 +135,8 @@ def _hatch(table: Mapping[str, Any], project: str) -> Project:
         entry = dig(environments, name)
         lines = [line for key in ("dependencies", "extra-dependencies") for line in _strings(entry.get(key))]
         lines += [f"{project}[{feature}]" for feature in _strings(entry.get("features")) if project]
-        groups["test" if name == "hatch-test" else name] = tuple(lines)
+        group = "test" if name == "hatch-test" else name
+        groups[group] = (*groups.get(group, ()), *lines)
     packages = _strings(dig(build, "targets", "wheel").get("packages")) or _strings(build.get("packages"))
     return Project(
         groups={name: lines for name, lines in groups.items() if lines},

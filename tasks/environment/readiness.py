@@ -148,10 +148,11 @@ def judge(collection: Collection, own: Iterable[str], *, fixtures: bool) -> Trou
 def wanting(
     collection: Collection, sources: Iterable[str], environment: Environment, declared: Iterable[str]
 ) -> Trouble | None:
-    """What tests of the fixed code, whose sources are given, skip themselves for want of or import in their bodies,
-    though it is only the project that names it; null where there is none.
+    """What tests of the fixed code skip themselves for want of, or import in their bodies, though the project names it;
+    null where there is none.
 
-    The environment can be used without it. `declared` are the normal names of all that the project asks for.
+    The environment can be used without it. `sources` are the texts of these tests, `declared` the normal names of all
+    that the project asks for.
     """
     reasons = [text for one in collection.states if one.name == CodeState.AFTER for text in one.skips]
     named, installed = frozenset(declared), frozenset(name_of(line) for line in environment.lock.splitlines())

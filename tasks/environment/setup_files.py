@@ -94,8 +94,9 @@ def _conditions(extras: Mapping[str, tuple[str, ...]]) -> tuple[tuple[str, ...],
     extra it is a dependency."""
     named: dict[str, tuple[str, ...]] = {}
     for key, lines in extras.items():
-        name, colon, marker = key.partition(":")
-        named[name] = named.get(name, ()) + (tuple(_where(line, marker) for line in lines) if colon else lines)
+        name, _, marker = key.partition(":")
+        bound = tuple(_where(line, marker) for line in lines) if marker.strip() else lines
+        named[name] = named.get(name, ()) + bound
     return named.pop("", ()), named
 
 
