@@ -64,7 +64,7 @@ Rung = Callable[[Project, Read], Requirements]
 
 
 def dependency_groups(project: Project, read: Read) -> Requirements:  # noqa: ARG001
-    """PEP 735 groups and Poetry's."""
+    """PEP 735 groups, and what tools have in their place."""
     return Requirements(parse_lines(project.followed(_named(project.groups, project.groups.get))))
 
 
@@ -90,8 +90,7 @@ def tox_deps(project: Project, read: Read) -> Requirements:
         config.read_string(read("tox.ini") or "")
     except configparser.Error:
         return Requirements()
-    named = config.get("testenv", "extras", fallback="").replace(",", "\n").split()
-    found = Requirements(parse_lines(line for name in named for line in project.expand(name)))
+    found = _expanded(project, config.get("testenv", "extras", fallback=""))
     for line in _tox_lines(config, "testenv", "deps"):
         found += _tox_line(line, project, read)
     return found
@@ -142,6 +141,11 @@ def _named(table: Mapping[str, object], lines_of: Callable[[str], tuple[str, ...
     return tuple(line for name in chosen for line in lines_of(name) or ())
 
 
+def _expanded(project: Project, extras: str) -> Requirements:
+    """Lines of some extras, whose names stand between commas or white space."""
+    return Requirements(parse_lines(line for name in extras.replace(",", " ").split() for line in project.expand(name)))
+
+
 def _tox_lines(
     config: configparser.ConfigParser, section: str, option: str, seen: frozenset[tuple[str, str]] = frozenset()
 ) -> Iterator[str]:
@@ -166,7 +170,7 @@ def _tox_line(line: str, project: Project, read: Read) -> Requirements:
         found = read_requirements(read, path)
         return found if plain.startswith("-r") else Requirements((), found.lines)
     if here := _THIS_PROJECT.fullmatch(plain):
-        return Requirements(parse_lines(project.followed([f"{project.name}[{here[1]}]"])))
+        return _expanded(project, here[1])
     return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
 
 

@@ -18,7 +18,7 @@ class Project:
     dependencies: tuple[str, ...] = ()
     extras: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """PEP 735 groups and those of Poetry, includes resolved."""
+    """PEP 735 groups and those of Poetry, PDM, uv and Hatch, includes resolved."""
     test_requires: tuple[str, ...] = ()
     """`tests_require` of setuptools."""
     package_root: str | None = None

@@ -20,7 +20,7 @@ from tasks.domain.environment import Cause, DrivenCase, Environment, Readiness
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import CodeState, RunnerKind, SandboxKind
-from tasks.environment import late_imports
+from tasks.environment import late_imports, plugins
 from tasks.environment import trouble as reading
 from tasks.environment.late_imports import wanted_by_imports
 from tasks.environment.plugins import KNOWN_FIXTURES
@@ -120,8 +120,8 @@ _NOT_PROJECT = frozenset({"test", "tests", "testing", "doc", "docs", "examples",
 @cache
 def check_version() -> str:
     """Content key of what decides a readiness besides its inputs."""
-    sources = [Path(path).read_text(encoding="utf-8") for path in (__file__, reading.__file__, late_imports.__file__)]
-    return content_key("check", collector_version(), sources)
+    paths = (__file__, reading.__file__, late_imports.__file__, plugins.__file__)
+    return content_key("check", collector_version(), [Path(path).read_text(encoding="utf-8") for path in paths])
 
 
 def readiness_key(instance: TaskInstance, environment: Environment, sandbox: SandboxKind) -> str:

@@ -37,9 +37,7 @@ def test_one():
     __import__("late")
     print("printed")
 """
-MODULES = {
-    *("os.path", "typing", "not_types", "pandas", "sklearn.base", "upath", "yaml.nodes", "late"),
-}
+MODULES = {"os.path", "typing", "not_types", "pandas", "sklearn.base", "upath", "yaml.nodes", "late"}
 
 
 def test_imports_are_found_wherever_they_stand() -> None:

@@ -128,12 +128,17 @@ def _kind_text(hint: Any) -> str:
 
 
 @cache
+def _tree(module: types.ModuleType) -> ast.Module:
+    return syntax_tree(inspect.getsource(module))
+
+
+@cache
 def _classes(module: types.ModuleType) -> dict[str, ast.ClassDef]:
     """Qualified name → class.
 
     `inspect.getsource` of a class parses its module as well, each time, and without the lock of `syntax_tree`.
     """
-    return dict(_classes_in(syntax_tree(inspect.getsource(module)), ""))
+    return dict(_classes_in(_tree(module), ""))
 
 
 def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]]:
@@ -151,7 +156,7 @@ def _classes_in(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.ClassDef]
 @cache
 def _texts_below(module: types.ModuleType) -> dict[str, str]:
     """Assigned name → the docstring below it."""
-    body = syntax_tree(inspect.getsource(module)).body
+    body = _tree(module).body
     return {
         node.targets[0].id: _docstring(after)
         for node, after in pairwise(body)
