@@ -32,13 +32,13 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.agent_shells import next_command, turn_of
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.parameters import GenerateRequest
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from flows.sweep import sweep_here
 from tasks.adapters.llm.archive import open_archive
-from tasks.adapters.llm.base import Role
 from tasks.adapters.llm.dialects.all import BY_NAME
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.prices import read_prices
@@ -71,7 +71,6 @@ input = 3.0
 output = 15.0
 source = "the drill"
 """
-COMMANDS = ("ls", "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py")
 AMPLE = 50.0
 TIGHT = {True: 0.4, False: 2.0}
 """Dollars, where token counts are told and where they are not. The whole sweep costs less than a third of one; a call
@@ -101,10 +100,9 @@ class Answers:
         return text_step("```bash\nsubmit\n```\n" + HELPFUL if "Exit code:" in call.messages[-1].text else HELPFUL)
 
     def _shell(self, call: Spoken) -> Step:
-        turn = sum(message.role is Role.TOOL for message in call.messages)
-        if turn >= len(COMMANDS):
+        if (command := next_command(call)) is None:
             return text_step("Done.")
-        return Step(reply=calling("Bash", call_id=f"t{turn}", command=COMMANDS[turn], description="look"))
+        return Step(reply=calling(command.name, call_id=f"t{turn_of(call)}", **command.arguments))
 
 
 @dataclass
@@ -268,7 +266,7 @@ def main(
     kills: Annotated[int, typer.Option(help="Kills in all, at least.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 1,
     agents: Annotated[Path | None, typer.Option(help="Folder with installed agents.")] = None,
-    agent: Annotated[list[str] | None, typer.Option(help="Agents whose shell is called Bash.")] = None,
+    agent: Annotated[list[str] | None, typer.Option(help="Agents of other people.")] = None,
 ) -> None:
     """Print a line for each store of each round; exit code 1 where anything was wrong."""
     draw = random.Random(seed)  # noqa: S311 - moments, no secrets

@@ -19,13 +19,13 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.agent_shells import ShellCall, next_command, turn_of
 from benchmarks.demo_warehouse import demo_warehouse
 from flows.demo import SNAPSHOT
 from flows.parameters import GenerateRequest
 from flows.sweep import sweep_here
 from tasks.adapters.agents import running
 from tasks.adapters.agents.catalogue import agent_named
-from tasks.adapters.llm.base import Role
 from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
 from tasks.adapters.llm.gateway.core import Gateway
 from tasks.adapters.llm.gateway.grant import GrantedRun
@@ -56,11 +56,8 @@ written = 3.75
 written_for_long = 6.0
 source = "the benchmark"
 """
-TEST = "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py"
-ENDING = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 SPECIAL = ("signature", "encrypted_content", "reasoning_content", "cache_control")
 """What only the provider and its own clients understand."""
-SHELLS = ("Bash", "bash", "shell", "shell_command", "exec_command", "local_shell")
 SAID: list[Mapping[str, Any]] = []
 """Bodies of calls as they came to the gateway."""
 
@@ -75,57 +72,45 @@ class Watched(Gateway):
 
 def script(call: Spoken) -> Step:
     """Looks, writes the test, ends; each time with something that has to come back."""
-    turn = sum(message.role is Role.TOOL for message in call.messages)
-    shell = next((tool for tool in call.tools if tool.name in SHELLS), None)
-    command = ("ls", TEST, ENDING)[min(turn, 2)]
-    done = shell is None or (turn >= 2 and shell.name != "bash")
-    args = _arguments(shell.parameters if shell else {}, command)
-    name = shell.name if shell else ""
+    turn, command = turn_of(call), next_command(call)
     if "input" in call.body:
-        return Step(body=_responses(turn, name, args, done))
-    return Step(body=_messages(turn, name, args, done) if "system" in call.body else _chat(turn, name, args, done))
+        return Step(body=_responses(turn, command))
+    return Step(body=_messages(turn, command) if "system" in call.body else _chat(turn, command))
 
 
-def _chat(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+def _chat(turn: int, command: ShellCall | None) -> dict[str, Any]:
     said: dict[str, Any] = {"role": "assistant", "content": "Done.", "reasoning_content": f"thought {turn}"}
-    if not done:
-        called = {"name": name, "arguments": json.dumps(args)}
+    if command:
+        called = {"name": command.name, "arguments": json.dumps(command.arguments)}
         said |= {"content": None, "tool_calls": [{"id": f"c{turn}", "type": "function", "function": called}]}
     usage = {"prompt_tokens": 2000, "completion_tokens": 20, "total_tokens": 2020}
-    choice = {"index": 0, "message": said, "finish_reason": "stop" if done else "tool_calls"}
+    choice = {"index": 0, "message": said, "finish_reason": "tool_calls" if command else "stop"}
     return {"choices": [choice], "usage": usage | {"prompt_tokens_details": {"cached_tokens": 1500}}}
 
 
-def _messages(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+def _messages(turn: int, command: ShellCall | None) -> dict[str, Any]:
     thought = {"type": "thinking", "thinking": f"thought {turn}", "signature": f"EqQBCkYIBxgCKkD/+{turn}=="}
-    use = {"type": "tool_use", "id": f"toolu_{turn}", "name": name, "input": args}
-    last = {"type": "text", "text": "Done."} if done else use
+    last: dict[str, Any] = {"type": "text", "text": "Done."}
+    if command:
+        last = {"type": "tool_use", "id": f"toolu_{turn}", "name": command.name, "input": command.arguments}
     usage = {"input_tokens": 100, "cache_read_input_tokens": 1500, "cache_creation_input_tokens": 400}
     return {
         "content": [thought, last],
-        "stop_reason": "end_turn" if done else "tool_use",
+        "stop_reason": "tool_use" if command else "end_turn",
         "usage": usage | {"output_tokens": 20},
     }
 
 
-def _responses(turn: int, name: str, args: dict[str, Any], done: bool) -> dict[str, Any]:
+def _responses(turn: int, command: ShellCall | None) -> dict[str, Any]:
     reasoned = {"type": "reasoning", "id": f"rs_{turn}", "summary": [], "encrypted_content": f"gAAAAABo+/{turn}=="}
     words = {"type": "output_text", "text": "Done.", "annotations": [], "logprobs": []}
     said = {"type": "message", "id": f"msg_{turn}", "status": "completed", "role": "assistant", "content": [words]}
-    head = {"type": "function_call", "id": f"fc_{turn}", "call_id": f"call_{turn}", "status": "completed"}
-    called = head | {"name": name, "arguments": json.dumps(args)}
+    if command:
+        said = {"type": "function_call", "id": f"fc_{turn}", "call_id": f"call_{turn}", "status": "completed"}
+        said |= {"name": command.name, "arguments": json.dumps(command.arguments)}
     usage = {"input_tokens": 2000, "input_tokens_details": {"cached_tokens": 1500}, "output_tokens": 20}
     details = {"output_tokens_details": {"reasoning_tokens": 10}, "total_tokens": 2020}
-    return {"output": [reasoned, said if done else called], "usage": usage | details}
-
-
-def _arguments(schema: Mapping[str, Any], command: str) -> dict[str, Any]:
-    """A call of a shell, whatever it names its parameter."""
-    known = schema.get("properties") or {}
-    name = "cmd" if "cmd" in known else "command"
-    listed = (known.get(name) or {}).get("type") == "array"
-    given: dict[str, Any] = {name: ["bash", "-lc", command] if listed else command}
-    return given | ({"description": "look"} if "description" in known else {})
+    return {"output": [reasoned, said], "usage": usage | details}
 
 
 def tried(name: str, agents: Path) -> tuple[tuple[object, ...], bool]:
