@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_bench import KEY, Office, office
+from agent_bench import KEY, MODEL, Office, office
 
 from tasks.adapters.agents.base import EditedTests
 from tasks.adapters.agents.catalogue import agent_named
@@ -22,7 +22,9 @@ from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.llm.base import Finish, Reply, Role, ToolCall
+from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.uv.host import host_environment
@@ -35,6 +37,8 @@ from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 TEST = "def test_issue():\n    assert False\n"
+REFUSALS = 3
+"""That an agent may ask for at most: a client's own two further tries are over in seconds."""
 COMMANDS = (
     "env; cat /proc/*/environ | tr '\\0' '\\n'",
     "git log --all --oneline | wc -l; git remote; python -c 'import larder; print(larder.__file__)'",
@@ -146,6 +150,24 @@ def test_an_agent_from_its_registry(name: str, script: object, bench: LocalWorkb
         assert "OPENAI_API_KEY=\n" in outputs[0]
         assert "1" in outputs[1].splitlines()
         assert "1 failed" in outputs[2]
+
+
+@pytest.mark.timeout(1500)
+@pytest.mark.parametrize(("name", "script"), [("mini_swe_agent", shell), ("swe_agent", submits)])
+def test_an_agent_whose_payer_has_nothing_left_does_not_ask_for_minutes(
+    name: str, script: object, bench: LocalWorkbench, tmp_path: Path
+) -> None:
+    """The gateway has tried again already whatever is worth another try."""
+    with office(tmp_path, script) as made, installed(bench, name) as ready:  # type: ignore[arg-type]
+        work = Work(method=name, instance_id="a__b-1", instance_key="k")
+        model = made.board.model(MODEL, work, meters=(Meter("sweep", Budget(calls=1)),))
+        with pytest.raises(BudgetExhausted, match="sweep"):
+            send(agent_named(name), "Write a test.", ready, model, Allowance(calls=8, seconds=600.0))
+        (row,) = made.store.read(AgentRun)
+        with made.store.open_file(row.trajectory) as file:
+            steps = steps_in(file.read())
+    assert (row.calls, row.stopped) == (1, "payer: calls")
+    assert 0 < sum(step.role == "error" for step in steps) <= REFUSALS
 
 
 @pytest.mark.timeout(1500)

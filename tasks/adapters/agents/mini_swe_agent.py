@@ -50,6 +50,7 @@ def launch(errand: Errand) -> Launch:
             "MSWEA_GLOBAL_CONFIG_DIR": f"{errand.outbox}/own",
             "MSWEA_SILENT_STARTUP": "1",
             "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+            "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "1",  # the gateway tries again
         },
         files={"config.yaml": json.dumps(config)},
     )
