@@ -1,4 +1,4 @@
-"""How the tests are spread over processes: `make test` starts three for two cores, and hands out whole files."""
+"""How the tests are spread over processes: `make test` starts four for two cores, and hands out whole files."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> WholeFi
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Tests wait for servers, workers and time limits half of their time, so there is room for more than cores."""
-    return (os.cpu_count() or 1) * 3 // 2
+    """Tests wait for servers, workers and time limits half of their time, so there is room for twice as many as cores."""
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
