@@ -38,7 +38,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> WholeFi
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Tests wait for servers, workers and time limits half of their time, so there is room for twice as many as cores."""
+    """Tests wait for servers, workers and time limits half of their time, so there is room for two on each core."""
     return 2 * (os.cpu_count() or 1)
 
 
