@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.llm.base import Role, ToolSpec
 from tasks.adapters.llm.dialects.spoken import Spoken
 
 WRITE_TEST = "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py"
-ENDING = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-"""By which mini-swe-agent knows that its work is done; the others end with a reply that calls nothing."""
-COMMANDS = ("ls", WRITE_TEST, ENDING)
+COMMANDS = ("ls", WRITE_TEST, SUBMIT)
+"""The last is for mini-swe-agent alone; the others end with a reply that calls nothing."""
 SHELLS = ("Bash", "bash", "shell", "shell_command", "exec_command", "local_shell")
 ENDED_BY_COMMAND = "bash"
 
@@ -34,7 +34,7 @@ def next_command(call: Spoken) -> ShellCall | None:
     """The next of `COMMANDS`; null where the agent has no shell, or is to be told that all is done."""
     turn = turn_of(call)
     shell = next((tool for tool in call.tools if tool.name in SHELLS), None)
-    if shell is None or (turn >= COMMANDS.index(ENDING) and shell.name != ENDED_BY_COMMAND):
+    if shell is None or (turn >= COMMANDS.index(SUBMIT) and shell.name != ENDED_BY_COMMAND):
         return None
     return ShellCall(shell.name, _arguments(shell, COMMANDS[min(turn, len(COMMANDS) - 1)]))
 

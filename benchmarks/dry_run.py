@@ -24,6 +24,7 @@ from flows.settings import Settings
 from flows.sweep import plan_here, sweep_here
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
+from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects.messages import tokens_of
 from tasks.adapters.llm.dialects.spoken import Spoken
@@ -92,8 +93,7 @@ class Talker:
         if "submit" in names:
             return "", _call(said, "bash", command="ls -R") if looking else _call(said, "submit")
         if "bash" in names:
-            last = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
-            return "", _call(said, "bash", command="ls -R" if looking else last)
+            return "", _call(said, "bash", command="ls -R" if looking else SUBMIT)
         if "```search" in asked[0]:
             return (SEARCHES if looking else "Done."), None
         if "Exit code:" in asked[-1] or "marked bash" in asked[0] or "```bash" in asked[0]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import agent_named
+from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.agents.running import Allowance, Returned, send
 from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.model import Rung
@@ -33,8 +34,7 @@ ADVICE: Mapping[str, str] = {
     "aider": "You see a map of the repository; ask for the files that you need, then change them.",
     "mini_swe_agent": (
         "You work in a shell at the root of the repository: every reply calls the tool `bash` with one command, which "
-        "starts in a fresh shell. When the tests pass, the command is `echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT`, "
-        "alone."
+        f"starts in a fresh shell. When the tests pass, the command is `{SUBMIT}`, alone."
     ),
     "swe_agent": "Every reply calls one tool. When the tests pass, call `submit`.",
 }
