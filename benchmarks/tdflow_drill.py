@@ -3,11 +3,13 @@
     python -m benchmarks.tdflow_drill --work FOLDER --rows ROWS.jsonl --instances ID … [--kills 20] [--seed 1]
 
 First it hands in a patch that does not apply and would not help, so that Revise Patch and Debug One have their parts on
-real tests; once there is a report, the golden patch. With `--kills` the same is done again in another store by
-processes that are killed at random moments, so many in all; what must come of it is the same end, the same questions,
-and each of them paid once. A question that was under way at a kill is asked again: nobody can know whether it was
-answered.
-Needs mirrors of the repositories in `SWT_CACHE`. Prints a line of a Markdown table for each.
+real tests, with every command of the debugger; once there is a report, the golden patch. With `--kills` the same is
+done again in another store by processes that are killed at random moments, so many in all; what must come of it is the
+same end, the same questions, and each of them paid once. A question that was under way at a kill is asked again: nobody
+can know whether it was answered.
+
+Needs mirrors of the repositories in `SWT_CACHE`. Prints a line of a Markdown table for each, then how often each
+command of the debugger was answered as it should be.
 """
 
 from __future__ import annotations
@@ -27,10 +29,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.typed_commands import TYPED, Answered, answered, command_table
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.model import Patch, Refused
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.environment import Environment
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
 from tasks.rehearsal.scripted_model import calling
@@ -41,8 +45,12 @@ SNAPSHOT = "drill"
 GROW_S = 0.4
 """A life may last so much longer than the one before: each has to get a little further, and many are wanted."""
 SWT = str(Path(sys.executable).with_name("swt"))
-COMMANDS = ("w", "ll", "n", "n", "locals()", "p 6 * 7", "restart", "c")
-HEAD = "| instance | end | iterations | steps | debugged | calls | asked twice | unknown | kills | judged | seconds |"
+DEBUGGING = "debugger is stopped"
+"""In what Debug One is told first."""
+COLUMNS = (
+    "instance", "CPython", "end", "iterations", "steps", "debugged", "calls", "asked twice", "unknown", "kills",
+    "judged", "seconds",
+)  # fmt: skip
 JUDGED = "SELECT status, resolved FROM repair_instance WHERE instance_id = '{}'"
 
 
@@ -59,9 +67,9 @@ class KnowsItLater:
         return Step(reply=calling(call_id=f"c{turn}", **self.said(opening, turn, call.messages[-1].text)))
 
     def said(self, opening: str, turn: int, last: str) -> dict[str, str]:
-        if "debugger is stopped" in opening:
-            if turn < len(COMMANDS):
-                return {"name": "debugger", "command": COMMANDS[turn]}
+        if DEBUGGING in opening:
+            if turn < len(TYPED):
+                return {"name": "debugger", "command": TYPED[turn][0].format(place=self.place)}
             return {"name": "submit_report", "report": f"In the end the debugger says: {last}"}
         if "cannot be applied" in opening:
             return {"name": "submit_patch", "patch": self.useless(malformed=False)}
@@ -71,10 +79,21 @@ class KnowsItLater:
             return {"name": "find_keyword", "keyword": "def "}
         return {"name": "submit_patch", "patch": self.useless(malformed=True)}
 
+    @property
+    def place(self) -> str:
+        """`FILE:LINE` of the first change inside something indented; the useless patch moves it by one."""
+        for file in self._read().files:
+            for hunk in file.hunks:
+                old = hunk.old_start
+                for line in hunk.lines:
+                    if line[0] != " " and line[1:].startswith(" ") and line[1:].strip():
+                        return f"{file.path}:{old + 1}"
+                    old += line[0] != "+"
+        return f"{self._read().files[0].path}:1"
+
     def useless(self, *, malformed: bool) -> str:
         """A comment below the first line of context in the golden patch."""
-        read = read_patch(self.golden)
-        assert not isinstance(read, Refused)
+        read = self._read()
         lines = self.golden.splitlines()
         hunk = next(number for number, line in enumerate(lines) if line.startswith("@@"))
         start = int(lines[hunk].split("-")[1].split(",")[0].split()[0])
@@ -83,6 +102,11 @@ class KnowsItLater:
         shown = " def nothing_of_the_kind():" if malformed else f" {context[1:]}"
         head = f"--- a/{path}\n+++ b/{path}\n@@ -{start},1 +{start},2 @@\n"
         return f"{head}{shown}\n+# nothing of this helps\n"
+
+    def _read(self) -> Patch:
+        read = read_patch(self.golden)
+        assert not isinstance(read, Refused)
+        return read
 
 
 def main(argv: list[str]) -> None:
@@ -94,20 +118,25 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=1)
     told = parser.parse_args(argv)
     rows = {row["instance_id"]: row for row in map(json.loads, told.rows.read_text().splitlines())}
-    print(HEAD + "\n|" + " --- |" * HEAD.count(" | ") + " --- |", flush=True)
+    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}", flush=True)
     draw = random.Random(told.seed)  # noqa: S311 - moments, no secrets
+    found: dict[str, list[Answered]] = {}
     for name in told.instances:
-        print(_line(told.work / name / "straight", rows[name], 0, draw), flush=True)
+        line, found[name] = _line(told.work / name / "straight", rows[name], 0, draw)
+        print(line, flush=True)
         if told.kills:
-            print(_line(told.work / name / "killed", rows[name], told.kills, draw), flush=True)
+            line, found[f"{name}, killed"] = _line(told.work / name / "killed", rows[name], told.kills, draw)
+            print(line, flush=True)
+    print(command_table(found))
 
 
-def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> str:
-    """One instance, from an empty store."""
+def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> tuple[str, list[Answered]]:
+    """One instance, from an empty store; and what the debugger answered."""
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     (work / "rows.jsonl").write_text(json.dumps(row) + "\n")
-    name, provider, begun = row["instance_id"], ScriptedProvider(KnowsItLater(row["patch"])), time.monotonic()
+    model = KnowsItLater(row["patch"])
+    name, provider, begun = row["instance_id"], ScriptedProvider(model), time.monotonic()
     with provider.serve() as url:
         env = os.environ | {
             "SWT_STORE": str(work / "store"),
@@ -127,6 +156,7 @@ def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> s
     unknown = sum(call.status in (CallStatus.UNKNOWN, CallStatus.CUT) for call in calls)
     facts = (
         name,
+        "".join({built.python_full for built in store.read(Environment)}),
         attempts[0].end.value if attempts else "none",
         max((patch.iteration for patch in patches), default=0),
         len(steps),
@@ -138,7 +168,8 @@ def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> s
         "".join(judged).replace(",", " "),
         f"{time.monotonic() - begun:.0f}",
     )
-    return "| " + " | ".join(map(str, facts)) + " |"
+    debugged = answered((one.spoken for one in provider.books), DEBUGGING, model.place)
+    return "| " + " | ".join(map(str, facts)) + " |", debugged
 
 
 def _repair(name: str, kills: int, draw: random.Random, env: dict[str, str], work: Path) -> int:
