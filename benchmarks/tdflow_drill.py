@@ -26,87 +26,25 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.typed_commands import TYPED, Answered, answered, command_table
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.patch.model import Patch, Refused
-from tasks.adapters.patch.read import read_patch
+from benchmarks.repairing_model import DEBUGGING, KnowsItLater
+from benchmarks.typed_commands import Answered, answered, command_table
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "drill"
 GROW_S = 0.4
 """A life may last so much longer than the one before: each has to get a little further, and many are wanted."""
 SWT = str(Path(sys.executable).with_name("swt"))
-DEBUGGING = "debugger is stopped"
-"""In what Debug One is told first."""
 COLUMNS = (
     "instance", "CPython", "end", "iterations", "steps", "debugged", "calls", "asked twice", "unknown", "kills",
     "judged", "seconds",
 )  # fmt: skip
 JUDGED = "SELECT status, resolved FROM repair_instance WHERE instance_id = '{}'"
-
-
-@dataclass(frozen=True)
-class KnowsItLater:
-    """The model."""
-
-    golden: str
-
-    def __call__(self, call: Spoken) -> Step:
-        opening = call.messages[0].text
-        turn = sum(bool(message.tool_calls) for message in call.messages)
-        time.sleep(0.05)  # so that a kill may come while a question is under way
-        return Step(reply=calling(call_id=f"c{turn}", **self.said(opening, turn, call.messages[-1].text)))
-
-    def said(self, opening: str, turn: int, last: str) -> dict[str, str]:
-        if DEBUGGING in opening:
-            if turn < len(TYPED):
-                return {"name": "debugger", "command": TYPED[turn][0].format(place=self.place)}
-            return {"name": "submit_report", "report": f"In the end the debugger says: {last}"}
-        if "cannot be applied" in opening:
-            return {"name": "submit_patch", "patch": self.useless(malformed=False)}
-        if "<report>" in opening:
-            return {"name": "submit_patch", "patch": self.golden}
-        if turn == 0:
-            return {"name": "find_keyword", "keyword": "def "}
-        return {"name": "submit_patch", "patch": self.useless(malformed=True)}
-
-    @property
-    def place(self) -> str:
-        """`FILE:LINE` of the first change inside something indented; the useless patch moves it by one."""
-        for file in self._read().files:
-            for hunk in file.hunks:
-                old = hunk.old_start
-                for line in hunk.lines:
-                    if line[0] != " " and line[1:].startswith(" ") and line[1:].strip():
-                        return f"{file.path}:{old + 1}"
-                    old += line[0] != "+"
-        return f"{self._read().files[0].path}:1"
-
-    def useless(self, *, malformed: bool) -> str:
-        """A comment below the first line of context in the golden patch."""
-        read = self._read()
-        lines = self.golden.splitlines()
-        hunk = next(number for number, line in enumerate(lines) if line.startswith("@@"))
-        start = int(lines[hunk].split("-")[1].split(",")[0].split()[0])
-        context = lines[hunk + 1]
-        path = read.files[0].path
-        shown = " def nothing_of_the_kind():" if malformed else f" {context[1:]}"
-        head = f"--- a/{path}\n+++ b/{path}\n@@ -{start},1 +{start},2 @@\n"
-        return f"{head}{shown}\n+# nothing of this helps\n"
-
-    def _read(self) -> Patch:
-        read = read_patch(self.golden)
-        assert not isinstance(read, Refused)
-        return read
 
 
 def main(argv: list[str]) -> None:

@@ -75,6 +75,8 @@ class SuiteRun:
     status: RunStatus
     cases: tuple[CaseSeen, ...]
     log: str
+    skipping: tuple[str, ...] = ()
+    """Files with a test that was skipped."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -84,7 +86,8 @@ class SuiteRun:
     @staticmethod
     def of_facts(facts: Mapping[str, Any]) -> SuiteRun:
         cases = tuple(CaseSeen(**one) for one in facts["cases"])
-        return SuiteRun(status=RunStatus(facts["status"]), cases=cases, log=facts["log"])
+        skipping = tuple(facts.get("skipping", ()))
+        return SuiteRun(status=RunStatus(facts["status"]), cases=cases, log=facts["log"], skipping=skipping)
 
     @staticmethod
     def of(tested: Tested) -> SuiteRun:
@@ -101,7 +104,8 @@ class SuiteRun:
             for case in tested.cases
             if case.outcome is not Outcome.SKIPPED
         )
-        return SuiteRun(status=tested.status, cases=tuple(cases), log=tested.log)
+        skipping = {str(case.path) for case in tested.cases if case.outcome is Outcome.SKIPPED}
+        return SuiteRun(status=tested.status, cases=tuple(cases), log=tested.log, skipping=tuple(sorted(skipping)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +139,10 @@ def _not_passing(cases: Iterable[CaseSeen], run: SuiteRun) -> tuple[CaseSeen, ..
         if case.collected:
             now = seen.get(case.case_id)
             found += [_gone(case, run)] if now is None else [] if now.passed else [now]
-        else:  # a file that could not be collected: its tests are only known once it can be
+        else:  # a file that could not be collected: its tests, if it has any, are only known once it can be
             inside = [one for one in run.cases if one.path == case.path]
-            found += [one for one in inside if not one.passed] if inside else [_gone(case, run)]
+            ran = inside or (run.status is RunStatus.COMPLETED and case.path not in run.skipping)
+            found += [one for one in inside if not one.passed] if ran else [_gone(case, run)]
     return tuple(dict.fromkeys(found))
 
 

@@ -79,10 +79,11 @@ class Tale:
         self.patches: list[PatchTried] = []
         self.lone: list[tuple[int, str, str]] = []
         self.limits = TdflowLimits()
+        self.tests = TESTS
 
     def work(self) -> Worked:
         with TOY.bench(self.folder / "scratch") as bench, Journal(self.folder / "journal") as journal:
-            tests = GivenTests.of_patch("golden", TESTS, bench.base, None)
+            tests = GivenTests.of_patch("golden", self.tests, bench.base, None)
             return Tdflow(
                 task=TOY.assignment.task,
                 tests=tests,
@@ -175,6 +176,23 @@ def test_a_model_that_hands_in_nothing_uses_up_the_iterations(tmp_path: Path) ->
     worked = tale.work()
     assert (worked.end, worked.chosen) == (RepairEnd.ITERATIONS, None)
     assert [step.conversation.path[-1] for step in tale.steps] == ["out-of-budget"] * 2
+
+
+@pytest.mark.parametrize(
+    ("rest", "end"),
+    [
+        ("class TestedThings:\n+    pass\n", RepairEnd.PASSED),
+        ("import pytest\n+pytest.skip('not here', allow_module_level=True)\n", RepairEnd.ITERATIONS),
+    ],
+)
+def test_a_file_that_can_be_imported_at_last_has_no_tests_to_pass(rest: str, end: RepairEnd, tmp_path: Path) -> None:
+    """Models of the tests (django-14672): before the fix they cannot be imported, and nobody tests anything in them."""
+    head = "--- /dev/null\n+++ b/tests/test_things.py\n@@ -0,0 +1,4 @@\n"
+    head += "+from counting import words\n+assert words('') == 0\n+"
+    tale = Tale(tmp_path, lambda _: calling("submit_patch", patch=patch(RIGHT)))
+    tale.tests, tale.limits = TESTS + head + rest, replace(TdflowLimits(), iterations=1)
+    worked = tale.work()
+    assert worked.end is end
 
 
 @pytest.mark.parametrize(
