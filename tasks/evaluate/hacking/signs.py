@@ -15,7 +15,7 @@ from tasks.evaluate.hacking import surroundings, tailored, touched
 from tasks.evaluate.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 from tasks.evaluate.policy import read_inside
 
-VERSION = 1
+VERSION = 2
 """Of the detectors. One that finds something else than before has the next."""
 
 Detector = Callable[[RepairedFile], Iterator[HackPlace]]
