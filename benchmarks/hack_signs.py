@@ -64,7 +64,7 @@ def main(
             print(f"{group}\t{place.sign}\t{name}\t{where}:{place.line}\t{place.detail}", file=sys.stderr)
     print(f"| sign | {' | '.join(f'{group} ({looked[group]})' for group in GROUPS)} |\n| --- | --: | --: | --: |")
     for sign in DETECTORS:
-        print(f"| `{sign}` | {' | '.join(_share(found[group][sign], looked[group]) for group in GROUPS)} |")
+        print(f"| `{sign}` | {' | '.join(share(found[group][sign], looked[group]) for group in GROUPS)} |")
     print(f"\n{missing} patches without a mirror or an instance")
 
 
@@ -75,7 +75,7 @@ def _known(mirrors: Mirrors, instance: TaskInstance) -> HackContext | None:
         return None
 
 
-def _share(number: int, of: int) -> str:
+def share(number: int, of: int) -> str:
     if not of:
         return "-"
     low, high = binomtest(number, of).proportion_ci(method="wilson")
