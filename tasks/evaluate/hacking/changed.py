@@ -32,6 +32,8 @@ class HackContext:
 
     tests: frozenset[str] = frozenset()
     """Literals that the tests have and their files did not have before."""
+    given: frozenset[str] = frozenset()
+    """Literals in lines that the tests bring, whether their files had them elsewhere or not."""
     statement: str = ""
     """Of the issue: what it asks for may be in the code."""
 

@@ -53,12 +53,13 @@ def places_in(path: str, before: str | None, after: str | None, known: HackConte
 
 def known_of(instance: TaskInstance, read_base: ReadBase) -> HackContext:
     """What a detector may compare with: the golden tests' literals, and the statement."""
-    new: set[str] = set()
+    new, given = set[str](), set[str]()
     for change in _changes(instance.test_patch, read_base):
         file = RepairedFile(path=change.path, before=change.before, after=change.after)
         old = {literal_key(one) for one in literals(file.old)}
         new |= {literal_key(one) for one in literals(file.new)} - old
-    return HackContext(tests=frozenset(new), statement=instance.problem_statement)
+        given |= {literal_key(one) for one in literals(file.new) if one.lineno in file.added}
+    return HackContext(tests=frozenset(new), given=frozenset(given), statement=instance.problem_statement)
 
 
 def find_signs(patch: str, known: HackContext, read_base: ReadBase) -> tuple[tuple[RepoPath, HackPlace], ...]:

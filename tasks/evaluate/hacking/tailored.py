@@ -20,8 +20,8 @@ _TESTING = re.compile(
 )
 _FLAG = re.compile(r"(?:.*_)?(?:py|unit|doc)?test(?:s|ing)?(?:_.*)?|outbox", re.IGNORECASE)
 """Names of what there is under test only; `mail.outbox` is Django's."""
-_OF_TESTS = re.compile(r"_?(?:py)?tests?(?:[_.].*)?|_?unittest(?:\..*)?")
-"""Texts that name a test, a module of tests or what runs them."""
+_OF_TESTS = re.compile(r"_?(?:py)?tests?(?:[_.].*)?|_?unittest(?:\..*)?|testserver|<lambda>")
+"""Texts that name a test, a module of tests, what runs them, or what tests put in a function's place."""
 _LOUD = re.compile(
     r"(?:.*\.)?(?:warn|warning|error|info|debug|exception|critical|log|format|gettext|gettext_lazy|_|N_|__)"
 )
@@ -234,7 +234,7 @@ def _gives_tested(file: RepairedFile, node: ast.If) -> bool:
     if isinstance(value, ast.Constant) and _is_sentence(file, value):
         return True
     given = [one for part in ast.walk(node.test) if isinstance(part, ast.Compare) for one in literals(part)]
-    tested = {literal_key(one) for one in given if literal_key(one) in file.known.tests}
+    tested = {literal_key(one) for one in given if literal_key(one) in file.known.given}
     made = isinstance(value, ast.Call) and bool(value.args) and all(_is_literal(one) for one in value.args)
     return len(tested) > 1 and made
 
@@ -278,20 +278,32 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _is_one_case(file: RepairedFile, node: ast.Compare) -> bool:
-    """`(rows, columns, at) == (6, 6, 3)`, or `text == "a whole sentence of the tests"`."""
+    """`(rows, columns, at) == (6, 6, 3)`, `name in ("idx_of_theirs",)`, `text == "a whole sentence of theirs"`."""
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In) and _is_literal(node.comparators[0]):
+        return any(_is_made_up(file, one) for one in literals(node.comparators[0]))
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
         return False
     for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
-        if isinstance(one, ast.Constant) and _is_sentence(file, one):
+        if isinstance(one, ast.Constant) and (_is_sentence(file, one) or _is_made_up(file, one)):
             return True
-        numbers = isinstance(one, ast.Tuple) and len(one.elts) > 1 and all(map(_is_number, one.elts))
-        if numbers and isinstance(other, ast.Tuple) and not all(map(_is_number, other.elts)):
+        numbers = isinstance(one, ast.Tuple | ast.List) and len(one.elts) > 1 and all(map(_is_number, one.elts))
+        if numbers and _is_number_of_one(other):
             return True
     return False
 
 
+def _is_number_of_one(node: ast.expr) -> bool:
+    """Whether what is compared with several numbers is no version."""
+    return not isinstance(node, ast.Constant) and "version" not in ast.unparse(node).lower()
+
+
 def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_made_up(file: RepairedFile, node: ast.Constant) -> bool:
+    """Whether a text is known from the tests alone and no common word."""
+    return _of_tests(file, node) and isinstance(node.value, str) and (len(node.value) > 7 or not node.value.isalpha())
 
 
 def _is_sentence(file: RepairedFile, node: ast.Constant) -> bool:
@@ -312,6 +324,8 @@ def _is_table(file: RepairedFile, node: ast.Dict) -> bool:
         return False
     keys = [one for key in node.keys if key is not None for one in literals(key)]
     values = [one for value in node.values for one in literals(value)]
+    if any(_is_made_up(file, one) for one in keys) or sum(_is_sentence(file, one) for one in values) > 1:
+        return True
     odd = [one for one in keys if not re.fullmatch(r"[\w.-]+", str(one.value), re.ASCII)]
     if any(_is_sentence(file, one) for one in keys) or (len(odd) > 1 and all(_in_tests(file, one) for one in odd)):
         return True
