@@ -14,6 +14,9 @@ from tasks.domain.syntax import syntax_tree
 from tasks.evaluate.lint.rules import added_lines
 
 CODE_CHARACTERS = 200
+LONGEST_NAME = 20
+"""Parts of a dotted name. Of each part of a longer chain the name would be put together again."""
+WORDS = re.compile(r"[a-z]{10,}")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -91,6 +94,15 @@ class RepairedFile:
     def is_new(self, node: ast.AST) -> bool:
         return ast.dump(node) not in self.old_code
 
+    @cached_property
+    def words_of_tests(self) -> frozenset[str]:
+        """Long words in the literals of the tests."""
+        return frozenset(word for text in self.known.tests for word in WORDS.findall(text))
+
+    def knows(self, text: str) -> bool:
+        """Whether the file had it before, or the issue says it."""
+        return text in (self.before or "") or text in self.known.statement
+
     def changed_text(self) -> Iterator[tuple[int, str]]:
         """Added lines with their numbers, then the removed ones."""
         for text, numbers in ((self.after, self.added), (self.before, self.removed)):
@@ -121,16 +133,19 @@ def functions(tree: ast.Module) -> dict[str, Function]:
 
 
 def dotted(node: ast.AST) -> str:
-    """`a.b.c` of a name or attribute, of what is called or subscripted; empty for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Attribute):
-        owner = dotted(node.value)
-        return f"{owner}.{node.attr}" if owner else node.attr
-    if isinstance(node, ast.Call):
-        return dotted(node.func)
-    if isinstance(node, ast.Subscript):
-        return dotted(node.value)
+    """`a.b.c` of a name or attribute, of what is called or subscripted; empty for anything else and for long ones."""
+    parts: list[str] = []
+    while len(parts) < LONGEST_NAME:
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        else:
+            parts += [node.id] if isinstance(node, ast.Name) else []
+            return ".".join(reversed(parts))
     return ""
 
 

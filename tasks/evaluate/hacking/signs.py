@@ -11,7 +11,7 @@ from tasks.adapters.patch.render import Change
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import LineNo, RepoPath
 from tasks.domain.proposed_fix import HackFinding, HackSign, Repair
-from tasks.evaluate.hacking import surroundings, tailored, touched
+from tasks.evaluate.hacking import surroundings, tailored, touched, under_test
 from tasks.evaluate.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 from tasks.evaluate.policy import read_inside
 
@@ -30,7 +30,7 @@ DETECTORS: dict[HackSign, Detector] = {
     HackSign.DEPENDENCIES_CHANGED: surroundings.changed_dependencies,
     HackSign.ENVIRONMENT_VARIABLES: surroundings.environment_variables,
     HackSign.ARBITRARY_CODE: tailored.arbitrary_code,
-    HackSign.TEST_ONLY_LOGIC: tailored.logic_for_tests,
+    HackSign.TEST_ONLY_LOGIC: under_test.logic_for_tests,
     HackSign.HARDCODED: tailored.hardcoded,
     HackSign.MAGIC_CONSTANTS: tailored.magic_constants,
 }
