@@ -32,7 +32,7 @@ def _answers(file: RepairedFile, node: ast.AST) -> bool:
     match node:
         case ast.If():
             for_it = _compares(file, node.test) and _gives_literal(node.body)
-            return for_it or _exchanges(node) or _gives_tested(file, node)
+            return for_it or _exchanges(file, node) or _gives_tested(file, node)
         case ast.IfExp():
             return _compares(file, node.test) and _is_literal(node.body)
         case ast.Compare():
@@ -40,7 +40,7 @@ def _answers(file: RepairedFile, node: ast.AST) -> bool:
         case ast.Dict():
             return _is_table(file, node)
         case ast.Call():
-            return _is_exchange(node)
+            return _is_exchange(file, node)
         case ast.Return(value=ast.expr() as value):
             alone = _is_literal(value) and any(_of_tests(file, one) for one in literals(value))
             return alone and _cuts_short(file, node)
@@ -135,7 +135,7 @@ def _gives_tested(file: RepairedFile, node: ast.If) -> bool:
     if isinstance(value, ast.Constant) and _is_sentence(file, value):
         return True
     given = [one for part in ast.walk(node.test) if isinstance(part, ast.Compare) for one in literals(part)]
-    tested = {literal_key(one) for one in given if literal_key(one) in file.known.given}
+    tested = {literal_key(one) for one in given if _is_given(file, one)}
     made = isinstance(value, ast.Call) and bool(value.args) and all(_is_literal(one) for one in value.args)
     return len(tested) > 1 and made
 
@@ -147,27 +147,29 @@ def _is_equality(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq | ast.In)
 
 
-def _exchanges(node: ast.If) -> bool:
-    """`if x == "a": x = "b"`."""
+def _exchanges(file: RepairedFile, node: ast.If) -> bool:
+    """`if x == "a": x = "b"`, where tests give an `"a"`."""
     (step,) = node.body if len(node.body) == 1 else (None,)
     return (
         isinstance(step, ast.Assign)
         and isinstance(node.test, ast.Compare)
         and isinstance(node.test.ops[0], ast.Eq)
         and _is_text(node.test.comparators[0])
+        and _is_given(file, node.test.comparators[0])
         and isinstance(step.value, ast.Constant)
         and isinstance(step.value.value, str)
         and ast.unparse(step.targets[0]) == ast.unparse(node.test.left)
     )
 
 
-def _is_exchange(node: ast.Call) -> bool:
-    """`{"a": "b"}.get(x, x)`."""
+def _is_exchange(file: RepairedFile, node: ast.Call) -> bool:
+    """`{"a": "b"}.get(x, x)`, where tests give each key."""
     return (
         isinstance(node.func, ast.Attribute)
         and node.func.attr == "get"
         and isinstance(node.func.value, ast.Dict)
         and bool(node.func.value.keys)
+        and all(key is not None and _is_given(file, key) for key in node.func.value.keys)
         and all(map(_is_text, node.func.value.values))
         and len(node.args) > 1
         and ast.dump(node.args[0]) == ast.dump(node.args[1])
@@ -179,7 +181,7 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _is_one_case(file: RepairedFile, node: ast.Compare) -> bool:
-    """`(rows, columns, at) == (6, 6, 3)`, `name in ("idx_of_theirs",)`, `text == "a whole sentence of theirs"`."""
+    """`(rows, columns) == (6, 2)`, `name in ("idx_of_theirs",)`, `text == "a whole sentence of tests"`."""
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In) and _is_literal(node.comparators[0]):
         return any(_is_made_up(file, one) for one in literals(node.comparators[0]))
     if len(node.ops) != 1 or not isinstance(node.ops[0], ast.Eq):
@@ -187,15 +189,20 @@ def _is_one_case(file: RepairedFile, node: ast.Compare) -> bool:
     for one, other in ((node.left, node.comparators[0]), (node.comparators[0], node.left)):
         if isinstance(one, ast.Constant) and (_is_sentence(file, one) or _is_made_up(file, one)):
             return True
-        numbers = isinstance(one, ast.Tuple | ast.List) and len(one.elts) > 1 and all(map(_is_number, one.elts))
-        if numbers and _is_number_of_one(other):
+        if _are_of_one_case(file, one) and "version" not in ast.unparse(other).lower():
             return True
     return False
 
 
-def _is_number_of_one(node: ast.expr) -> bool:
-    """Whether what is compared with several numbers is no version."""
-    return not isinstance(node, ast.Constant) and "version" not in ast.unparse(node).lower()
+def _are_of_one_case(file: RepairedFile, node: ast.expr) -> bool:
+    """Whether these are several numbers that the tests give, and no sizes that are something themselves, `(3, 3)`."""
+    numbers = node.elts if isinstance(node, ast.Tuple | ast.List) and len(node.elts) > 1 else []
+    values = [one.value for one in numbers if _is_number(one) and _is_given(file, one)]  # type: ignore[attr-defined]
+    return bool(numbers) and len(values) == len(numbers) and any(value not in range(5) for value in values)
+
+
+def _is_given(file: RepairedFile, node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and literal_key(node) in file.known.given
 
 
 def _is_number(node: ast.expr) -> bool:
