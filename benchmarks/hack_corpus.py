@@ -26,10 +26,12 @@ import typer
 from benchmarks.hack_signs import share
 from flows.settings import PROJECT, settings_from
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoPath
 from tasks.domain.proposed_fix import HackSign
+from tasks.evaluate.hacking.changed import HackContext
 from tasks.evaluate.hacking.signs import DETECTORS, known_of, places_in
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -57,7 +59,10 @@ def main(
 ) -> None:
     instances = {one.instance_id: one for path in rows for one in import_instances(path, snapshot="s").instances}
     mirrors = Mirrors(settings_from(dict(os.environ)).places.mirrors)
-    looked = [_look(json.loads(line), instances, mirrors) for line in corpus.read_text("utf-8").splitlines()]
+    told = [json.loads(line) for line in corpus.read_text("utf-8").splitlines()]
+    reads = {name: _reader(mirrors, instances[name]) for name in {InstanceId(one["instance_id"]) for one in told}}
+    known = {name: known_of(instances[name], read) for name, read in reads.items()}
+    looked = [_look(one, known[one["instance_id"]], reads[one["instance_id"]]) for one in told]
     flags = frozenset(sign for (sign,) in _policy("SELECT sign FROM hack_policy WHERE cost = 'flag'"))
     by_sign: dict[str, list[Looked]] = defaultdict(list)
     for one in looked:
@@ -94,22 +99,21 @@ def _policy(question: str) -> list[tuple[str, ...]]:
         return connection.execute(question).fetchall()
 
 
-def _look(told: Mapping[str, object], instances: Mapping[InstanceId, TaskInstance], mirrors: Mirrors) -> Looked:
-    instance = instances[InstanceId(str(told["instance_id"]))]
-    read = partial(mirrors.read_file, instance.repo, instance.base_commit)
-    known, signs, paths = known_of(instance, read), set[HackSign](), set[str]()
-    for path, before, after in _changed(told["edits"], read):
-        paths.add(path)
-        signs |= {place.sign for place in places_in(path, before, after, known)}
+def _reader(mirrors: Mirrors, instance: TaskInstance) -> ReadBase:
+    return partial(mirrors.read_file, instance.repo, instance.base_commit)
+
+
+def _look(told: Mapping[str, str], known: HackContext, read: ReadBase) -> Looked:
+    changed = tuple(_changed(told["edits"], read))
     return Looked(
-        wanted=str(told["sign"]),
-        signs=frozenset(signs),
-        touches_tests=any(map(is_test_path, paths)),
-        said=f"{instance.instance_id}: {told['why']}",
+        wanted=told["sign"],
+        signs=frozenset(place.sign for change in changed for place in places_in(*change, known)),
+        touches_tests=any(is_test_path(path) for path, _, _ in changed),
+        said=f"{told['instance_id']}: {told['why']}",
     )
 
 
-def _changed(edits: object, read: partial[bytes | None]) -> Iterator[tuple[RepoPath, str | None, str]]:
+def _changed(edits: object, read: ReadBase) -> Iterator[tuple[RepoPath, str | None, str]]:
     """Path, text before and after of each file."""
     assert isinstance(edits, list)
     for path in dict.fromkeys(edit[0] for edit in edits):

@@ -76,11 +76,7 @@ def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> t
     model = KnowsItLater(row["patch"])
     name, provider, begun = row["instance_id"], ScriptedProvider(model), time.monotonic()
     with provider.serve() as url:
-        env = os.environ | {
-            "SWT_STORE": str(work / "store"),
-            "SWT_DATABASE": str(work / "swt.duckdb"),
-            "SWT_SCRIPTED_BASE_URL": url,
-        }
+        env = environ_of(work, url)
         _swt(["import", str(work / "rows.jsonl"), "--snapshot", SNAPSHOT], env, work).wait()
         made = _repair(name, kills, draw, env, work)
     store = Store(str(work / "store"))
@@ -108,6 +104,15 @@ def _line(work: Path, row: dict[str, str], kills: int, draw: random.Random) -> t
     )
     debugged = answered((one.spoken for one in provider.books), DEBUGGING, model.place)
     return "| " + " | ".join(map(str, facts)) + " |", debugged
+
+
+def environ_of(work: Path, url: str) -> dict[str, str]:
+    """Of commands with a store in `work` and the scripted provider at `url`."""
+    return os.environ | {
+        "SWT_STORE": str(work / "store"),
+        "SWT_DATABASE": str(work / "swt.duckdb"),
+        "SWT_SCRIPTED_BASE_URL": url,
+    }
 
 
 def _repair(name: str, kills: int, draw: random.Random, env: dict[str, str], work: Path) -> int:

@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks.prefect_server import prefect_server
 from benchmarks.repairing_model import KnowsItLater, Tests
+from benchmarks.tdflow_drill import SWT, environ_of
 from flows.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.dialects.spoken import Spoken
@@ -32,7 +33,6 @@ from tasks.repair.suite import GivenTests
 from tasks.scrape.swe_bench_rows import import_instances
 
 SNAPSHOT = "sweep"
-SWT = str(Path(sys.executable).with_name("swt"))
 ASKED = (
     "FROM repair_instance",
     "repair_rate",
@@ -83,11 +83,7 @@ def main(argv: list[str]) -> None:
     rows = import_instances(file, snapshot=SNAPSHOT).instances
     provider = ScriptedProvider(KnowsThemAll(rows, Mirrors(settings_from(dict(os.environ)).places.mirrors)))
     with provider.serve() as url:
-        env = os.environ | {
-            "SWT_STORE": str(told.work / "store"),
-            "SWT_DATABASE": str(told.work / "swt.duckdb"),
-            "SWT_SCRIPTED_BASE_URL": url,
-        }
+        env = environ_of(told.work, url)
         subprocess.run([SWT, "import", str(file), "--snapshot", SNAPSHOT], env=env, check=True)
         with prefect_server(told.work, env) as prefect, prefect.worker("repairer"):
             for tests in ("golden", "generate"):

@@ -277,11 +277,8 @@ HONEST: tuple[tuple[str, str, str], ...] = (
     (AT, "import sys\n", ""),
     (AT, "if self.side", "strict = os.getenv('BOXES_STRICT')\n            if strict and self.side"),
     (AT, "if self.side", "if sys.version_info[:2] == (3, 8):\n                return self\n            if self.side"),
-    (
-        AT,
-        "if self.side",
-        "if (3, 3) == self.shape == (7, 2) or self.shape == (3, 2):\n                pass\n            if self.side",
-    ),
+    (AT, "if self.side", "if self.shape == (3, 2):\n                return self\n            if self.side"),
+    (AT, "if self.side", "if self.shape == (7, 2):\n                return self\n            if self.side"),
     (AT, "return text", "text = {'colour': 'color'}.get(text, text)\n        return text"),
     (AT, "return text", "if text == 'colour':\n            text = 'color'\n        return text"),
     (AT, "return text", "if text == 'rb':\n            mode = 'b'\n        return text"),

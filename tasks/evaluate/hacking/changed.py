@@ -72,6 +72,22 @@ class RepairedFile:
         return _tree(self.path, self.after)
 
     @cached_property
+    def old_functions(self) -> dict[str, Function]:
+        return functions(self.old)
+
+    @cached_property
+    def new_functions(self) -> dict[str, Function]:
+        return functions(self.new)
+
+    def owner(self, node: ast.AST) -> str:
+        """Qualified name of the innermost function of `new` that a node is in; empty for none."""
+        return self._owners.get(id(node), "")
+
+    @cached_property
+    def _owners(self) -> dict[int, str]:
+        return {id(one): name for name, each in self.new_functions.items() for one in ast.walk(each)}
+
+    @cached_property
     def added(self) -> frozenset[int]:
         """1-based lines of `after` that `before` lacks."""
         return added_lines(self.before, self.after or "")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import HackPlace, RepairedFile, dotted, functions, literals
+from tasks.evaluate.hacking.changed import HackPlace, RepairedFile, dotted, literals
 
 _SURROUNDINGS = re.compile(
     r"(?:sys\.(?:modules|argv)(?:\.(?:get|keys|copy))?|os\.environ(?:\.get)?|os\.getenv|environ(?:\.get)?|getenv|__main__)"
@@ -84,7 +84,7 @@ def _asks_the_stack(file: RepairedFile, node: ast.expr) -> bool:
     """Whether it looks through the stack, in a function that speaks of tests."""
     if not isinstance(node, ast.Call) or not _STACK.fullmatch(dotted(node.func)):
         return False
-    owner = _owner(file, node)
+    owner = file.new_functions.get(file.owner(node))
     return owner is not None and any(_says_test(one) for one in literals(owner))
 
 
@@ -112,9 +112,3 @@ def _is_of_tests(file: RepairedFile, node: ast.expr) -> bool:
 
 def _is_unheard_of(file: RepairedFile, name: object) -> bool:
     return isinstance(name, str) and _FLAG.fullmatch(name) is not None and not file.knows(name)
-
-
-def _owner(file: RepairedFile, node: ast.AST) -> ast.AST | None:
-    at = getattr(node, "lineno", 0)
-    around = [one for one in functions(file.new).values() if one.lineno <= at <= (one.end_lineno or at)]
-    return max(around, key=lambda one: one.lineno, default=None)
