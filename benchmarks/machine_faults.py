@@ -120,7 +120,6 @@ def fill_disk(_: Cluster, machines: Sequence[Machine], __: random.Random) -> Non
                 raise
 
 
-NONE = Fault(name="none", do=nothing)
 FAULTS = (
     Fault(name="SeaweedFS killed", do=kill_objects, may_end_badly=True),
     Fault(name="5 % of S3 requests answered 500", do=nothing, failing=FAILING),

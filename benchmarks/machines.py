@@ -78,6 +78,10 @@ class Machine:
                 argv, env=self.environ, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True
             )
 
+    @property
+    def at_work(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
     def send(self, what: signal.Signals) -> None:
         assert self.process
         with suppress(ProcessLookupError):

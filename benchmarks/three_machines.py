@@ -1,10 +1,10 @@
 """Three machines that share an object store and PostgreSQL, and nothing else, at the same sweep at the same time.
 
-    python -m benchmarks.three_machines --work FOLDER [--faults 20] [--seed 0] [--instances …] [--method zero_shot_plus]
+    python -m benchmarks.three_machines --work FOLDER [--rounds 20] [--faults 1] [--seed 0] [--instances …] [--method …]
 
 A machine is a process with a home, a cache, a temporary and a scratch folder of its own. Needs the programs of a
 PostgreSQL server, and SeaweedFS (`weed` on the PATH or named by SWT_WEED). First the sweep without a fault; then, each
-in a store of its own, with one of benchmarks/machine_faults.py at a moment that is drawn. After each:
+in a store of its own, rounds with faults of benchmarks/machine_faults.py at moments that are drawn. After each:
 
 - the verdict table is byte for byte that of one machine with local files and no leases;
 - each run is in the store once, and was made as often as the table says;
@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.machine_faults import FAULTS, LEASE_S, NONE, Fault, clock_library, own_disk, with_clock
+from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, nothing, own_disk, with_clock
 from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, settings_of, verdicts
 from flows.demo import DEMO, SNAPSHOT
 from flows.snapshots import import_rows
@@ -47,16 +47,32 @@ MACHINES = 3
 WITHIN_S = (2.0, 40.0)
 """Seconds after the start at which a fault may come."""
 OUTCOMES = "outcomes.jsonl"
-HEAD = ("fault", "after s", "exit codes", "runs", "made", "calls", "paid twice", "unknown", "wall s", "CPU s", "wrong")
-IN_ALL = ("fault", "played", "something wrong", "runs wanted", "made", "calls", "paid twice", "unknown")
+HEAD = (
+    "faults",
+    "after s",
+    "late",
+    "exit codes",
+    "runs",
+    "made",
+    "calls",
+    "paid twice",
+    "unknown",
+    "wall s",
+    "CPU s",
+    "wrong",
+)
+IN_ALL = ("fault", "played", "rounds", "something wrong", "runs wanted", "made", "calls", "paid twice", "unknown")
+"""A round counts for each kind of fault in it, and once in the last line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """One line of the table."""
 
-    fault: str
-    after_s: float
+    faults: tuple[str, ...]
+    after_s: tuple[float, ...]
+    late: int
+    """Of the faults, those that came when no machine was at work any more: they say nothing."""
     exit_codes: tuple[int, ...]
     runs: int
     made: int
@@ -73,8 +89,9 @@ class Outcome:
         numbers = (self.runs, self.made, self.calls, self.paid_twice, self.unknown)
         said = "; ".join(self.wrong) or "nothing"
         shown = (
-            self.fault,
-            f"{self.after_s:.1f}",
+            ", then ".join(self.faults) or "none",
+            ", ".join(f"{moment:.0f}" for moment in self.after_s),
+            str(self.late),
             codes,
             *map(str, numbers),
             f"{self.wall_s:.0f}",
@@ -91,37 +108,49 @@ def end(machines: Sequence[Machine]) -> None:
             one.wait()
 
 
-def play(cluster: Cluster, name: str, fault: Fault, rng: random.Random) -> Outcome:
-    """Three machines at work, with one fault, in a store of their own."""
+def drawn(seed: int, number: int, faults: int) -> list[Fault]:
+    """Those of a round, numbered from 1: over all rounds each kind comes equally often, in another order each time."""
+
+    def one(place: int) -> Fault:
+        turn, at = divmod(place, len(FAULTS))
+        return random.Random(f"{seed} turn {turn}").sample(FAULTS, len(FAULTS))[at]  # noqa: S311 - a drill, no secret
+
+    return [one((number - 1) * faults + place) for place in range(faults)]
+
+
+def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Random) -> Outcome:
+    """Three machines at work, with faults one after another, in a store of their own."""
     provider = ScriptedProvider(answer)
+    failing = max((fault.failing for fault in faults), default=0.0)
+    off_s = max((fault.off_s for fault in faults), default=())
     proxy = FailingProxy(cluster.objects.address, 0.0, rng)
     with ExitStack() as held:
         shared = {
             # By one address from first to last: a process opens a bucket and prefix at one place only.
-            "SWT_STORE": store_url(
-                held.enter_context(proxy.serve()) if fault.failing else cluster.objects.address, name
-            ),
+            "SWT_STORE": store_url(held.enter_context(proxy.serve()) if failing else cluster.objects.address, name),
             "SWT_LEASES": cluster.database.url,
             "SWT_LEASE_S": str(LEASE_S),
             "SWT_SCRIPTED_BASE_URL": held.enter_context(provider.serve()),
         }
         machines = [Machine(cluster.folder / f"machine-{number}", shared) for number in range(MACHINES)]
         import_rows(settings_of(machines[0]), DEMO / "instances.jsonl", SNAPSHOT)
-        if fault.small:
+        if any(fault.small for fault in faults):
             held.enter_context(own_disk(machines[-1].folder))
         held.callback(end, machines)
         for one in machines:
             one.prepare()
-        proxy.share = fault.failing
+        proxy.share = failing
         library = clock_library(cluster.folder)
-        for one, off_s in zip(machines, fault.off_s, strict=False):
+        for one, off_s in zip(machines, off_s, strict=False):
             one.shared = with_clock(shared, library, off_s)
         began, spent = time.monotonic(), os.times()
         for one in machines:
             one.start(cluster.work.command)
-        after = rng.uniform(*WITHIN_S) if fault is not NONE else 0.0
-        time.sleep(after)
-        fault.do(cluster, machines, rng)
+        after, late = sorted(rng.uniform(*WITHIN_S) for _ in faults), 0
+        for moment, fault in zip(after, faults, strict=True):
+            time.sleep(max(0.0, began + moment - time.monotonic()))
+            late += fault.do is not nothing and not any(one.at_work for one in machines)
+            fault.do(cluster, machines, rng)
         codes = tuple(one.wait() for one in machines)
         wall, now = time.monotonic() - began, os.times()
         cpu = now.children_user + now.children_system - spent.children_user - spent.children_system
@@ -129,18 +158,30 @@ def play(cluster: Cluster, name: str, fault: Fault, rng: random.Random) -> Outco
         proxy.share = 0.0  # what is looked at now is what is there
         machines[0].start(cluster.work.command)
         again = machines[0].wait()
-        return _judged(cluster, machines, fault, provider, asked, (after, codes, again, wall, cpu))
+        ended = Ended(
+            after_s=tuple(after), late=late, exit_codes=codes, again=again, wall_s=wall, cpu_s=cpu, asked=asked
+        )
+        return _judged(cluster, machines, faults, provider, ended)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a round came to its end."""
+
+    after_s: tuple[float, ...]
+    late: int
+    exit_codes: tuple[int, ...]
+    again: int
+    """Exit code of the same command once more."""
+    wall_s: float
+    cpu_s: float
+    asked: int
+    """Calls before that."""
 
 
 def _judged(
-    cluster: Cluster,
-    machines: Sequence[Machine],
-    fault: Fault,
-    provider: ScriptedProvider,
-    asked: int,
-    ended: tuple[float, tuple[int, ...], int, float, float],
+    cluster: Cluster, machines: Sequence[Machine], faults: Sequence[Fault], provider: ScriptedProvider, ended: Ended
 ) -> Outcome:
-    after, codes, again, wall, cpu = ended
     store = Store(machines[0].environ["SWT_STORE"])
     runs = store.read(Run)
     made = _times_made(store)
@@ -148,26 +189,27 @@ def _judged(
     unknown = sum(row.status is CallStatus.UNKNOWN for row in calls)
     twice = sum(times - 1 for times in Counter(repr(one.spoken) for one in provider.books if one.charged).values())
     wrong = {
-        f"the same command again: {again}": again != 0,
-        "asked again by the same command": len(provider.books) != asked,
+        f"the same command again: {ended.again}": ended.again != 0,
+        "asked again by the same command": len(provider.books) != ended.asked,
         "other verdicts": verdicts(machines[0]) != cluster.expected,
         "a run stands twice": len({run.run_key for run in runs}) != len(runs),
         f"{cluster.runs} runs were wanted": len(runs) != cluster.runs,
-        "paid twice": twice > (unknown if fault.killed else 0),
-        "exit codes": not fault.may_end_badly and any(codes),
+        "paid twice": twice > (unknown if any(fault.killed for fault in faults) else 0),
+        "exit codes": not any(fault.may_end_badly for fault in faults) and any(ended.exit_codes),
         "store check": bool(store.check()),
     }
     return Outcome(
-        fault=fault.name,
-        after_s=after,
-        exit_codes=codes,
+        faults=tuple(fault.name for fault in faults),
+        after_s=ended.after_s,
+        late=ended.late,
+        exit_codes=ended.exit_codes,
         runs=len(runs),
         made=made,
         calls=len(provider.books),
         paid_twice=twice,
         unknown=unknown,
-        wall_s=wall,
-        cpu_s=cpu,
+        wall_s=ended.wall_s,
+        cpu_s=ended.cpu_s,
         wrong=tuple(text for text, is_so in wrong.items() if is_so),
     )
 
@@ -183,7 +225,7 @@ def played(folder: Path) -> list[Outcome]:
     rows: list[dict[str, Any]] = []
     if path.exists():
         rows += map(json.loads, path.read_text("utf-8").splitlines())
-    lists = ("exit_codes", "wrong")
+    lists = ("faults", "after_s", "exit_codes", "wrong")
     return [Outcome(**(row | {name: tuple(row[name]) for name in lists})) for row in rows]
 
 
@@ -196,18 +238,25 @@ def summary(outcomes: Sequence[Outcome], wanted: int) -> list[str]:
     """Lines of a table: what was played, by fault, and all of it."""
     groups = defaultdict(list)
     for one in outcomes:
-        groups[one.fault].append(one)
+        for name in one.faults or ("none",):
+            groups[name].append(one)
     lines = [f"| {' | '.join(IN_ALL)} |", f"|{' --- |' * len(IN_ALL)}"]
-    for name, some in [*groups.items(), ("all", list(outcomes))]:
-        sums = (sum(getattr(one, what) for one in some) for what in ("made", "calls", "paid_twice", "unknown"))
-        shown = (name, len(some), sum(bool(one.wrong) for one in some), wanted * len(some), *sums)
-        lines.append(f"| {' | '.join(map(str, shown))} |")
+    for name, some in sorted(groups.items()):
+        lines.append(_counted(name, len(some), list(dict.fromkeys(some)), wanted))
+    lines.append(_counted("all", sum(len(one.faults) - one.late for one in outcomes), outcomes, wanted))
     return lines
+
+
+def _counted(name: str, played: int, rounds: Sequence[Outcome], wanted: int) -> str:
+    sums = (sum(getattr(one, what) for one in rounds) for what in ("made", "calls", "paid_twice", "unknown"))
+    shown = (name, played, len(rounds), sum(bool(one.wrong) for one in rounds), wanted * len(rounds), *sums)
+    return f"| {' | '.join(map(str, shown))} |"
 
 
 def main(
     work: Annotated[Path, typer.Option(help="A folder for everything.")],
-    faults: Annotated[int, typer.Option(help="In all, with those that were played in the folder before.", min=0)] = 10,
+    rounds: Annotated[int, typer.Option(help="In all, with those that were played in the folder before.", min=0)] = 10,
+    faults: Annotated[int, typer.Option(help="In each round.", min=1)] = 1,
     instances: Annotated[str, typer.Option(help="Of the demo, by number.")] = "3,7",
     method: Annotated[list[str] | None, typer.Option(help="Of the sweep; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
@@ -216,11 +265,11 @@ def main(
     names = tuple(f"rolling-swt-bench__larder-{number}" for number in instances.split(","))
     with cluster_of(work, Work(instances=names, methods=tuple(method or ["zero_shot_plus"]))) as cluster:
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)
-        for number in range(len(played(work)), faults + 1):
+        for number in range(len(played(work)), rounds + 1):
             rng = random.Random(f"{seed} {number}")  # noqa: S311 - a drill, no secret
-            fault = FAULTS[(number - 1) % len(FAULTS)] if number else NONE
+            chosen = drawn(seed, number, faults) if number else ()
             # What an interrupted one left is not to be found by its next try.
-            outcome = play(cluster, f"drill-{seed}-{number}-{os.getpid()}", fault, rng)
+            outcome = play(cluster, f"drill-{seed}-{number}-{os.getpid()}", chosen, rng)
             keep(work, outcome)
             print(outcome.line, flush=True)
         print("\n".join(["", *summary(played(work), cluster.runs)]))
