@@ -141,8 +141,8 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             one.prepare()
         proxy.share = failing
         library = clock_library(cluster.folder)
-        for one, off_s in zip(machines, off_s, strict=False):
-            one.shared = with_clock(shared, library, off_s)
+        for one, off in zip(machines, off_s, strict=False):
+            one.shared = with_clock(shared, library, off)
         began, spent = time.monotonic(), os.times()
         for one in machines:
             one.start(cluster.work.command)
