@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+from flows.commands.machine import add_mirror
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import PROJECT, Settings
 from flows.snapshots import import_rows
@@ -24,26 +28,60 @@ from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.rehearsal.services import PostgreSql, Seaweed, postgresql, seaweed
 
-HANGS_S = 1200.0
+HANGS_S = 3600.0
 """Longer than any machine takes."""
+KEPT = re.compile(r"PATH|LANG|PYENV_ROOT|(PIP|UV|SSL)_\w+|(HTTPS?|ALL|NO)_PROXY", re.IGNORECASE)
+"""Variables that say where programs and packages are, for all machines."""
 THINKS_S = 0.3
 """The model, for each reply."""
 TEST = "diff\ntests/test_more.py\nEOF or end\ndef test_issue():\n    assert False\nend diff"
-VERDICTS = "SELECT instance_id, method, grader, solved, reason FROM verdict WHERE snapshot = 'demo' ORDER BY ALL"
+VERDICTS = "SELECT instance_id, method, grader, solved, fail_to_any, pass_to_pass, reason FROM verdict ORDER BY ALL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What all machines are asked for."""
+    """What all machines are asked for: a sweep of `methods`, or to judge `candidates`."""
 
     instances: tuple[str, ...]
-    methods: tuple[str, ...]
+    methods: tuple[str, ...] = ()
+    candidates: tuple[str, ...] = ()
+    rows: Path = DEMO / "instances.jsonl"
+    """Of SWE-bench's form, with these instances."""
+    git: str = ""
+    """Where their repositories are, with `{repo}` for OWNER/NAME; the demo's where it is empty."""
 
     @property
     def command(self) -> list[str]:
-        told = [part for method in self.methods for part in ("--method", method)]
+        """Of `swt`."""
+        told = ["--snapshot", SNAPSHOT, "--trusted"]
         told += [part for name in self.instances for part in ("--instances", name)]
-        return ["sweep", "--snapshot", SNAPSHOT, "--trusted", "--name", "shared", "--model", "scripted", *told]
+        if self.candidates:
+            return ["evaluate", *self.candidates, *told]
+        told += [part for method in self.methods for part in ("--method", method)]
+        return ["sweep", *told, "--name", "shared", "--model", "scripted"]
+
+    @property
+    def deployment(self) -> str:
+        return "evaluate/predictions" if self.candidates else "sweep/new-model"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of the deployment."""
+        shared = {"snapshot": SNAPSHOT, "instances": list(self.instances)}
+        if self.candidates:
+            return shared | {"candidates": list(self.candidates)}
+        return shared | {"methods": list(self.methods), "models": ["scripted"], "name": "shared"}
+
+    @property
+    def mirrors(self) -> dict[str, str]:
+        """Where each repository is, the demo's aside."""
+        told = map(json.loads, self.rows.read_text("utf-8").splitlines() if self.git else ())
+        repos = {row["repo"] for row in told if row["instance_id"] in self.instances}
+        return {repo: self.git.format(repo=repo) for repo in sorted(repos)}
+
+    def give(self, machine: Machine) -> None:
+        """To a store that machines share, or to that of one."""
+        import_rows(settings_of(machine), self.rows, SNAPSHOT)
 
 
 @dataclass(slots=True)
@@ -57,7 +95,7 @@ class Machine:
     @property
     def environ(self) -> dict[str, str]:
         own = {"HOME": "home", "TMPDIR": "tmp", "SWT_CACHE": "cache", "SWT_SCRATCH": "scratch"}
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        kept = {name: text for name, text in os.environ.items() if KEPT.fullmatch(name)}
         places = {name: str(self.folder / part) for name, part in own.items()}
         return kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2", **self.shared}
 
@@ -66,13 +104,20 @@ class Machine:
         """Beside the folder, which may be full."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
-    def prepare(self) -> None:
+    def prepare(self, work: Work) -> None:
+        """Folders of its own, with mirrors."""
         for name in ("HOME", "TMPDIR"):
             Path(self.environ[name]).mkdir(parents=True, exist_ok=True)
-        build_demo_mirror(Settings(cache=self.folder / "cache"))
+        settings = Settings(cache=self.folder / "cache")
+        build_demo_mirror(settings)
+        for repo, source in work.mirrors.items():
+            add_mirror(settings, repo, source)
 
     def start(self, command: Sequence[str]) -> None:
-        argv = [sys.executable, "-c", "from flows.cli import main; main()", *command]
+        """Work on a command of `swt`."""
+        self.run([sys.executable, "-c", "from flows.cli import main; main()", *command])
+
+    def run(self, argv: Sequence[str]) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
                 argv, env=self.environ, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True
@@ -108,6 +153,8 @@ class Cluster:
     expected: bytes
     """The verdict table, as JSON."""
     runs: int
+    cpu_s: float
+    """That this took, of all its processes."""
 
 
 def answer(_: Spoken) -> Step:
@@ -117,24 +164,39 @@ def answer(_: Spoken) -> Step:
 @contextmanager
 def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
     """Services that run, and the work done by one machine alone. `NotFound` where a program is missing."""
+    folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         database = held.enter_context(postgresql())
-        objects = held.enter_context(seaweed(folder / "weed"))
-        machine = alone(folder, work)
-        runs = len(Store(machine.environ["SWT_STORE"]).run_keys())
-        expected = verdicts(machine)
-        yield Cluster(folder=folder, work=work, database=database, objects=objects, expected=expected, runs=runs)
+        # Not where an earlier one was: its masters know each other by ports that others have now.
+        objects = held.enter_context(seaweed(Path(held.enter_context(TemporaryDirectory(dir=folder, prefix="weed-")))))
+        machine, cpu_s = alone(folder, work)
+        yield Cluster(
+            folder=folder,
+            work=work,
+            database=database,
+            objects=objects,
+            expected=verdicts(machine),
+            runs=len(Store(machine.environ["SWT_STORE"]).run_keys()),
+            cpu_s=cpu_s,
+        )
 
 
-def alone(folder: Path, work: Work) -> Machine:
-    """One machine with local files and without leases that has done the work."""
+def alone(folder: Path, work: Work) -> tuple[Machine, float]:
+    """One machine with local files and without leases that has done the work, and the CPU seconds that it took."""
     with ScriptedProvider(answer).serve() as url:
         machine = Machine(folder / "alone", {"SWT_STORE": str(folder / "alone/store"), "SWT_SCRIPTED_BASE_URL": url})
-        machine.prepare()
-        import_rows(settings_of(machine), DEMO / "instances.jsonl", SNAPSHOT)
+        machine.prepare(work)
+        work.give(machine)
+        before = cpu_of_children()
         machine.start(work.command)
         assert machine.wait() == 0, machine.log.read_text()
-    return machine
+    return machine, cpu_of_children() - before
+
+
+def cpu_of_children() -> float:
+    """Seconds of all processes that have ended, and of those that these waited for."""
+    spent = os.times()
+    return spent.children_user + spent.children_system
 
 
 def settings_of(machine: Machine) -> Settings:

@@ -103,16 +103,23 @@ class Prefect:
     def run(self, deployment: str, parameters: Mapping[str, Any], patience_s: float = PATIENCE_S) -> Any:
         """The flow run of `FLOW/NAME`, as the server has it once a worker has ended it; `InfrastructureError` where
         none does. It costs next to nothing, where `deployment run --watch` has to import Prefect."""
+        return self.ended(self.begin(deployment, parameters), patience_s)
+
+    def begin(self, deployment: str, parameters: Mapping[str, Any]) -> str:
+        """Ask for a flow run of `FLOW/NAME`; its id."""
         found = self.ask(f"/deployments/name/{deployment}")
         body = {"parameters": dict(parameters), "idempotency_key": secrets.token_hex(16)}
-        asked = self.ask(f"/deployments/{found['id']}/create_flow_run", body)
+        return str(self.ask(f"/deployments/{found['id']}/create_flow_run", body)["id"])
+
+    def ended(self, flow_run: str, patience_s: float = PATIENCE_S) -> Any:
+        """A flow run that was asked for, once it has ended; `InfrastructureError` where it does not."""
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
-            run = self.ask(f"/flow_runs/{asked['id']}")
+            run = self.ask(f"/flow_runs/{flow_run}")
             if run["state_type"] in ENDED:
                 return run
             time.sleep(0.5)
-        raise InfrastructureError(f"{deployment} does not end", hint=f"see the logs in {self.folder}")
+        raise InfrastructureError(f"the flow run {flow_run} does not end", hint=f"see the logs in {self.folder}")
 
     @tenacity.retry(stop=tenacity.stop_after_attempt(3), wait=tenacity.wait_fixed(3), reraise=True)
     def set_up(self, *argv: str) -> None:

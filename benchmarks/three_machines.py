@@ -32,9 +32,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, nothing, own_disk, with_clock
-from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, settings_of, verdicts
-from flows.demo import DEMO, SNAPSHOT
-from flows.snapshots import import_rows
+from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, verdicts
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
@@ -133,17 +131,17 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             "SWT_SCRIPTED_BASE_URL": held.enter_context(provider.serve()),
         }
         machines = [Machine(cluster.folder / f"machine-{number}", shared) for number in range(MACHINES)]
-        import_rows(settings_of(machines[0]), DEMO / "instances.jsonl", SNAPSHOT)
+        cluster.work.give(machines[0])
         if any(fault.small for fault in faults):
             held.enter_context(own_disk(machines[-1].folder))
         held.callback(end, machines)
         for one in machines:
-            one.prepare()
+            one.prepare(cluster.work)
         proxy.share = failing
         library = clock_library(cluster.folder)
         for one, off in zip(machines, off_s, strict=False):
             one.shared = with_clock(shared, library, off)
-        began, spent = time.monotonic(), os.times()
+        began, spent = time.monotonic(), cpu_of_children()
         for one in machines:
             one.start(cluster.work.command)
         after, late = sorted(rng.uniform(*WITHIN_S) for _ in faults), 0
@@ -152,8 +150,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             late += fault.do is not nothing and not any(one.at_work for one in machines)
             fault.do(cluster, machines, rng)
         codes = tuple(one.wait() for one in machines)
-        wall, now = time.monotonic() - began, os.times()
-        cpu = now.children_user + now.children_system - spent.children_user - spent.children_system
+        wall, cpu = time.monotonic() - began, cpu_of_children() - spent
         asked = len(provider.books)
         proxy.share = 0.0  # what is looked at now is what is there
         machines[0].start(cluster.work.command)
@@ -161,7 +158,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
         ended = Ended(
             after_s=tuple(after), late=late, exit_codes=codes, again=again, wall_s=wall, cpu_s=cpu, asked=asked
         )
-        return _judged(cluster, machines, faults, provider, ended)
+        return judged(cluster, machines, faults, provider, ended)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,9 +176,10 @@ class Ended:
     """Calls before that."""
 
 
-def _judged(
+def judged(
     cluster: Cluster, machines: Sequence[Machine], faults: Sequence[Fault], provider: ScriptedProvider, ended: Ended
 ) -> Outcome:
+    """What a round came to, by the store and the books of the provider."""
     store = Store(machines[0].environ["SWT_STORE"])
     runs = store.read(Run)
     made = _times_made(store)

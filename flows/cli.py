@@ -6,6 +6,7 @@ Heavy imports happen inside the commands, so that `swt --help` and `swt query` a
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
@@ -19,7 +20,7 @@ from flows.commands.development import dev_app
 from flows.settings import Settings, settings_here
 from flows.stories import STORIES, Port, add_stories, end, plain
 from tasks.adapters.text import PrintableFormatter, say
-from tasks.domain.errors import SwtError, UsageError
+from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 
 app = plain(add_completion=False, help="A rolling benchmark for issue-reproducing tests.")
 repo_app = plain(help="Local git mirrors.")
@@ -36,6 +37,7 @@ app.add_typer(agents_app, name="agents")
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
 
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED = 130
 """Exit code of a command that Ctrl-C ended, as shells have it; typer makes it of a KeyboardInterrupt."""
 
@@ -54,6 +56,12 @@ def main() -> None:
         if error.hint:
             say(f"hint: {error.hint}", err=True)
         sys.exit(2 if isinstance(error, UsageError) else 3)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        say(f"error[{InfrastructureError.slug}]: {error}", err=True)
+        say("hint: free some room and run it again: what was done stays done (`swt store prune --dry-run`)", err=True)
+        sys.exit(3)
     except SystemExit as ended:
         if ended.code == INTERRUPTED and threading.active_count() > 1:
             # Pressed twice: Python itself would wait for the threads, and units take as long as their tests.

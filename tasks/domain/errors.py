@@ -13,6 +13,7 @@
     └── InfrastructureError   our failure, never the candidate's: retried by its class
         ├── LeaseError        the database of leases does not answer, or a lease was lost
         ├── StoreError        a torn or foreign file in the store
+        │   └── StoreAway     an object store that does not answer, or refuses
         ├── GitFailed         git failed; lives with the adapter, tasks/adapters/git/command.py
         ├── GitHubFailed      every attempt at one question failed; lives with TokenRefused
         └── SandboxError      the sandbox could not be started or lost its process
@@ -75,6 +76,10 @@ class LeaseError(InfrastructureError):
 
 class StoreError(InfrastructureError):
     slug = "store"
+
+
+class StoreAway(StoreError, OSError):
+    """An `OSError` too: whoever is ready for a disk that fails is ready for this."""
 
 
 class SandboxError(InfrastructureError):

@@ -20,11 +20,12 @@ from typing import IO, Any, NamedTuple, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
+import tenacity
 from pyarrow import fs as arrow_fs
 
 from tasks.adapters.leases import shared_time_ns, used
 from tasks.adapters.locking import place_of
-from tasks.domain.errors import BadInput, StoreError
+from tasks.domain.errors import BadInput, StoreAway, StoreError
 
 LOCK = ".lock"
 """Between writers and who deletes."""
@@ -32,8 +33,13 @@ TEMPORARY = ".tmp"
 """Suffix of files that are not finished. Globs for `*.parquet` match dotfiles, so the suffix is what keeps them out."""
 
 S3_TRIES = 12
-"""Of one request: their breaks double up to twenty seconds, so a server that is restarted is waited for a minute or
-two. Two seconds, as it is otherwise, lost replies that were paid."""
+"""Of one request: their breaks double up to a minute, so a server that is restarted is waited for a minute or two. Two
+seconds, as it is otherwise, lost replies that were paid."""
+AWAY = "AWS Error"
+"""In the words of pyarrow for an S3 server that refuses or fails."""
+CUT_OFF = "Failed to flush response stream"
+"""In its words for an answer that is longer than what was asked for, as the one of a server that fails is where a few
+bytes were: pyarrow 26 does not ask again then."""
 
 
 class Entry(NamedTuple):
@@ -190,36 +196,48 @@ class ObjectDisk:
     url: str
 
     def write(self, path: str, data: bytes) -> None:
-        if self.system.type_name != "s3":
-            self.system.create_dir(self._at(path).rpartition("/")[0], recursive=True)
-        with self.system.open_output_stream(self._at(path), compression=None) as sink:
-            sink.write(data)
+        with self._answers(path):
+            if self.system.type_name != "s3":
+                self.system.create_dir(self._at(path).rpartition("/")[0], recursive=True)
+            with self.system.open_output_stream(self._at(path), compression=None) as sink:
+                sink.write(data)
 
+    @tenacity.retry(
+        retry=tenacity.retry_if_exception(lambda error: CUT_OFF in str(error)),
+        stop=tenacity.stop_after_attempt(S3_TRIES),
+        wait=tenacity.wait_exponential(multiplier=0.05, max=20),
+        reraise=True,
+    )
     def read(self, path: str) -> bytes:
-        with self.system.open_input_file(self._at(path)) as source:
+        with self._answers(path), self.system.open_input_file(self._at(path)) as source:
             return bytes(source.read())
 
     def size(self, path: str) -> int | None:
-        info = self.system.get_file_info(self._at(path))
+        with self._answers(path):
+            info = self.system.get_file_info(self._at(path))
         return info.size if info.type == arrow_fs.FileType.File else None
 
     def files(self, folder: str) -> list[Entry]:
         selector = arrow_fs.FileSelector(self._at(folder), recursive=True, allow_not_found=True)
-        found = (info for info in self.system.get_file_info(selector) if info.type == arrow_fs.FileType.File)
+        with self._answers(folder):
+            found = [info for info in self.system.get_file_info(selector) if info.type == arrow_fs.FileType.File]
         return sorted(Entry(info.path.removeprefix(self.base + "/"), info.size, _seconds(info.mtime)) for info in found)
 
     def paths(self, folder: str) -> tuple[str, ...]:
         return tuple(entry.path for entry in self.files(folder))
 
     def rename(self, path: str, to: str) -> None:
-        self.system.move(self._at(path), self._at(to))
+        with self._answers(path):
+            self.system.move(self._at(path), self._at(to))
 
     def delete(self, path: str) -> None:
         if self.size(path) is not None:
-            self.system.delete_file(self._at(path))
+            with self._answers(path):
+                self.system.delete_file(self._at(path))
 
     def source(self, path: str) -> pa.NativeFile:
-        return self.system.open_input_file(self._at(path))
+        with self._answers(path):
+            return self.system.open_input_file(self._at(path))
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
@@ -238,6 +256,23 @@ class ObjectDisk:
 
     def _at(self, path: str) -> str:
         return f"{self.base}/{path}"
+
+    @contextmanager
+    def _answers(self, path: str) -> Iterator[None]:
+        """`StoreAway` where it does not, or refuses; what is not there stays a `FileNotFoundError`."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise away(f"{self.url}/{path}", error) from error
+
+
+def away(what: str, error: Exception) -> StoreAway:
+    """Of an object store, whoever asked it."""
+    (said,) = [line for line in str(error).splitlines() if AWAY in line][-1:] or [str(error).partition("\n")[0]]
+    hint = "look whether the server of SWT_STORE answers and its keys are allowed to do that; the same command goes on"
+    return StoreAway(f"{what} is not to be had: {said}", hint=hint)
 
 
 _OPENED: dict[str, ObjectDisk] = {}
@@ -262,11 +297,16 @@ def open_disk(root: str) -> Disk:
 
 
 def _patient(system: arrow_fs.FileSystem) -> arrow_fs.FileSystem:
-    """The same place, with `S3_TRIES`: a URL has no word for them."""
+    """The same place, with `S3_TRIES`, and small files put by one request, not three: a URL has no words for that.
+
+    Not by `AwsStandardS3RetryStrategy`: pyarrow 26 never gives back what its retries take from their quota, so after a
+    hundred failed requests in the life of a process none was tried again.
+    """
     if not isinstance(system, arrow_fs.S3FileSystem):
         return system
     _, (options,) = system.__reduce__()
-    return arrow_fs.S3FileSystem(**options, retry_strategy=arrow_fs.AwsStandardS3RetryStrategy(max_attempts=S3_TRIES))
+    tries = arrow_fs.AwsDefaultS3RetryStrategy(max_attempts=S3_TRIES)
+    return arrow_fs.S3FileSystem(**options | {"allow_delayed_open": True}, retry_strategy=tries)
 
 
 def opened(url: str) -> ObjectDisk | None:

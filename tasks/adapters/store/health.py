@@ -47,13 +47,23 @@ def _torn_pages(disk: Disk, known: set[str]) -> Iterator[Problem]:
 
 def _page_error(disk: Disk, entry: Entry) -> str:
     try:
-        with disk.source(entry.path) as source:
-            for _ in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
-                pass
+        try:
+            with disk.source(entry.path) as source:
+                return _read_pages(source)
+        except (pa.ArrowException, OSError):
+            data = disk.read(entry.path)  # what the disk or server failed to give says nothing of the file
     except FileNotFoundError:
         return ""
+    try:
+        return _read_pages(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
         return str(error).partition("\n")[0]
+
+
+def _read_pages(source: pa.NativeFile) -> str:
+    """Nothing, where all of them can be read."""
+    for _ in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
+        pass
     return ""
 
 
@@ -128,9 +138,9 @@ def referenced_files(disk: Disk) -> dict[str, str]:
 
 
 def is_whole(disk: Disk, path: str) -> bool:
-    """Whether a kept file has the content that it is named after."""
+    """Whether a kept file has the content that it is named after. `OSError` where that cannot be told."""
     try:
         content = gzip.decompress(disk.read(path))
-    except (OSError, EOFError, zlib.error):
+    except (gzip.BadGzipFile, FileNotFoundError, EOFError, zlib.error):
         return False
     return hashlib.sha256(content).hexdigest() == path.rpartition("/")[2].removesuffix(".gz")

@@ -93,17 +93,29 @@ def data_files(disk: Disk, row_type: type[Any]) -> list[Entry]:
 
 
 def complaint(disk: Disk, path: str, row_type: type[Any]) -> str:
-    """Why the file cannot be part of the table; empty where it can. Reads only both ends of the file."""
+    """Why the file cannot be part of the table; empty where it can, and where it is not there any more.
+
+    Reads only both ends of a good file. One that seems to be bad is read as a whole, and judged by these bytes: what
+    the disk or server failed to give says nothing of it (`OSError`).
+    """
     try:
-        with disk.source(path) as source:
-            if source.read(len(MAGIC)) != MAGIC:
-                return "it is not Parquet"
-            found = pq.ParquetFile(source).schema_arrow
+        try:
+            with disk.source(path) as source:
+                return _complaint(source, row_type)
+        except (pa.ArrowException, OSError):
+            data = disk.read(path)
     except FileNotFoundError:
         return ""
+    try:
+        return _complaint(pa.BufferReader(data), row_type)
     except (pa.ArrowException, OSError) as error:
         return f"torn: {str(error).partition(chr(10))[0]}"
-    return _mismatch(found, row_type)
+
+
+def _complaint(source: pa.NativeFile, row_type: type[Any]) -> str:
+    if source.read(len(MAGIC)) != MAGIC:
+        return "it is not Parquet"
+    return _mismatch(pq.ParquetFile(source).schema_arrow, row_type)
 
 
 def _mismatch(found: pa.Schema, row_type: type[Any]) -> str:

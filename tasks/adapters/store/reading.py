@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.adapters.store.disk import Disk, Entry
+from tasks.adapters.store.disk import AWAY, CUT_OFF, Disk, Entry, away
 from tasks.adapters.store.duck import for_one_question
 from tasks.adapters.store.held import Held, HeldFiles
 from tasks.adapters.store.latest import Source, latest, literal, quoted
@@ -87,12 +87,17 @@ def ask(disk: Disk, kinds: Sequence[type[Any]], query: Callable[[Source], str]) 
 def steadily(ask: Callable[[], Answer], *, on_torn: Callable[[], object] | None = None) -> Answer:
     """`ask()`, again where a file went away between listing and opening it, or after torn files were moved aside.
 
-    `StoreError` with DuckDB's words where that does not help. Errors that are not about a file pass through.
+    `StoreError` with DuckDB's words where that does not help, `StoreAway` where an object store does not answer. Errors
+    that are not about a file pass through.
     """
     for left in reversed(range(ATTEMPTS)):
         try:
             return ask()
         except (duckdb.Error, FileNotFoundError, pa.ArrowException) as error:
+            if AWAY in str(error):
+                if left and CUT_OFF in str(error):
+                    continue
+                raise away("the store", error) from error
             if not _is_about_a_file(error):
                 raise
             if not left:
@@ -130,8 +135,7 @@ def source_in(connection: duckdb.DuckDBPyConnection, disk: Disk, kind: type[Any]
 
 
 def _rows_of(disk: Disk, entry: Entry) -> pa.Table:
-    with disk.source(entry.path) as source:
-        table = pq.ParquetFile(source).read(use_threads=False)
+    table = pq.ParquetFile(pa.BufferReader(disk.read(entry.path))).read(use_threads=False)
     return table.append_column("filename", pa.repeat(f"{disk.url}/{entry.path}", table.num_rows))
 
 

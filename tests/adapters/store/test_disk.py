@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from io import BytesIO
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyarrow import fs as arrow_fs
 from store_rows import facts, run
@@ -11,7 +14,7 @@ from store_rows import facts, run
 from tasks.adapters.store import disk as disks
 from tasks.adapters.store.disk import LocalDisk, ObjectDisk, open_disk
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.errors import BadInput
+from tasks.domain.errors import BadInput, StoreAway
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
 
@@ -47,6 +50,56 @@ def test_nothing_is_published_when_writing_fails(tmp_path: Path, remote: Store) 
         with pytest.raises(TypeError), disk.create("run/x.parquet") as sink:
             sink.writelines([b"half", "text"])
         assert disk.files("run") == []
+
+
+class Failing(BytesIO):
+    """What a server sends that fails in the middle."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        raise OSError("AWS Error INTERNAL_FAILURE during GetObject operation: try later")
+
+    readinto = read  # type: ignore[assignment]
+
+
+def fail(*_: object, **__: object) -> pa.NativeFile:
+    return pa.PythonFile(Failing(b"x" * 100), mode="r")
+
+
+@pytest.mark.parametrize("of", [LocalDisk, ObjectDisk])
+def test_what_cannot_be_read_now_is_not_moved_aside(
+    of: type[LocalDisk | ObjectDisk], remote: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was: a server that answered 500 for a while cost the rows of healthy files, and their runs were made again."""
+    store = remote if of is ObjectDisk else Store(str(tmp_path / "local"))
+    store.write_run(run(1), *facts(run(1)))
+    log = store.put_file(b"log")
+    with monkeypatch.context() as for_now:
+        for_now.setattr(of, "source", fail)
+        for_now.setattr(of, "read", lambda disk, path: fail().read())
+        for look in (store.quarantine, store.check, lambda: store.read(Run)):
+            with pytest.raises(OSError, match="try later"):
+                look()
+    assert [row.run_key for row in store.read(Run)] == [run(1).run_key]
+    assert store.check() == ()
+    assert log
+
+
+def test_a_store_that_does_not_answer_is_a_failure_of_ours(remote: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing:
+        type_name = "s3"
+
+        def __getattr__(self, name: str) -> Callable[..., None]:
+            def refuse(*_: object, **__: object) -> None:
+                raise OSError("When doing that:\nAWS Error ACCESS_DENIED during it")
+
+            return refuse
+
+    disk = ObjectDisk(Refusing(), "bucket/prefix", "s3://bucket/prefix")
+    for ask in (disk.files, disk.read, disk.size, disk.source, disk.delete, lambda path: disk.rename(path, "b")):
+        with pytest.raises(StoreAway, match="s3://bucket/prefix/run is not to be had: AWS Error ACCESS_DENIED"):
+            ask("run")
+    with pytest.raises(StoreAway):
+        disk.write("run", b"")
 
 
 def test_roots(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ upload, a listing and a ranged read of S3 are what the store takes them for.
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +17,19 @@ from store_rows import facts, run
 
 from tasks.adapters.store.copying import copy
 from tasks.adapters.store.database import build_views, ensure_views, query
+from tasks.adapters.store.disk import open_disk
 from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
+from tasks.rehearsal.failing_proxy import FailingProxy
 from tasks.rehearsal.services import KEYS, Seaweed, seaweed, store_url
 
 pytestmark = pytest.mark.s3
 
+FAILING = 101
+"""Requests that fail, at least."""
 AWAY_S = 4.0
 """Longer than pyarrow tries by itself."""
 PROJECT = Path(__file__).resolve().parents[3]
@@ -88,6 +93,26 @@ def test_a_store_goes_to_s3_and_back(url: str, tmp_path: Path) -> None:
     assert set(back.read(Run)) == set(Store(there).read(Run)) == set(here.read(Run))
     assert set(back.read(CaseOutcome)) == set(Store(there).read(CaseOutcome)) == set(here.read(CaseOutcome))
     assert Store(there).open_file(log).read() == b"log"
+
+
+def test_whoever_fails_often_is_asked_again_each_time(server: Seaweed) -> None:
+    """With pyarrow's usual strategy the retries of a process come to an end after a hundred."""
+    proxy = FailingProxy(server.address, 0.4, random.Random(5))
+    with proxy.serve() as address:
+        disk = open_disk(store_url(address, "failing"))
+        for number in range(FAILING // 2):
+            disk.write(f"{number}", b"kept")
+            assert disk.size(f"{number}") == len(b"kept")
+            assert disk.read(f"{number}") == b"kept"
+        assert len(disk.files("")) == FAILING // 2
+    assert proxy.failed > FAILING
+
+
+def test_a_small_file_is_one_request(server: Seaweed) -> None:
+    proxy = FailingProxy(server.address, 0.0, random.Random(5))
+    with proxy.serve() as address:
+        open_disk(store_url(address, "small")).write("a", b"kept")
+    assert proxy.asked == 1
 
 
 def test_a_server_that_is_restarted_is_waited_for(server: Seaweed, url: str) -> None:
