@@ -181,6 +181,11 @@ def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
         )
 
 
+def end_as_by_ctrl_c() -> None:
+    """What SIGTERM does from now on: otherwise services and a mounted disk outlive a drill that is ended."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def alone(folder: Path, work: Work) -> tuple[Machine, float]:
     """One machine with local files and without leases that has done the work, and the CPU seconds that it took."""
     with ScriptedProvider(answer).serve() as url:

@@ -121,6 +121,7 @@ ROWS: dict[type, str] = {
     Run: "SELECT run_key, instance_key, instance_id, repo, 'env' AS env_id, kind AS suite_kind, suite_id, "
     "state AS code_state, ['tests/test_a.py'] AS files, md5(instance_key || 'files') AS files_key, 'none' AS tracer, "
     "1 AS repeat, 'bubblewrap' AS sandbox, 'completed' AS status, '' AS detail, cases + own AS cases, variant, "
+    "1.2 AS wall_s, 0.3 AS setup_s, false AS project_dirty, "
     "'v' AS runner_version, {day} AS started_at, {day} AS finished_at FROM the_run",
     CaseOutcome: "SELECT run_key, {case} AS case_id, "
     "'tests/package_' || (c % 7) || '/subpackage/test_module_with_a_long_name.py' AS path, "

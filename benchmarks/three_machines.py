@@ -32,7 +32,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, nothing, own_disk, with_clock
-from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, verdicts
+from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c, verdicts
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
@@ -260,6 +260,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
 ) -> None:
     """Print the tables."""
+    end_as_by_ctrl_c()
     names = tuple(f"rolling-swt-bench__larder-{number}" for number in instances.split(","))
     with cluster_of(work, Work(instances=names, methods=tuple(method or ["zero_shot_plus"]))) as cluster:
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)

@@ -33,7 +33,7 @@ from psycopg.sql import SQL, Identifier
 
 from benchmarks import machine_faults
 from benchmarks.machine_faults import LEASE_S, OFF_S, Fault, clock_library, with_clock
-from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children
+from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c
 from benchmarks.prefect_server import (
     ENDED,
     GONE,
@@ -213,6 +213,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
 ) -> None:
     """Print the tables."""
+    end_as_by_ctrl_c()
     asked = Work(
         instances=tuple(instances.read_text().split()),
         methods=tuple(method or ()),
