@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,6 +32,7 @@ from tasks.adapters.llm.budget import Budget
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import pick, swept
 from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.disk import LocalDisk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound, SandboxError, SwtError, UsageError
 from tasks.domain.generation import Give
@@ -126,6 +129,17 @@ def test_a_place_that_cannot_be_made_names_its_variable(
     assert code == 3
     assert "cannot be made" in said
     assert said.splitlines()[-1].endswith(variable)
+
+
+def test_a_full_disk_is_no_traceback(swt: Swt, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(disk: LocalDisk, path: str, data: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+
+    monkeypatch.setattr(LocalDisk, "write", full)
+    code, said = swt("import", str(DEMO / "instances.jsonl"), "--snapshot", SNAPSHOT)
+    assert code == 3
+    assert "error[infrastructure]: [Errno 28] No space left on device" in said
+    assert "hint: free some room" in said
 
 
 def test_a_scratch_folder_that_cannot_be_made_names_its_variable() -> None:
