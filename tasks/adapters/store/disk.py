@@ -10,7 +10,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -95,7 +95,7 @@ class Disk(Protocol):
         """No error where the file is gone already."""
         ...
 
-    def source(self, path: str) -> pa.NativeFile:
+    def source(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """Open for reading at any position."""
         ...
 
@@ -145,8 +145,9 @@ class LocalDisk:
     def delete(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
 
-    def source(self, path: str) -> pa.NativeFile:
-        return pa.OSFile(str(self.root / path))
+    def source(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        file: AbstractContextManager[pa.NativeFile] = pa.OSFile(str(self.root / path))
+        return file
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:
@@ -235,9 +236,17 @@ class ObjectDisk:
             with self._answers(path):
                 self.system.delete_file(self._at(path))
 
-    def source(self, path: str) -> pa.NativeFile:
+    @contextmanager
+    def source(self, path: str) -> Iterator[pa.NativeFile]:
         with self._answers(path):
-            return self.system.open_input_file(self._at(path))
+            source = self.system.open_input_file(self._at(path))
+        with source:
+            try:
+                yield source
+            except OSError as error:  # of reading it, or of what is in it
+                if AWAY not in str(error):
+                    raise
+                raise away(f"{self.url}/{path}", error) from error
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:

@@ -95,11 +95,17 @@ def test_a_store_that_does_not_answer_is_a_failure_of_ours(remote: Store, monkey
             return refuse
 
     disk = ObjectDisk(Refusing(), "bucket/prefix", "s3://bucket/prefix")
-    for ask in (disk.files, disk.read, disk.size, disk.source, disk.delete, lambda path: disk.rename(path, "b")):
+    asks = (disk.files, disk.read, disk.size, disk.delete, lambda path: disk.rename(path, "b"))
+    for ask in (*asks, lambda path: disk.source(path).__enter__()):
         with pytest.raises(StoreAway, match="s3://bucket/prefix/run is not to be had: AWS Error ACCESS_DENIED"):
             ask("run")
     with pytest.raises(StoreAway):
         disk.write("run", b"")
+    remote.disk.write("run", b"kept")
+    with pytest.raises(StoreAway, match="run is not to be had: AWS Error INTERNAL"), remote.disk.source("run"):
+        fail().read()
+    with pytest.raises(OSError, match="thrift"), remote.disk.source("run"):
+        raise OSError("thrift")  # a torn file's
 
 
 def test_roots(tmp_path: Path) -> None:
