@@ -52,6 +52,8 @@ TRIES = 3
 """Flow runs of one shard at most: the first, and others after a crash."""
 EVERY_S = 5.0
 """Between two looks at the shards."""
+CLOCKS = timedelta(minutes=3)
+"""So far may the clocks of two machines be apart."""
 BEATS = 3
 """A flow run that is under way says so every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); one that has missed so
 many is lost with its machine."""
@@ -250,10 +252,10 @@ class _Watch:
 
     def _lost(self, run: FlowRun) -> State[Any] | None:
         """The state of a run that has been silent for too long, null for another."""
-        heard = self.beats.heard(run.id, run.start_time)
-        if heard is None or datetime.now(UTC) - heard < BEATS * _interval():
+        silent_s = self.beats.silent_s(run.id)
+        if silent_s is None or silent_s < BEATS * _interval().total_seconds():
             return None
-        lost: State[Any] = Crashed(message=f"not heard of since {heard:%H:%M:%S} UTC: its machine is taken for lost")
+        lost: State[Any] = Crashed(message=f"not heard of for {silent_s:.0f} s: its machine is taken for lost")
         self.client.set_flow_run_state(run.id, lost, force=True)
         return lost
 
@@ -261,27 +263,37 @@ class _Watch:
 @dataclass(slots=True)
 class Heartbeats:
     """When flow runs last said that they are under way. Kept from look to look: those that go on must not push the last
-    beat of a lost one out of what the server gives."""
+    beat of a lost one out of what the server gives.
+
+    A beat has the time of its machine, which may be wrong. So silence is counted here, by a clock that nobody sets,
+    from the look at which something new was heard.
+    """
 
     client: SyncPrefectClient
     last: dict[UUID, datetime] = field(default_factory=dict)
+    """Latest beat of each run, by its machine's clock."""
+    heard: dict[UUID, float] = field(default_factory=dict)
+    """When that was new here, by `time.monotonic`; of a run without a beat, when it was first asked for."""
     asked: datetime | None = None
 
-    def heard(self, run: UUID, started: datetime | None) -> datetime | None:
-        """When a run was last heard of: by a beat, else by its start. Null where no run of ours ever sent a beat, for
-        then they are off, and silence says nothing."""
-        return self.last.get(run, started if self.last else None)
+    def silent_s(self, run: UUID) -> float | None:
+        """Seconds for which nothing new was heard of a run. Null where no run of ours ever sent a beat, for then they
+        are off, and silence says nothing."""
+        return time.monotonic() - self.heard[run] if self.last and run in self.heard else None
 
     def ask(self, runs: Sequence[UUID]) -> None:
         """Read what was said since the last time, all pages of it.
 
-        An interval further back: the server may have had an event to write while it was asked.
+        From some time before that on: the server may have had an event to write while it was asked, and clocks differ.
         """
         now = datetime.now(UTC)
-        since = (self.asked or now - BEATS * _interval()) - _interval()
+        since = (self.asked or now - BEATS * _interval()) - _interval() - CLOCKS
+        for run in runs:
+            self.heard.setdefault(run, time.monotonic())
         for at in range(0, len(runs), PAGE):
             for run, occurred in self._events(runs[at : at + PAGE], since):
-                self.last[run] = max(occurred, self.last.get(run, occurred))
+                if run not in self.last or occurred > self.last[run]:
+                    self.last[run], self.heard[run] = occurred, time.monotonic()
         self.asked = now
 
     def _events(self, runs: Sequence[UUID], since: datetime) -> Iterator[tuple[UUID, datetime]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
 from typing import cast
 from uuid import UUID, uuid4
@@ -134,6 +134,16 @@ class Events:
         return EventPage.model_validate(page)
 
 
+@dataclass(frozen=True)
+class Stopped:
+    """A clock that always says the same."""
+
+    at: datetime
+
+    def now(self, _: tzinfo) -> datetime:
+        return self.at
+
+
 def test_the_last_beat_of_a_silent_one_is_known_among_those_of_many() -> None:
     """One page of events holds fifty: with sixty shards that go on, that of a lost one is on the second."""
     runs, now, server = [uuid4() for _ in range(60)], datetime.now(UTC), Events()
@@ -161,15 +171,34 @@ def test_a_beat_is_remembered_when_the_server_gives_it_no_longer() -> None:
     assert beats.last == {run: now}, "the newest, in whatever order they come"
 
 
-def test_a_run_that_never_sent_a_beat_is_known_by_its_start_where_others_send_some() -> None:
+def test_a_run_that_never_sent_a_beat_is_silent_since_it_was_seen_where_others_send_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     run, other, now, server = uuid4(), uuid4(), datetime.now(UTC), Events()
     beats = Heartbeats(cast(SyncPrefectClient, server))
-    begun = now - timedelta(minutes=20)
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
     beats.ask([run, other])
-    assert beats.heard(run, begun) is None, "nobody sends any: they are off"
+    assert beats.silent_s(run) is None, "nobody sends any: they are off"
     server.beat(other, now)
+    monkeypatch.setattr("time.monotonic", lambda: 1600.0)
     beats.ask([run, other])
-    assert (beats.heard(run, begun), beats.heard(run, None), beats.heard(other, begun)) == (begun, None, now)
+    assert (beats.silent_s(run), beats.silent_s(uuid4()), beats.silent_s(other)) == (600.0, None, 0.0)
+
+
+@pytest.mark.parametrize("off_s", [-120, -60, 0, 60, 120])
+def test_clocks_that_differ_make_no_machine_lost(off_s: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beats come with the time of the machine that sends them: where the watcher's was a minute ahead of it, and half a
+    minute lay between them, none was found, and a shard at work was taken for lost."""
+    run, server, begun = uuid4(), Events(), datetime(2026, 11, 27, 12, tzinfo=UTC)
+    monkeypatch.setattr("flows.shards._interval", lambda: timedelta(seconds=30))
+    beats = Heartbeats(cast(SyncPrefectClient, server))
+    for second in range(0, 600, 30):
+        now = begun + timedelta(seconds=second)
+        monkeypatch.setattr("flows.shards.datetime", Stopped(now))
+        monkeypatch.setattr("time.monotonic", lambda at=float(second): at)
+        server.beat(run, now + timedelta(seconds=off_s))
+        beats.ask([run])
+        assert beats.silent_s(run) == 0.0
 
 
 def test_a_part_of_a_request_is_the_request_on_fewer_instances() -> None:
