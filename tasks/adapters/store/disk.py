@@ -42,6 +42,14 @@ CUT_OFF = "Failed to flush response stream"
 bytes were: pyarrow 26 does not ask again then."""
 
 
+again_where_cut_off = tenacity.retry(
+    retry=tenacity.retry_if_exception(lambda error: CUT_OFF in str(error)),
+    stop=tenacity.stop_after_attempt(S3_TRIES),
+    wait=tenacity.wait_exponential(multiplier=0.05, max=20),
+    reraise=True,
+)
+
+
 class Entry(NamedTuple):
     """One file. A command makes tens of thousands of these, and compares them: a dataclass took three times as long."""
 
@@ -203,12 +211,7 @@ class ObjectDisk:
             with self.system.open_output_stream(self._at(path), compression=None) as sink:
                 sink.write(data)
 
-    @tenacity.retry(
-        retry=tenacity.retry_if_exception(lambda error: CUT_OFF in str(error)),
-        stop=tenacity.stop_after_attempt(S3_TRIES),
-        wait=tenacity.wait_exponential(multiplier=0.05, max=20),
-        reraise=True,
-    )
+    @again_where_cut_off
     def read(self, path: str) -> bytes:
         with self._answers(path), self.system.open_input_file(self._at(path)) as source:
             return bytes(source.read())

@@ -8,16 +8,18 @@ Ranges are read, so columns and row groups that a question does not need stay wh
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from io import SEEK_CUR, SEEK_END, SEEK_SET, RawIOBase
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
-from tasks.adapters.store.disk import ObjectDisk, opened
+from tasks.adapters.store.disk import ObjectDisk, again_where_cut_off, opened
 from tasks.domain.errors import StoreError
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
@@ -28,7 +30,7 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 }
 """What does not fit into the memory goes to the temporary folder: without a limit DuckDB takes four fifths of the
 machine's, and a question beside test runs would starve them. No question needs more (benchmarks/questions.py)."""
-_ONE_AT_A_TIME = Lock()
+_ONE_AT_A_TIME = threading.Lock()
 
 
 @contextmanager
@@ -69,10 +71,10 @@ def reach(connection: duckdb.DuckDBPyConnection, store: str) -> None:
     disk = opened(store)
     if disk is None:
         raise StoreError(f"{store} was not opened", hint="name it with its endpoint and keys: SWT_STORE")
-    connection.register_filesystem(_as_fsspec(disk))
+    connection.register_filesystem(as_fsspec(disk))
 
 
-def _as_fsspec(disk: ObjectDisk) -> Any:
+def as_fsspec(disk: ObjectDisk) -> Any:
     from fsspec.implementations.arrow import ArrowFSWrapper  # takes 80 ms, and only object stores need it
 
     class Reached(ArrowFSWrapper):  # type: ignore[misc]
@@ -83,7 +85,50 @@ def _as_fsspec(disk: ObjectDisk) -> Any:
         def _strip_protocol(cls, path: str) -> str:
             return path.partition("://")[2] or path  # its own reading takes the bucket of most schemes for a host
 
+        def _open(self, path: str, *_: Any, **__: Any) -> PlaceOfEachThread:
+            return PlaceOfEachThread(self.fs.open_input_file(path))
+
     return Reached(disk.system)
+
+
+class PlaceOfEachThread(RawIOBase):
+    """A file to read in which each thread has a place of its own.
+
+    DuckDB seeks and then reads, on several threads at once: with one place for all a thread is given what another one
+    asked for (fsspec's `ArrowFile`, DuckDB 2.0).
+    """
+
+    def __init__(self, file: pa.NativeFile) -> None:
+        self._file = file
+        self._size = file.size()
+        self._here = threading.local()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return int(getattr(self._here, "place", 0))
+
+    def seek(self, offset: int, whence: int = SEEK_SET) -> int:
+        self._here.place = offset + {SEEK_SET: 0, SEEK_CUR: self.tell(), SEEK_END: self._size}[whence]
+        return self.tell()
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(0, self._size - self.tell())
+        data = self._read_at(left if size is None or size < 0 else min(size, left))
+        self.seek(len(data), SEEK_CUR)
+        return data
+
+    @again_where_cut_off
+    def _read_at(self, size: int) -> bytes:
+        return bytes(self._file.read_at(size, self.tell()))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
 
 
 def settle(connection: duckdb.DuckDBPyConnection) -> None:

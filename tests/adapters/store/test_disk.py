@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from store_rows import facts, run
 
 from tasks.adapters.store import disk as disks
 from tasks.adapters.store.disk import LocalDisk, ObjectDisk, open_disk
+from tasks.adapters.store.duck import as_fsspec
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import BadInput, StoreAway
 from tasks.domain.outcome import RunStatus
@@ -106,6 +109,25 @@ def test_a_store_that_does_not_answer_is_a_failure_of_ours(remote: Store, monkey
         fail().read()
     with pytest.raises(OSError, match="thrift"), remote.disk.source("run"):
         raise OSError("thrift")  # a torn file's
+
+
+def test_a_file_that_is_read_on_several_threads_at_once(remote: Store) -> None:
+    """DuckDB seeks and then reads, on as many threads as it likes: of a file of some megabytes in an object store one
+    thread got what another one had asked for."""
+    data = random.Random(0).randbytes(1 << 20)
+    remote.disk.write("large", data)
+    assert isinstance(remote.disk, ObjectDisk)
+    with as_fsspec(remote.disk).open("other://bucket/prefix/large", "rb") as file, ThreadPoolExecutor(8) as threads:
+
+        def differs(seed: int) -> bool:
+            at, size = random.Random(seed).randrange(len(data)), 1000 + seed
+            file.seek(at)
+            return bool(file.read(size) != data[at : at + size])
+
+        assert sum(threads.map(differs, range(4000))) == 0
+        assert (file.seek(-3, 2), file.read(), file.read(5), file.tell()) == (len(data) - 3, data[-3:], b"", len(data))
+        assert (file.seek(7), file.seek(3, 1), file.tell()) == (7, 10, 10)
+    assert file.closed
 
 
 def test_roots(tmp_path: Path) -> None:
