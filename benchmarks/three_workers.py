@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -56,6 +57,8 @@ BEAT_S = 30
 """Between heartbeats of a flow run, the least that Prefect takes; three that are missed are a lost machine."""
 GONE_S = 4 * BEAT_S
 """Without one until the automation of docs/automation.md calls a flow run crashed."""
+STOPS_S = 60.0
+"""A worker, once it was asked to."""
 ASKED = 3
 """Times that a flow run is asked for until it completes."""
 PATIENCE_S = 7200.0
@@ -80,10 +83,14 @@ class WorkersMachine(Machine):
                     os.kill(pid, signal_)
 
     def stop(self) -> None:
-        """As its operator does."""
+        """As its operator does; one that does not end is killed, for its flow runs have ended."""
         if self.at_work and self.process:
             self.process.terminate()
-            self.wait()
+            try:
+                self.process.wait(STOPS_S)
+            except subprocess.TimeoutExpired:
+                self.send(signal.SIGKILL)
+                self.wait()
 
 
 def kill_server(_: Cluster, machines: Sequence[Machine], rng: random.Random) -> None:
