@@ -128,7 +128,8 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
         found = ask()
     if request.guards and suites.run_some("repeats", Purpose.REPEAT, found.to_repeat):
         found = ask()
-    if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, found.to_confirm):
+    unsure = found.to_confirm - suites.undone  # what guards say of the others is told once they are made
+    if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = ask()
     return _summary(run, request, taken, torn, suites, found, len(instances))
 
@@ -159,6 +160,8 @@ class _Suites:
     environments: Mapping[InstanceId, EnvId]
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
     total: Ran = field(default_factory=Ran)
+    undone: set[SuiteId] = field(default_factory=set)
+    """Of instances of which a round left something undone."""
 
     def run_all(self, label: str, purpose: Purpose) -> None:
         self._run(label, purpose, {name: self.suites[name] for name in self.environments})
@@ -180,7 +183,10 @@ class _Suites:
             )
             for name, own in suites.items()
         ]
-        self.total = sum(self.run.round(label, self.function, units).results, self.total)
+        done = self.run.round(label, self.function, units)
+        self.total = sum(done.results, self.total)
+        whole = {unit.instance_id for unit, ran in done if not ran.left}
+        self.undone.update(suite for name, own in suites.items() if name not in whole for suite in own)
 
 
 def _denominator(request: EvaluationRequest, instances: int) -> str:

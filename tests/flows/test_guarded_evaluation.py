@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks.faults import Faulty, disk_full
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
+from flows.evaluation import evaluate, evaluate_here
 from flows.parameters import EvaluationRequest
+from flows.run import begin
 from flows.settings import Settings
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
@@ -67,6 +69,20 @@ def test_without_guards_nothing_is_said_about_them(settings: Settings) -> None:
         "demo-cheater": (True, None),
     }
     assert set(runs(settings)) == {f"{RunVariant.PLAIN}/none"}
+
+
+def test_nothing_is_confirmed_in_place_of_guards_that_failed_through_us(settings: Settings) -> None:
+    """They are made by the same command again, and speak for the success then."""
+    request = EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(INSTANCE,))
+    board = Faulty(disk_full("guards"))
+    begin("evaluate", request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
+    assert set(runs(settings)) == {f"{RunVariant.PLAIN}/probe"}
+    evaluate_here(request, settings)
+    assert runs(settings) == {
+        f"{RunVariant.PLAIN}/probe": 4,
+        f"{RunVariant.PLACEBO}/none": EDITS,
+        f"{RunVariant.PARAPHRASE}/none": EDITS,
+    }
 
 
 COUNTING = """\
