@@ -146,6 +146,25 @@ FAULTS = (
 )
 
 
+def strike(
+    cluster: Cluster,
+    machines: Sequence[Machine],
+    faults: Sequence[Fault],
+    rng: random.Random,
+    within_s: tuple[float, float],
+    over: Callable[[], bool],
+) -> tuple[tuple[float, ...], int]:
+    """Let faults come one after another, from now on; the seconds after which they came, and how many of them came when
+    the work was over. Conditions never come too late."""
+    began = time.monotonic()
+    after, late = sorted(rng.uniform(*within_s) for _ in faults), 0
+    for moment, fault in zip(after, faults, strict=True):
+        time.sleep(max(0.0, began + moment - time.monotonic()))
+        late += fault.do is not nothing and over()
+        fault.do(cluster, machines, rng)
+    return tuple(after), late
+
+
 def clock_library(folder: Path) -> Path:
     """What shifts the wall clock of a process that loads it first; monotonic clocks stay as they are.
 

@@ -31,7 +31,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, nothing, own_disk, with_clock
+from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, own_disk, strike, with_clock
 from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c, verdicts
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
@@ -144,20 +144,16 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
         began, spent = time.monotonic(), cpu_of_children()
         for one in machines:
             one.start(cluster.work.command)
-        after, late = sorted(rng.uniform(*WITHIN_S) for _ in faults), 0
-        for moment, fault in zip(after, faults, strict=True):
-            time.sleep(max(0.0, began + moment - time.monotonic()))
-            late += fault.do is not nothing and not any(one.at_work for one in machines)
-            fault.do(cluster, machines, rng)
+        after, late = strike(
+            cluster, machines, faults, rng, WITHIN_S, over=lambda: not any(one.at_work for one in machines)
+        )
         codes = tuple(one.wait() for one in machines)
         wall, cpu = time.monotonic() - began, cpu_of_children() - spent
         asked = len(provider.books)
         proxy.share = 0.0  # what is looked at now is what is there
         machines[0].start(cluster.work.command)
         again = machines[0].wait()
-        ended = Ended(
-            after_s=tuple(after), late=late, exit_codes=codes, again=again, wall_s=wall, cpu_s=cpu, asked=asked
-        )
+        ended = Ended(after_s=after, late=late, exit_codes=codes, again=again, wall_s=wall, cpu_s=cpu, asked=asked)
         return judged(cluster, machines, faults, provider, ended)
 
 

@@ -33,7 +33,7 @@ import typer
 from psycopg.sql import SQL, Identifier
 
 from benchmarks import machine_faults
-from benchmarks.machine_faults import LEASE_S, OFF_S, Fault, clock_library, with_clock
+from benchmarks.machine_faults import LEASE_S, OFF_S, Fault, clock_library, strike, with_clock
 from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c
 from benchmarks.prefect_server import (
     ENDED,
@@ -179,11 +179,14 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
         machines = held.enter_context(at_work(cluster, prefect, shared))
         began, spent = time.monotonic(), cpu_of_children()
         flow_run = prefect.begin(work.deployment, told)
-        moments, late = sorted(rng.uniform(*WITHIN_S) for _ in faults), 0
-        for moment, fault in zip(moments, faults, strict=True):
-            time.sleep(max(0.0, began + moment - time.monotonic()))
-            late += prefect.ask(f"/flow_runs/{flow_run}")["state_type"] in ENDED
-            fault.do(cluster, machines, rng)
+        after, late = strike(
+            cluster,
+            machines,
+            faults,
+            rng,
+            WITHIN_S,
+            over=lambda: prefect.ask(f"/flow_runs/{flow_run}")["state_type"] in ENDED,
+        )
         states = [ended(prefect, flow_run)]
         while not states[-1] and len(states) < ASKED:
             states.append(ended(prefect, prefect.begin(work.deployment, told)))
@@ -197,7 +200,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             faults,
             provider,
             Ended(
-                after_s=tuple(moments),
+                after_s=after,
                 late=late,
                 exit_codes=tuple(int(not done) for done in states),
                 again=int(not again),

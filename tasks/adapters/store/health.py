@@ -12,8 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.store import reading
-from tasks.adapters.store.disk import TEMPORARY, Disk, Entry
+from tasks.adapters.store.disk import TEMPORARY, Disk
 from tasks.adapters.store.layout import FACTS, FILE_COLUMNS, file_path
+from tasks.adapters.store.parquet import what_is_wrong
 from tasks.adapters.store.quarantine import TORN, UNREADABLE, Problem, complaints
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
@@ -41,23 +42,10 @@ def _torn_pages(disk: Disk, known: set[str]) -> Iterator[Problem]:
     """Files whose footer is fine and whose pages are not: every page is read against its checksum."""
     for row_type in TABLES:
         for entry in disk.files(table_name(row_type)):
-            if entry.path.endswith(".parquet") and entry.path not in known and (text := _page_error(disk, entry)):
+            if not entry.path.endswith(".parquet") or entry.path in known:
+                continue
+            if text := what_is_wrong(disk, entry.path, _read_pages):
                 yield Problem("torn", entry.path, text)
-
-
-def _page_error(disk: Disk, entry: Entry) -> str:
-    try:
-        try:
-            with disk.source(entry.path) as source:
-                return _read_pages(source)
-        except (pa.ArrowException, OSError):
-            data = disk.read(entry.path)  # what the disk or server failed to give says nothing of the file
-    except FileNotFoundError:
-        return ""
-    try:
-        return _read_pages(pa.BufferReader(data))
-    except (pa.ArrowException, OSError) as error:
-        return str(error).partition("\n")[0]
 
 
 def _read_pages(source: pa.NativeFile) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,23 +93,28 @@ def data_files(disk: Disk, row_type: type[Any]) -> list[Entry]:
 
 
 def complaint(disk: Disk, path: str, row_type: type[Any]) -> str:
-    """Why the file cannot be part of the table; empty where it can, and where it is not there any more.
+    """Why the file cannot be part of the table; empty where it can. Reads only both ends of a good file."""
+    return what_is_wrong(disk, path, lambda source: _complaint(source, row_type))
 
-    Reads only both ends of a good file. One that seems to be bad is read as a whole, and judged by these bytes: what
-    the disk or server failed to give says nothing of it (`OSError`).
+
+def what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -> str:
+    """What `look` finds wrong with a file, or the error that it ends in; empty where the file is not there any more.
+
+    One that seems to be bad is read as a whole, and judged by these bytes: what the disk or server failed to give says
+    nothing of it (`OSError`).
     """
     try:
         try:
             with disk.source(path) as source:
-                return _complaint(source, row_type)
+                return look(source)
         except (pa.ArrowException, OSError):
             data = disk.read(path)
     except FileNotFoundError:
         return ""
     try:
-        return _complaint(pa.BufferReader(data), row_type)
+        return look(pa.BufferReader(data))
     except (pa.ArrowException, OSError) as error:
-        return f"torn: {str(error).partition(chr(10))[0]}"
+        return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _complaint(source: pa.NativeFile, row_type: type[Any]) -> str:
