@@ -94,7 +94,7 @@ class Drill:
 JUDGED = ("environments", "runs", "guards")
 OF_TWO = {"snapshot": SNAPSHOT, "instances": TWO}
 WORK = {"methods": ("zero_shot_plus",), "models": ("scripted",), **OF_TWO}
-MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml", "limit": 1}
+MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml", "limit": 1, "free_gb": 0}
 CHECKED = ("environments", "runs", "leaks", "validation")
 AGENT = {"method": Locator.AGENT, "model": "scripted"}
 

@@ -101,7 +101,7 @@ def live(series: Series, name: str, limit: int, url: str) -> None:
     with (series.folder / "log").open("a") as log:
         sys.stdout = sys.stderr = log
         request = RebuildRequest(
-            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, git="", unchanged=True
+            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, free_gb=0, git="", unchanged=True
         )
         done = rebuild_here(request, series.settings(url))
         print(done.text, *done.problems, sep="\n", flush=True)

@@ -21,6 +21,7 @@ from flows.snapshots import SnapshotSummary, freeze, import_rows
 from flows.validation import STORY, ValidationSummary, validate
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.errors import InfrastructureError
 from tasks.domain.instance import Snapshot
 from tasks.domain.validation import InvalidReason
 from tasks.rehearsal.local_github.hub import Hub
@@ -62,8 +63,10 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return Hub(World({LARDER: served}, until=datetime(2025, 8, 15, tzinfo=UTC)))
 
 
-def rebuilt(settings: Settings, url: str, board: Faulty) -> RebuildSummary:
-    request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, git="")
+def rebuilt(settings: Settings, url: str, board: Faulty, free_gb: float = 0) -> RebuildSummary:
+    request = RebuildRequest(
+        snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb, git=""
+    )
     there = replace(settings, github=url)
     return begin(
         rebuilding.STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, there, run)
@@ -100,6 +103,13 @@ def test_without_a_token_or_a_network_nothing_starts(settings: Settings, monkeyp
     assert (away.published, away.exit_code) == (None, 3)
     assert {row.error for row in away.undone} == {"github", "held-back"}
     assert {name for name, _ in board.asked} == {"reach"}
+
+
+def test_where_the_disk_is_nearly_full_nothing_starts(settings: Settings) -> None:
+    board = Faulty(disk_full())
+    with pytest.raises(InfrastructureError, match="GB free, and a rebuild begins with 1e[+]09"):
+        rebuilt(settings, "http://127.0.0.1:9/graphql", board, free_gb=1e9)
+    assert not board.asked
 
 
 def test_a_snapshot_is_not_published_while_its_facts_are_not_counted(settings: Settings, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ MONTH = {
     "repositories_file": str(DEMO / "repositories.toml"),
     "since": "",  # the deployment's own is two months before now
     "limit": 1,
+    "free_gb": 0,
     "git": "",
 }
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"

@@ -41,7 +41,7 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def rebuild(settings: Settings, hub: Hub, name: str, **changes: Any) -> RebuildSummary:
     with listening(hub) as url:
         request = RebuildRequest(
-            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, git="", **changes
+            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, git="", **changes
         )
         return rebuild_here(request, replace(settings, github=f"{url}/graphql"))
 
