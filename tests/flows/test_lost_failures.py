@@ -107,7 +107,7 @@ def test_without_a_token_or_a_network_nothing_starts(settings: Settings, monkeyp
 
 def test_where_the_disk_is_nearly_full_nothing_starts(settings: Settings) -> None:
     board = Faulty(disk_full())
-    with pytest.raises(InfrastructureError, match="GB free, and a rebuild begins with 1e[+]09"):
+    with pytest.raises(InfrastructureError, match=r"GB free, and a rebuild begins with 1e\+09"):
         rebuilt(settings, "http://127.0.0.1:9/graphql", board, free_gb=1e9)
     assert not board.asked
 
