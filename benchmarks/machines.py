@@ -10,7 +10,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -49,6 +49,8 @@ class Work:
     """Of SWE-bench's form, with these instances."""
     git: str = ""
     """Where their repositories are, with `{repo}` for OWNER/NAME; the demo's where it is empty."""
+    model: Callable[[Spoken], Step] = field(default_factory=lambda: answer)
+    """What answers the methods."""
 
     @property
     def command(self) -> list[str]:
@@ -188,7 +190,7 @@ def end_as_by_ctrl_c() -> None:
 
 def alone(folder: Path, work: Work) -> tuple[Machine, float]:
     """One machine with local files and without leases that has done the work, and the CPU seconds that it took."""
-    with ScriptedProvider(answer).serve() as url:
+    with ScriptedProvider(work.model).serve() as url:
         machine = Machine(folder / "alone", {"SWT_STORE": str(folder / "alone/store"), "SWT_SCRIPTED_BASE_URL": url})
         machine.prepare(work)
         work.give(machine)

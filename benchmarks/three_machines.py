@@ -32,7 +32,7 @@ from typing import Annotated, Any
 import typer
 
 from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, own_disk, strike, with_clock
-from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c, verdicts
+from benchmarks.machines import Cluster, Machine, Work, cluster_of, cpu_of_children, end_as_by_ctrl_c, verdicts
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
@@ -118,7 +118,7 @@ def drawn(seed: int, number: int, faults: int) -> list[Fault]:
 
 def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Random) -> Outcome:
     """Three machines at work, with faults one after another, in a store of their own."""
-    provider = ScriptedProvider(answer)
+    provider = ScriptedProvider(cluster.work.model)
     failing = max((fault.failing for fault in faults), default=0.0)
     off_s = max((fault.off_s for fault in faults), default=())
     proxy = FailingProxy(cluster.objects.address, 0.0, rng)

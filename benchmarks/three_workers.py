@@ -1,7 +1,8 @@
 """One flow run that is shared by Prefect workers on three machines, on real instances, with and without faults.
 
     python -m benchmarks.three_workers --work FOLDER --rows ROWS.jsonl --git 'mirrors/{repo}' --instances IDS.txt
-        (--candidate golden --candidate PREDICTIONS.jsonl … | --method NAME …) [--rounds 5] [--shards 6]
+        (--candidate golden --candidate PREDICTIONS.jsonl … | --method NAME … [--knows PREDICTIONS.jsonl …])
+        [--rounds 5] [--shards 6]
 
 The machines are those of `three_machines`, with clocks that are a minute ahead, a minute behind, and right. Each has a
 worker of one pool; a Prefect server with its tables in PostgreSQL, that PostgreSQL for leases, and a bucket are
@@ -34,7 +35,7 @@ from psycopg.sql import SQL, Identifier
 
 from benchmarks import machine_faults
 from benchmarks.machine_faults import LEASE_S, OFF_S, Fault, clock_library, strike, with_clock
-from benchmarks.machines import Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c
+from benchmarks.machines import THINKS_S, Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c
 from benchmarks.prefect_server import (
     ENDED,
     GONE,
@@ -45,6 +46,7 @@ from benchmarks.prefect_server import (
     documented_automation,
     prefect_server,
 )
+from benchmarks.published_model import Published
 from benchmarks.three_machines import HEAD, Ended, Outcome, judged, keep, played, summary
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.rehearsal.services import store_url
@@ -165,8 +167,8 @@ def at_work(cluster: Cluster, prefect: Prefect, shared: Mapping[str, str]) -> It
 
 def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Random, shards: int) -> Outcome:
     """One round. What is counted as CPU seconds is the workers' and what they started, not the services'."""
-    provider = ScriptedProvider(answer)
     work = cluster.work
+    provider = ScriptedProvider(work.model)
     told = work.parameters | {"shards": shards}
     with ExitStack() as held:
         shared = {
@@ -218,18 +220,21 @@ def main(
     instances: Annotated[Path, typer.Option(help="A file with their ids.")],
     candidate: Annotated[list[str] | None, typer.Option(help="To judge; may be repeated.")] = None,
     method: Annotated[list[str] | None, typer.Option(help="To sweep; may be repeated.")] = None,
+    knows: Annotated[list[Path] | None, typer.Option(help="Predictions that the model answers with.")] = None,
     rounds: Annotated[int, typer.Option(help="With a fault, besides those played in the folder before.", min=0)] = 0,
     shards: Annotated[int, typer.Option(help="Flow runs that share the work.", min=1)] = 6,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
 ) -> None:
     """Print the tables."""
     end_as_by_ctrl_c()
+    names = tuple(instances.read_text().split())
     asked = Work(
-        instances=tuple(instances.read_text().split()),
+        instances=names,
         methods=tuple(method or ()),
         candidates=tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidate or ()),
         rows=rows.resolve(),
         git=git,
+        model=Published.of(rows, names, knows, THINKS_S) if knows else answer,
     )
     work = work.resolve()
     with cluster_of(work, asked) as cluster:
