@@ -40,6 +40,8 @@ AWAY = "AWS Error"
 CUT_OFF = "Failed to flush response stream"
 """In its words for an answer that is longer than what was asked for, as the one of a server that fails is where a few
 bytes were: pyarrow 26 does not ask again then."""
+AT_ONCE = 1 << 20
+"""Bytes of a file that is had by one request, whatever is asked of it."""
 
 
 again_where_cut_off = tenacity.retry(
@@ -211,9 +213,8 @@ class ObjectDisk:
             with self.system.open_output_stream(self._at(path), compression=None) as sink:
                 sink.write(data)
 
-    @again_where_cut_off
     def read(self, path: str) -> bytes:
-        with self._answers(path), self.system.open_input_file(self._at(path)) as source:
+        with self.source(path) as source:
             return bytes(source.read())
 
     def size(self, path: str) -> int | None:
@@ -241,15 +242,23 @@ class ObjectDisk:
 
     @contextmanager
     def source(self, path: str) -> Iterator[pa.NativeFile]:
-        with self._answers(path):
-            source = self.system.open_input_file(self._at(path))
-        with source:
+        with self.opened(path) as source:
             try:
                 yield source
             except OSError as error:  # of reading it, or of what is in it
                 if AWAY not in str(error):
                     raise
                 raise away(f"{self.url}/{path}", error) from error
+
+    @again_where_cut_off
+    def opened(self, path: str) -> pa.NativeFile:
+        """A small file is here as a whole then: a footer alone is three requests."""
+        with self._answers(path):
+            file = self.system.open_input_file(self._at(path))
+            if file.size() > AT_ONCE:
+                return file
+            with file:
+                return pa.BufferReader(file.read())
 
     @contextmanager
     def create(self, path: str) -> Iterator[IO[bytes]]:

@@ -5,20 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from tasks.adapters.store import reading
-from tasks.adapters.store.disk import TEMPORARY, Disk
+from tasks.adapters.store.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.layout import FACTS, FILE_COLUMNS, file_path
-from tasks.adapters.store.parquet import what_is_wrong
-from tasks.adapters.store.quarantine import TORN, UNREADABLE, Problem, complaints
+from tasks.adapters.store.quarantine import TORN, UNREADABLE, Problem, complaints, listed
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
-from tasks.domain.tables import TABLES
 
 LEFTOVER_AGE_S = 3600.0
 """A temporary file older than this has no writer any more."""
@@ -29,43 +24,24 @@ def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
 
     With a `runner_version`, instances that were last run by another one are among them.
     """
-    bad = list(complaints(disk))
-    bad += _torn_pages(disk, {problem.where for problem in bad})
-    bad += _strays(disk)
+    files = listed(disk)
+    bad = [*complaints(disk, files, pages=True), *_strays(entry for _, entry in files)]
     if not any(problem.kind in UNREADABLE for problem in bad):
         bad += [*_orphans(disk), *_incomplete(disk), *_logs(disk)]
         bad += _stale(disk, runner_version) if runner_version else ()
     return tuple(sorted(bad))
 
 
-def _torn_pages(disk: Disk, known: set[str]) -> Iterator[Problem]:
-    """Files whose footer is fine and whose pages are not: every page is read against its checksum."""
-    for row_type in TABLES:
-        for entry in disk.files(table_name(row_type)):
-            if not entry.path.endswith(".parquet") or entry.path in known:
-                continue
-            if text := what_is_wrong(disk, entry.path, _read_pages):
-                yield Problem("torn", entry.path, text)
-
-
-def _read_pages(source: pa.NativeFile) -> str:
-    """Nothing, where all of them can be read."""
-    for _ in pq.ParquetFile(source, page_checksum_verification=True).iter_batches():
-        pass
-    return ""
-
-
-def _strays(disk: Disk) -> Iterator[Problem]:
+def _strays(entries: Iterable[Entry]) -> Iterator[Problem]:
     """Files that are not the store's, or not any more."""
-    for row_type in TABLES:
-        for entry in disk.files(table_name(row_type)):
-            if entry.path.endswith(TORN):
-                yield Problem("quarantined", entry.path, "moved aside because it could not be read")
-            elif entry.path.endswith(TEMPORARY):
-                if entry.age_s > LEFTOVER_AGE_S:
-                    yield Problem("leftover", entry.path, "its writer died; `swt store gc` removes it")
-            elif not entry.path.endswith(".parquet") or entry.path.count("/") != 2:
-                yield Problem("stray", entry.path, "not in the layout of the store, and not read")
+    for entry in entries:
+        if entry.path.endswith(TORN):
+            yield Problem("quarantined", entry.path, "moved aside because it could not be read")
+        elif entry.path.endswith(TEMPORARY):
+            if entry.age_s > LEFTOVER_AGE_S:
+                yield Problem("leftover", entry.path, "its writer died; `swt store gc` removes it")
+        elif not entry.path.endswith(".parquet") or entry.path.count("/") != 2:
+            yield Problem("stray", entry.path, "not in the layout of the store, and not read")
 
 
 def _orphans(disk: Disk) -> Iterator[Problem]:

@@ -92,12 +92,13 @@ def data_files(disk: Disk, row_type: type[Any]) -> list[Entry]:
     return [entry for entry in found if entry.path.endswith(".parquet") and not is_seed(entry)]
 
 
-def complaint(disk: Disk, path: str, row_type: type[Any]) -> str:
-    """Why the file cannot be part of the table; empty where it can. Reads only both ends of a good file."""
-    return what_is_wrong(disk, path, lambda source: _complaint(source, row_type))
+def complaint(disk: Disk, path: str, row_type: type[Any], *, pages: bool = False) -> str:
+    """Why the file cannot be part of the table; empty where it can. Reads only both ends of a good file, or, with
+    `pages`, all of it against its checksums."""
+    return _what_is_wrong(disk, path, lambda source: _complaint(source, row_type, pages=pages))
 
 
-def what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -> str:
+def _what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -> str:
     """What `look` finds wrong with a file, or the error that it ends in; empty where the file is not there any more.
 
     One that seems to be bad is read as a whole, and judged by these bytes: what the disk or server failed to give says
@@ -117,10 +118,13 @@ def what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -
         return str(error).partition("\n")[0] or type(error).__name__
 
 
-def _complaint(source: pa.NativeFile, row_type: type[Any]) -> str:
+def _complaint(source: pa.NativeFile, row_type: type[Any], *, pages: bool) -> str:
     if source.read(len(MAGIC)) != MAGIC:
         return "it is not Parquet"
-    return _mismatch(pq.ParquetFile(source).schema_arrow, row_type)
+    file = pq.ParquetFile(source, page_checksum_verification=pages)
+    for _ in file.iter_batches() if pages else ():
+        pass
+    return _mismatch(file.schema_arrow, row_type)
 
 
 def _mismatch(found: pa.Schema, row_type: type[Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ CLOCKS_S = 60.0
 """So far the clocks of several writers may be apart: younger files are looked at again."""
 ENOUGH = 20
 """So many new files are worth another note."""
+READERS = 8
+"""Files that are looked at at a time."""
 UNREADABLE = ("torn", "foreign")
 """Kinds of problems that keep rows from being read."""
 
@@ -38,14 +41,33 @@ class Problem:
     detail: str
 
 
-def complaints(disk: Disk) -> tuple[Problem, ...]:
-    """Parquet files that cannot be part of their tables, judged by their magic and footer."""
-    return _complaints(disk, _files(disk))
+File = tuple[type[Any], Entry]
+
+
+def listed(disk: Disk) -> list[File]:
+    """Everything in the folders of the tables."""
+    with ThreadPoolExecutor(READERS) as pool:
+        found = zip(TABLES, pool.map(disk.files, map(table_name, TABLES)), strict=True)
+        return [(row_type, entry) for row_type, entries in found for entry in entries]
+
+
+def complaints(disk: Disk, files: Iterable[File], *, pages: bool = False) -> tuple[Problem, ...]:
+    """Parquet files that cannot be part of their tables, judged by their magic and footer; with `pages`, also those of
+    which a page does not have its checksum."""
+
+    def said(file: File) -> str:
+        row_type, entry = file
+        return complaint(disk, entry.path, row_type, pages=pages)
+
+    looked_at = [file for file in files if file[1].path.endswith(".parquet")]
+    with ThreadPoolExecutor(READERS) as pool:  # in an object store, nearly all of the time is spent waiting
+        texts = zip(looked_at, pool.map(said, looked_at), strict=True)
+        return tuple(_problem(entry.path, text) for (_, entry), text in texts if text)
 
 
 def quarantine(disk: Disk) -> tuple[Problem, ...]:
     """Rename such files to `*.torn`; what was renamed."""
-    return _aside(disk, complaints(disk))
+    return _aside(disk, complaints(disk, listed(disk)))
 
 
 def quarantine_new(disk: Disk) -> tuple[Problem, ...]:
@@ -54,25 +76,12 @@ def quarantine_new(disk: Disk) -> tuple[Problem, ...]:
     Where a file system does not tell when a file was changed, all are looked at.
     """
     begun, since = time.time(), _looked_at(disk)
-    young = [file for file in _files(disk) if not file[1].changed or file[1].changed >= since]
-    moved = _aside(disk, _complaints(disk, young))
+    young = [file for file in listed(disk) if not file[1].changed or file[1].changed >= since]
+    moved = _aside(disk, complaints(disk, young))
     if len(young) > ENOUGH:
         with suppress(OSError):  # a store that cannot be written is looked at as a whole
             disk.write(LOOKED, json.dumps({"tables": version_of("tasks.domain"), "at": begun - CLOCKS_S}).encode())
     return moved
-
-
-File = tuple[type[Any], Entry]
-
-
-def _files(disk: Disk) -> list[File]:
-    listed = ((row_type, entry) for row_type in TABLES for entry in disk.files(table_name(row_type)))
-    return [(row_type, entry) for row_type, entry in listed if entry.path.endswith(".parquet")]
-
-
-def _complaints(disk: Disk, files: Iterable[File]) -> tuple[Problem, ...]:
-    texts = ((entry.path, complaint(disk, entry.path, row_type)) for row_type, entry in files)
-    return tuple(_problem(path, text) for path, text in texts if text)
 
 
 def _aside(disk: Disk, found: tuple[Problem, ...]) -> tuple[Problem, ...]:

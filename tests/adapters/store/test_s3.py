@@ -23,6 +23,8 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.table import table_name
+from tasks.domain.tables import TABLES
 from tasks.rehearsal.failing_proxy import FailingProxy
 from tasks.rehearsal.services import KEYS, Seaweed, seaweed, store_url
 
@@ -32,6 +34,7 @@ FAILING = 101
 """Requests that fail, at least."""
 AWAY_S = 4.0
 """Longer than pyarrow tries by itself."""
+RUNS = 20
 PROJECT = Path(__file__).resolve().parents[3]
 
 
@@ -113,6 +116,21 @@ def test_a_small_file_is_one_request(server: Seaweed) -> None:
     with proxy.serve() as address:
         open_disk(store_url(address, "small")).write("a", b"kept")
     assert proxy.asked == 1
+
+
+def test_a_check_reads_each_file_twice(server: Seaweed) -> None:
+    """Whether it is whole, and its rows; each time how big it is, and all of it. It was ten requests for each file."""
+    proxy = FailingProxy(server.address, 0.0, random.Random(5))
+    with proxy.serve() as address:
+        store = Store(store_url(address, "checked"))
+        for number in range(RUNS):
+            store.write_run(run(number), *facts(run(number)))
+        files = sum(len(store.disk.files(table_name(kind))) for kind in TABLES)
+        before = proxy.asked
+        assert store.check() == ()
+        looked_at = proxy.asked - before
+    assert files > 2 * RUNS
+    assert looked_at <= 4 * files + 2 * len(TABLES), f"{looked_at} requests for {files} files"
 
 
 def test_a_server_that_is_restarted_is_waited_for(server: Seaweed, url: str) -> None:
