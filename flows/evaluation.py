@@ -120,17 +120,17 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
     wanted = {name: suites for name, suites in mine.items() if suites and taken.candidates}
     ready = prepare(run, settings, request.snapshot, wanted)
     drive_golden_suites(places, ready)
-    suites = _Suites(run, bind(run_suites, places, how), request.snapshot, ready, wanted)
+    stands = partial(standing, places, settings.sql, request.snapshot, request.instances, request.policy)
+    suites = _Suites(run, bind(run_suites, places, how), stands, request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
-    ask = partial(standing, places, settings.sql, request.snapshot, request.instances, request.policy)
-    found = ask()
+    found = suites.standing()
     if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
-        found = ask()
+        found = suites.standing()
     if request.guards and suites.run_some("repeats", Purpose.REPEAT, found.to_repeat):
-        found = ask()
+        found = suites.standing()
     unsure = found.to_confirm - suites.undone  # what guards say of the others is told once they are made
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
-        found = ask()
+        found = suites.standing()
     return _summary(run, request, taken, torn, suites, found, len(instances))
 
 
@@ -156,22 +156,29 @@ class _Suites:
 
     run: StoryRun
     function: Callable[[SuiteRuns], Ran]
+    stands: Callable[[], Standing]
     snapshot: str
     environments: Mapping[InstanceId, EnvId]
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
     total: Ran = field(default_factory=Ran)
     undone: set[SuiteId] = field(default_factory=set)
     """Of instances of which a round left something undone."""
+    known: str = ""
+    """Version of the store's runs when it was last asked what stands."""
 
     def run_all(self, label: str, purpose: Purpose) -> None:
         self._run(label, purpose, {name: self.suites[name] for name in self.environments})
 
+    def standing(self) -> Standing:
+        """What stands now, and a note of what the store knew before: other machines write while it is answered."""
+        self.known = self._known()
+        return self.stands()
+
     def run_some(self, label: str, purpose: Purpose, wanted: frozenset[SuiteId]) -> bool:
-        """Whether the store knows more now."""
-        before = self._known()
+        """Whether the store knows more now than when it was asked."""
         chosen = {name: tuple(sorted(wanted & set(self.suites[name]))) for name in self.environments}
         self._run(label, purpose, {name: suites for name, suites in chosen.items() if suites})
-        return self._known() != before
+        return self._known() != self.known
 
     def _known(self) -> str:
         return self.run.store.version((Run, GuardEdit))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks.faults import Faulty, disk_full
+from flows import evaluation
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluation import evaluate, evaluate_here
 from flows.parameters import EvaluationRequest
@@ -21,6 +22,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.guard_edit import EDITS, GuardPlan
 from tasks.domain.outcome import RunVariant, SandboxKind, SuiteKind
+from tasks.evaluate.standing import Standing, standing
 
 INSTANCE = "rolling-swt-bench__larder-3"
 IN_TURN, OTHERWISE = "18", "0"
@@ -82,6 +84,27 @@ def test_nothing_is_confirmed_in_place_of_guards_that_failed_through_us(settings
         f"{RunVariant.PLAIN}/probe": 4,
         f"{RunVariant.PLACEBO}/none": EDITS,
         f"{RunVariant.PARAPHRASE}/none": EDITS,
+    }
+
+
+def test_nothing_is_confirmed_that_another_machine_has_guarded_meanwhile(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It asks what stands, and then finds nothing to do: what it knows is old all the same."""
+    request = EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(INSTANCE,))
+
+    def overtaken(*asked: Any) -> Standing:
+        found = standing(*asked)
+        monkeypatch.setattr(evaluation, "standing", standing)
+        evaluate_here(request, settings)
+        return found
+
+    monkeypatch.setattr(evaluation, "standing", overtaken)
+    evaluate_here(request, settings)
+    assert set(runs(settings)) == {
+        f"{RunVariant.PLAIN}/probe",
+        f"{RunVariant.PLACEBO}/none",
+        f"{RunVariant.PARAPHRASE}/none",
     }
 
 
