@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.machine_networks import Network, networks
 from flows.commands.machine import add_mirror
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import PROJECT, Settings
@@ -92,6 +93,8 @@ class Machine:
 
     folder: Path
     shared: Mapping[str, str]
+    network: Network | None = field(default=None, kw_only=True)
+    """Where it is; null for the one of this machine."""
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -99,7 +102,8 @@ class Machine:
         own = {"HOME": "home", "TMPDIR": "tmp", "SWT_CACHE": "cache", "SWT_SCRATCH": "scratch"}
         kept = {name: text for name, text in os.environ.items() if KEPT.fullmatch(name)}
         places = {name: str(self.folder / part) for name, part in own.items()}
-        return kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2", **self.shared}
+        told = kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2", **self.shared}
+        return self.network.told(told) if self.network else told
 
     @property
     def log(self) -> Path:
@@ -122,7 +126,12 @@ class Machine:
     def run(self, argv: Sequence[str]) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                argv, env=self.environ, cwd=PROJECT, stdout=log, stderr=log, start_new_session=True
+                self.network.command(argv) if self.network else argv,
+                env=self.environ,
+                cwd=PROJECT,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
 
     @property
@@ -157,6 +166,11 @@ class Cluster:
     runs: int
     cpu_s: float
     """That this took, of all its processes."""
+    networks: tuple[Network, ...] = ()
+    """Of its machines, where each has its own."""
+
+    def network(self, number: int) -> Network | None:
+        return self.networks[number] if self.networks else None
 
 
 def answer(_: Spoken) -> Step:
@@ -164,13 +178,14 @@ def answer(_: Spoken) -> Step:
 
 
 @contextmanager
-def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
+def cluster_of(folder: Path, work: Work, own_networks: int = 0) -> Iterator[Cluster]:
     """Services that run, and the work done by one machine alone. `NotFound` where a program is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         database = held.enter_context(postgresql())
         # Not where an earlier one was: its masters know each other by ports that others have now.
         objects = held.enter_context(seaweed(Path(held.enter_context(TemporaryDirectory(dir=folder, prefix="weed-")))))
+        made = held.enter_context(networks(own_networks)) if own_networks else ()
         machine, cpu_s = alone(folder, work)
         yield Cluster(
             folder=folder,
@@ -178,8 +193,9 @@ def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
             database=database,
             objects=objects,
             expected=verdicts(machine),
-            runs=len(Store(machine.environ["SWT_STORE"]).run_keys()),
+            runs=len(Store(machine.shared["SWT_STORE"]).run_keys()),
             cpu_s=cpu_s,
+            networks=made,
         )
 
 
@@ -207,7 +223,7 @@ def cpu_of_children() -> float:
 
 
 def settings_of(machine: Machine) -> Settings:
-    return Settings(store=machine.environ["SWT_STORE"], database=Path(machine.environ["SWT_DATABASE"]))
+    return Settings(store=machine.shared["SWT_STORE"], database=Path(machine.environ["SWT_DATABASE"]))
 
 
 def verdicts(machine: Machine) -> bytes:

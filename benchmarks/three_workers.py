@@ -2,7 +2,7 @@
 
     python -m benchmarks.three_workers --work FOLDER --rows ROWS.jsonl --git 'mirrors/{repo}' --instances IDS.txt
         (--candidate golden --candidate PREDICTIONS.jsonl … | --method NAME … [--knows PREDICTIONS.jsonl …])
-        [--rounds 5] [--shards 6]
+        [--rounds 5] [--shards 6] [--networks]
 
 The machines are those of `three_machines`, with clocks that are a minute ahead, a minute behind, and right. Each has a
 worker of one pool; a Prefect server with its tables in PostgreSQL, that PostgreSQL for leases, and a bucket are
@@ -153,7 +153,11 @@ def at_work(cluster: Cluster, prefect: Prefect, shared: Mapping[str, str]) -> It
     for number, off_s in enumerate(CLOCKS_S):
         folder = cluster.folder / f"machine-{number}"
         own = of_clients(prefect, folder / "prefect")
-        machines.append(WorkersMachine(folder, with_clock({**shared, **own}, library, off_s), prefect))
+        machines.append(
+            WorkersMachine(
+                folder, with_clock({**shared, **own}, library, off_s), prefect, network=cluster.network(number)
+            )
+        )
     cluster.work.give(machines[0])
     try:
         for one in machines:
@@ -224,6 +228,7 @@ def main(
     rounds: Annotated[int, typer.Option(help="With a fault, besides those played in the folder before.", min=0)] = 0,
     shards: Annotated[int, typer.Option(help="Flow runs that share the work.", min=1)] = 6,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
+    networks: Annotated[bool, typer.Option("--networks", help="Each machine in a network namespace; as root.")] = False,
 ) -> None:
     """Print the tables."""
     end_as_by_ctrl_c()
@@ -237,7 +242,7 @@ def main(
         model=Published.of(rows, names, knows, THINKS_S) if knows else answer,
     )
     work = work.resolve()
-    with cluster_of(work, asked) as cluster:
+    with cluster_of(work, asked, len(CLOCKS_S) if networks else 0) as cluster:
         print(f"one machine alone: {cluster.runs} runs, {cluster.cpu_s:.0f} CPU s\n")
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)
         for number in range(len(played(work)), rounds + 1):
