@@ -80,6 +80,8 @@ class Network:
     def _rules(self) -> tuple[str, ...]:
         return (
             f"-t nat ADD PREROUTING -i {self.cable} -d {self.outside} -p tcp -j DNAT --to-destination {HERE}",
+            # PostgreSQL asks where who comes from.
+            f"-t nat ADD INPUT -i {self.cable} -d {HERE} -p tcp -j SNAT --to-source {HERE}",
             f"-t nat ADD POSTROUTING -s {self.inside} -j MASQUERADE",
             f"ADD FORWARD -i {self.cable} -j ACCEPT",
             f"ADD FORWARD -o {self.cable} -j ACCEPT",
