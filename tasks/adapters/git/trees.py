@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors, TreeEntry
+from tasks.adapters.locking import briefly_alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
 
@@ -38,7 +39,8 @@ class Trees:
     cache/
     ├── <owner>__<name>-<sha>.tar                one per commit, the least recently used go first
     ├── <owner>__<name>-<sha>.git-<depth>.tar    its history, see histories.py
-    └── .packing-…                               an archive in the making, gone a day after its maker was killed
+    ├── .packing-…                               an archive in the making, gone a day after its maker was killed
+    └── .<archive>.lock                          held by whoever makes it
     """
 
     mirrors: Mirrors
@@ -70,15 +72,18 @@ class Trees:
             untar(archive.fileno(), into)
 
     def _pack(self, name: str, write: Callable[[Path], None]) -> None:
-        self.cache.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=HALF, dir=self.cache))
-        try:
-            archive = scratch / name
-            write(archive)
-            self._make_room(archive.stat().st_size)
-            archive.replace(self.cache / name)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        """By one of those who need it: methods begin on an instance together, and a history takes CPU seconds."""
+        with briefly_alone(self.cache / f".{name}.lock", wait=True):
+            if (self.cache / name).exists():
+                return
+            scratch = Path(tempfile.mkdtemp(prefix=HALF, dir=self.cache))
+            try:
+                archive = scratch / name
+                write(archive)
+                self._make_room(archive.stat().st_size)
+                archive.replace(self.cache / name)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
 
     def _pack_blobs(self, archive: Path, repo: str, sha: str) -> None:
         entries = self.mirrors.entries(repo, sha)

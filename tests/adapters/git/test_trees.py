@@ -1,6 +1,8 @@
 """Trees of a small local repository, and their cache."""
 
 import os
+import tarfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -65,6 +67,22 @@ def test_many_at_once_get_whole_trees(trees: Trees, sha: str, tmp_path: Path) ->
         list(pool.map(lambda folder: trees.checkout(REPO, sha, folder), folders))
     assert {len(list(folder.rglob("*"))) for folder in folders} == {12}
     assert archives(trees) == [f"owner__name-{sha}.tar"]
+
+
+def test_an_archive_is_packed_by_one_of_many_that_need_it(trees: Trees, tmp_path: Path) -> None:
+    packed = []
+
+    def pack(archive: Path) -> None:
+        packed.append(archive)
+        time.sleep(0.3)
+        with tarfile.open(archive, "w") as tar:
+            tar.addfile(tarfile.TarInfo("a"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: trees.unpack("some.tar", pack, tmp_path / str(number)), range(8)))
+    assert all((tmp_path / str(number) / "a").exists() for number in range(8))
+    assert len(packed) == 1
+    assert archives(trees) == ["some.tar"]
 
 
 def test_the_least_recently_used_archives_make_room(trees: Trees, sha: str, source: Path, tmp_path: Path) -> None:
