@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -60,7 +59,7 @@ BEAT_S = 30
 GONE_S = 4 * BEAT_S
 """Without one until the automation of docs/automation.md calls a flow run crashed."""
 STOPS_S = 60.0
-"""A worker, once it was asked to."""
+"""Workers, once they were asked to."""
 ASKED = 3
 """Times that a flow run is asked for until it completes."""
 PATIENCE_S = 7200.0
@@ -84,15 +83,24 @@ class WorkersMachine(Machine):
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal_)
 
-    def stop(self) -> None:
-        """As its operator does; one that does not end is killed, for its flow runs have ended."""
-        if self.at_work and self.process:
-            self.process.terminate()
-            try:
-                self.process.wait(STOPS_S)
-            except subprocess.TimeoutExpired:
-                self.send(signal.SIGKILL)
-                self.wait()
+    def end(self) -> None:
+        """Told to the worker alone."""
+        assert self.process
+        self.process.terminate()
+
+
+def stop(machines: Sequence[WorkersMachine]) -> None:
+    """As their operator does; a worker that does not end is killed, for its flow runs have ended."""
+    working = [one for one in machines if one.at_work]
+    for one in working:
+        one.end()
+    until = time.monotonic() + STOPS_S
+    for one in working:
+        while one.at_work and time.monotonic() < until:
+            time.sleep(0.2)
+        if one.at_work:
+            one.send(signal.SIGKILL)
+        one.wait()
 
 
 def kill_server(_: Cluster, machines: Sequence[Machine], rng: random.Random) -> None:
@@ -165,8 +173,7 @@ def at_work(cluster: Cluster, prefect: Prefect, shared: Mapping[str, str]) -> It
             one.start(())
         yield machines
     finally:
-        for one in machines:
-            one.stop()
+        stop(machines)
 
 
 def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Random, shards: int) -> Outcome:
@@ -198,8 +205,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             states.append(ended(prefect, prefect.begin(work.deployment, told)))
         wall, asked = time.monotonic() - began, len(provider.books)
         again = ended(prefect, prefect.begin(work.deployment, told))
-        for one in machines:
-            one.stop()
+        stop(machines)
         return judged(
             cluster,
             machines,
