@@ -108,12 +108,12 @@ def end(machines: Sequence[Machine]) -> None:
             one.wait()
 
 
-def drawn(seed: int, number: int, faults: int) -> list[Fault]:
+def drawn(seed: int, number: int, faults: int, kinds: Sequence[Fault] = FAULTS) -> list[Fault]:
     """Those of a round, numbered from 1: over all rounds each kind comes equally often, in another order each time."""
 
     def one(place: int) -> Fault:
-        turn, at = divmod(place, len(FAULTS))
-        return random.Random(f"{seed} turn {turn}").sample(FAULTS, len(FAULTS))[at]  # noqa: S311 - a drill, no secret
+        turn, at = divmod(place, len(kinds))
+        return random.Random(f"{seed} turn {turn}").sample(kinds, len(kinds))[at]  # noqa: S311 - a drill, no secret
 
     return [one((number - 1) * faults + place) for place in range(faults)]
 

@@ -2,12 +2,12 @@
 
     python -m benchmarks.three_workers --work FOLDER --rows ROWS.jsonl --git 'mirrors/{repo}' --instances IDS.txt
         (--candidate golden --candidate PREDICTIONS.jsonl … | --method NAME … [--knows PREDICTIONS.jsonl …])
-        [--rounds 5] [--shards 6] [--networks]
+        [--rounds 5] [--faults 1] [--shards 6] [--networks]
 
 The machines are those of `three_machines`, with clocks that are a minute ahead, a minute behind, and right. Each has a
 worker of one pool; a Prefect server with its tables in PostgreSQL, that PostgreSQL for leases, and a bucket are
 all that they share. Each round is a store and a server of its own: the deployment is asked for with `--shards` flow
-runs, once without a fault and then with one of `FAULTS`; where the flow run does not complete it is asked for again,
+runs, once without a fault and then with some of `FAULTS`; where the flow run does not complete it is asked for again,
 as its operator would, and once more when it has, which has to find everything done. Judged as in `three_machines`;
 the exit code of a flow run that completed is 0.
 
@@ -46,7 +46,7 @@ from benchmarks.prefect_server import (
     prefect_server,
 )
 from benchmarks.published_model import Published
-from benchmarks.three_machines import HEAD, Ended, Outcome, judged, keep, played, summary
+from benchmarks.three_machines import HEAD, Ended, Outcome, drawn, judged, keep, played, summary
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.rehearsal.services import store_url
 
@@ -232,6 +232,7 @@ def main(
     method: Annotated[list[str] | None, typer.Option(help="To sweep; may be repeated.")] = None,
     knows: Annotated[list[Path] | None, typer.Option(help="Predictions that the model answers with.")] = None,
     rounds: Annotated[int, typer.Option(help="With a fault, besides those played in the folder before.", min=0)] = 0,
+    faults: Annotated[int, typer.Option(help="In each round.", min=1)] = 1,
     shards: Annotated[int, typer.Option(help="Flow runs that share the work.", min=1)] = 6,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
     networks: Annotated[bool, typer.Option("--networks", help="Each machine in a network namespace; as root.")] = False,
@@ -253,8 +254,8 @@ def main(
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)
         for number in range(len(played(work)), rounds + 1):
             rng = random.Random(f"{seed} {number}")  # noqa: S311 - a drill, no secret
-            faults = [FAULTS[(number - 1) % len(FAULTS)]] if number else []
-            outcome = play(cluster, f"workers_{seed}_{number}_{os.getpid()}", faults, rng, shards)
+            chosen = drawn(seed, number, faults, FAULTS) if number else ()
+            outcome = play(cluster, f"workers_{seed}_{number}_{os.getpid()}", chosen, rng, shards)
             keep(work, outcome)
             print(outcome.line, flush=True)
         print("\n".join(["", *summary(played(work), cluster.runs)]))
