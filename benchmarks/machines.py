@@ -25,6 +25,7 @@ from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.llm import CallStatus, LlmCall
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.rehearsal.services import PostgreSql, Seaweed, postgresql, seaweed
@@ -164,6 +165,8 @@ class Cluster:
     expected: bytes
     """The verdict table, as JSON."""
     runs: int
+    calls: int
+    """That were answered by the model."""
     cpu_s: float
     """That this took, of all its processes."""
     networks: tuple[Network, ...] = ()
@@ -187,13 +190,15 @@ def cluster_of(folder: Path, work: Work, own_networks: int = 0) -> Iterator[Clus
         objects = held.enter_context(seaweed(Path(held.enter_context(TemporaryDirectory(dir=folder, prefix="weed-")))))
         made = held.enter_context(networks(own_networks)) if own_networks else ()
         machine, cpu_s = alone(folder, work)
+        store = Store(machine.shared["SWT_STORE"])
         yield Cluster(
             folder=folder,
             work=work,
             database=database,
             objects=objects,
             expected=verdicts(machine),
-            runs=len(Store(machine.shared["SWT_STORE"]).run_keys()),
+            runs=len(store.run_keys()),
+            calls=len(store.read(LlmCall, status=CallStatus.ANSWERED)),
             cpu_s=cpu_s,
             networks=made,
         )

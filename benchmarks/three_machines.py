@@ -24,7 +24,7 @@ import os
 import random
 import signal
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -186,7 +186,8 @@ def judged(
     made = _times_made(store)
     calls = store.read(LlmCall)
     unknown = sum(row.status is CallStatus.UNKNOWN for row in calls)
-    twice = sum(times - 1 for times in Counter(repr(one.spoken) for one in provider.books if one.charged).values())
+    # Not by what was asked: the samples of one prompt are one question.
+    twice = max(0, sum(one.charged for one in provider.books) - cluster.calls)
     wrong = {
         f"the same command again: {ended.again}": ended.again != 0,
         "asked again by the same command": len(provider.books) != ended.asked,

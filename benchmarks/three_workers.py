@@ -204,6 +204,10 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
         while not states[-1] and len(states) < ASKED:
             states.append(ended(prefect, prefect.begin(work.deployment, told)))
         wall, asked = time.monotonic() - began, len(provider.books)
+        stop(machines)
+        cpu = cpu_of_children() - spent  # of workers that have ended
+        for one in machines:
+            one.start(())
         again = ended(prefect, prefect.begin(work.deployment, told))
         stop(machines)
         return judged(
@@ -217,7 +221,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
                 exit_codes=tuple(int(not done) for done in states),
                 again=int(not again),
                 wall_s=wall,
-                cpu_s=cpu_of_children() - spent,
+                cpu_s=cpu,
                 asked=asked,
             ),
         )
