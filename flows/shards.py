@@ -57,6 +57,9 @@ CLOCKS = timedelta(minutes=3)
 BEATS = 3
 """A flow run that is under way says so every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); one that has missed so
 many is lost with its machine."""
+TAKEN_S = 600.0
+"""Until a flow run that a worker has taken begins; an image may have to be pulled. One that does not was left by a
+worker that was killed: Prefect calls it pending for ever, and where no heartbeat came none is missed."""
 PATIENCE_S = 300.0
 """So long nothing of ours has run: no worker has room for shards, and the parent does the rest itself."""
 PAGE = 100
@@ -157,7 +160,7 @@ def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> Non
     if not parent or not deployment:
         raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
     with get_client(sync_client=True) as client:
-        watch = _Watch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
+        watch = Watch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
         try:
             watch.start()
             while watch.look():
@@ -176,7 +179,7 @@ def _asked(request: SharedRequest) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class _Watch:
+class Watch:
     """The shards of one flow run, and the flow runs that do them."""
 
     client: SyncPrefectClient
@@ -190,6 +193,8 @@ class _Watch:
     beats: Heartbeats = field(init=False)
     ran: float = field(default_factory=time.monotonic)
     """When one of ours was last seen running."""
+    taken: dict[UUID, float] = field(default_factory=dict)
+    """When a flow run was first seen taken by a worker."""
 
     def __post_init__(self) -> None:
         self.beats = Heartbeats(self.client)
@@ -211,6 +216,8 @@ class _Watch:
             if state and state.type is StateType.RUNNING:
                 self.ran = time.monotonic()
                 state = self._lost(known[one]) or state
+            elif state and state.type is StateType.PENDING:
+                state = self._left(one) or state
             if state and state.is_final():
                 del self.under_way[one]
                 log.info("shard %d of %d: %s", number + 1, len(self.asked), state.name)
@@ -255,9 +262,17 @@ class _Watch:
         silent_s = self.beats.silent_s(run.id)
         if silent_s is None or silent_s < BEATS * _interval().total_seconds():
             return None
-        lost: State[Any] = Crashed(message=f"not heard of for {silent_s:.0f} s: its machine is taken for lost")
-        self.client.set_flow_run_state(run.id, lost, force=True)
-        return lost
+        return self._crashed(run.id, f"not heard of for {silent_s:.0f} s: its machine is taken for lost")
+
+    def _left(self, run: UUID) -> State[Any] | None:
+        """The state of a run that a worker has taken for too long, null for another."""
+        waits_s = time.monotonic() - self.taken.setdefault(run, time.monotonic())
+        return self._crashed(run, f"taken {waits_s:.0f} s ago and not begun") if waits_s > TAKEN_S else None
+
+    def _crashed(self, run: UUID, why: str) -> State[Any]:
+        state: State[Any] = Crashed(message=why)
+        self.client.set_flow_run_state(run, state, force=True)
+        return state
 
 
 @dataclass(slots=True)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 import pytest
 from domain_rows import run_row, task_instance
 from prefect.client.orchestration import SyncPrefectClient
 from prefect.client.schemas.events import EventPage
+from prefect.client.schemas.filters import FlowRunFilter
+from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.events.filters import EventFilter
 from prefect.events.schemas.events import ReceivedEvent
+from prefect.states import Pending, Running
 
 from flows.deployments import Progress
 from flows.evaluation import part_of
 from flows.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from flows.shards import BEAT, UNKNOWN_S, Heartbeats, RunTime, arranged, cut, run_times, seconds_of
+from flows.shards import BEAT, TAKEN_S, UNKNOWN_S, Heartbeats, RunTime, Watch, arranged, cut, run_times, seconds_of
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey, SuiteId
@@ -199,6 +202,50 @@ def test_clocks_that_differ_make_no_machine_lost(off_s: int, monkeypatch: pytest
         server.beat(run, now + timedelta(seconds=off_s))
         beats.ask([run])
         assert beats.silent_s(run) == 0.0
+
+
+@dataclass
+class Server(Events):
+    """Flow runs too."""
+
+    runs: dict[UUID, FlowRun] = field(default_factory=dict)
+
+    def start(self, *_: object, **__: object) -> FlowRun:
+        run = FlowRun(flow_id=uuid4(), state=Pending(), state_type=StateType.PENDING)
+        self.runs[run.id] = run
+        return run
+
+    def to(self, run: UUID, state: State[Any]) -> None:
+        self.runs[run] = self.runs[run].model_copy(update={"state": state, "state_type": state.type})
+
+    def read_flow_runs(self, flow_run_filter: FlowRunFilter) -> list[FlowRun]:
+        assert flow_run_filter.id
+        return [self.runs[one] for one in flow_run_filter.id.any_ or ()]
+
+    def set_flow_run_state(self, run: UUID, state: State[Any], *, force: bool) -> None:
+        self.to(run, state)
+
+
+def test_a_shard_whose_worker_was_killed_before_it_began_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays as its worker left it, sends no beat that anybody could miss, and others are at work meanwhile."""
+    server = Server()
+    monkeypatch.setattr("flows.shards.run_deployment", server.start)
+    watch = Watch(cast(SyncPrefectClient, server), uuid4(), "parent", [{}, {}])
+    monkeypatch.setattr("time.monotonic", lambda: 0.0)
+    watch.start()
+    working, taken = server.runs
+    server.to(working, Running())
+    for second in range(0, int(TAKEN_S) + 1, 60):
+        monkeypatch.setattr("time.monotonic", lambda at=float(second): at)
+        assert watch.look()
+        assert list(server.runs) == [working, taken]
+    monkeypatch.setattr("time.monotonic", lambda: TAKEN_S + 60)
+    assert watch.look()
+    state = server.runs[taken].state
+    assert state
+    assert state.is_crashed()
+    assert len(server.runs) == 3
+    assert working in watch.under_way, "the one that is at work goes on"
 
 
 def test_a_part_of_a_request_is_the_request_on_fewer_instances() -> None:
