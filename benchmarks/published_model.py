@@ -50,7 +50,7 @@ class NewFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedTests:
     """For each issue, by its whole statement, the files to choose from: by a hash of what is asked, so that the same
     question gets the same answer on every machine."""
 

@@ -45,7 +45,7 @@ from benchmarks.prefect_server import (
     documented_automation,
     prefect_server,
 )
-from benchmarks.published_model import Published
+from benchmarks.published_model import PublishedTests
 from benchmarks.three_machines import HEAD, Ended, Outcome, drawn, judged, keep, played, summary
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.rehearsal.services import store_url
@@ -250,7 +250,7 @@ def main(
         candidates=tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidate or ()),
         rows=rows.resolve(),
         git=git,
-        model=Published.of(rows, names, knows, THINKS_S) if knows else answer,
+        model=PublishedTests.of(rows, names, knows, THINKS_S) if knows else answer,
     )
     work = work.resolve()
     with cluster_of(work, asked, len(CLOCKS_S) if networks else 0) as cluster:

@@ -160,7 +160,7 @@ def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> Non
     if not parent or not deployment:
         raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
     with get_client(sync_client=True) as client:
-        watch = Watch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
+        watch = ShardWatch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
         try:
             watch.start()
             while watch.look():
@@ -179,7 +179,7 @@ def _asked(request: SharedRequest) -> dict[str, Any]:
 
 
 @dataclass(slots=True)
-class Watch:
+class ShardWatch:
     """The shards of one flow run, and the flow runs that do them."""
 
     client: SyncPrefectClient

@@ -17,7 +17,7 @@ from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.sandbox.pick import Probe, automatic, available
-from tasks.adapters.store.disk import shown
+from tasks.adapters.store.address import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters

@@ -21,7 +21,7 @@ from prefect.states import Pending, Running
 from flows.deployments import Progress
 from flows.evaluation import part_of
 from flows.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from flows.shards import BEAT, TAKEN_S, UNKNOWN_S, Heartbeats, RunTime, Watch, arranged, cut, run_times, seconds_of
+from flows.shards import BEAT, TAKEN_S, UNKNOWN_S, Heartbeats, RunTime, ShardWatch, arranged, cut, run_times, seconds_of
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey, SuiteId
@@ -230,7 +230,7 @@ def test_a_shard_whose_worker_was_killed_before_it_began_is_started_again(monkey
     """It stays as its worker left it, sends no beat that anybody could miss, and others are at work meanwhile."""
     server = Server()
     monkeypatch.setattr("flows.shards.run_deployment", server.start)
-    watch = Watch(cast(SyncPrefectClient, server), uuid4(), "parent", [{}, {}])
+    watch = ShardWatch(cast(SyncPrefectClient, server), uuid4(), "parent", [{}, {}])
     monkeypatch.setattr("time.monotonic", lambda: 0.0)
     watch.start()
     working, taken = server.runs

@@ -18,7 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tasks.adapters.store.disk import TEMPORARY, Disk, open_disk, shown
+from tasks.adapters.store.address import shown
+from tasks.adapters.store.disk import TEMPORARY, Disk, open_disk
 from tasks.adapters.store.health import is_whole
 from tasks.adapters.store.layout import FACTS
 from tasks.adapters.store.quarantine import TORN

@@ -17,7 +17,6 @@ from io import BytesIO
 from operator import attrgetter
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
-from urllib.parse import unquote
 
 import pyarrow as pa
 import tenacity
@@ -25,6 +24,7 @@ from pyarrow import fs as arrow_fs
 
 from tasks.adapters.leases import shared_time_ns, used
 from tasks.adapters.locking import place_of
+from tasks.adapters.store.address import secrets_of, shown, without
 from tasks.domain.errors import BadInput, StoreAway, StoreError
 
 LOCK = ".lock"
@@ -309,7 +309,7 @@ def open_disk(root: str) -> Disk:
     try:
         system, base = arrow_fs.FileSystem.from_uri(root)
     except (ValueError, OSError) as error:
-        said = _without(secrets_of(root), str(error))
+        said = without(secrets_of(root), str(error))
         hint = "give a folder, or a URL such as s3://…"
         raise BadInput(f"{shown(root)} is not a store: {said}", hint=hint) from None
     if isinstance(system, arrow_fs.LocalFileSystem):
@@ -349,26 +349,6 @@ def place_in_leases(disk: Disk) -> str:
     if used() is None:
         return ""
     return place_of(disk.root) if isinstance(disk, LocalDisk) else disk.url
-
-
-def shown(root: str) -> str:
-    """A store's place without the key that its URL may hold (`s3://KEY:SECRET@bucket/…`): for messages and views."""
-    scheme, mark, rest = root.partition("://")
-    authority, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{authority.rpartition('@')[2]}{slash}{path}" if mark else root
-
-
-def secrets_of(root: str) -> tuple[str, ...]:
-    """What of a store's URL nobody may see, as it is written and as it is meant."""
-    authority = root.partition("://")[2].partition("/")[0]
-    held = authority.rpartition("@")[0]
-    return tuple(filter(None, (held, *held.split(":"), unquote(held), *map(unquote, held.split(":")))))
-
-
-def _without(secrets: tuple[str, ...], text: str) -> str:
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, "…")
-    return text
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[Entry]:
