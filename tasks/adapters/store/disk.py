@@ -242,7 +242,7 @@ class ObjectDisk:
 
     @contextmanager
     def source(self, path: str) -> Iterator[pa.NativeFile]:
-        with self.opened(path) as source:
+        with self.open(path) as source:
             try:
                 yield source
             except OSError as error:  # of reading it, or of what is in it
@@ -251,7 +251,7 @@ class ObjectDisk:
                 raise away(f"{self.url}/{path}", error) from error
 
     @again_where_cut_off
-    def opened(self, path: str) -> pa.NativeFile:
+    def open(self, path: str) -> pa.NativeFile:
         """A small file is here as a whole then: a footer alone is three requests."""
         with self._answers(path):
             file = self.system.open_input_file(self._at(path))

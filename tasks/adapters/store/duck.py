@@ -86,7 +86,7 @@ def as_fsspec(disk: ObjectDisk) -> Any:
             return path.partition("://")[2] or path  # its own reading takes the bucket of most schemes for a host
 
         def _open(self, path: str, *_: Any, **__: Any) -> PlaceOfEachThread:
-            return PlaceOfEachThread(disk.opened(path.removeprefix(f"{disk.base}/")))
+            return PlaceOfEachThread(disk.open(path.removeprefix(f"{disk.base}/")))
 
     return Reached(disk.system)
 
