@@ -6,6 +6,7 @@ by this machine's end of its cable, and the package registries through it.
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,24 +66,17 @@ class Network:
             f"route add default via {self.outside}",
         ):
             _run("ip", "-n", self.name, *part.split())
-        # Packets to 127.0.0.1 that come from elsewhere are dropped otherwise.
-        Path(f"/proc/sys/net/ipv4/conf/{self.cable}/route_localnet").write_text("1")
-        for rule in self._rules:
-            _run("iptables", *rule.replace("ADD", "-I").split())
+        _open(self.cable, self._rules)
 
     def remove(self) -> None:
-        for rule in self._rules:
-            with suppress(subprocess.CalledProcessError):
-                _run("iptables", *rule.replace("ADD", "-D").split())
+        _close(self._rules)
         with suppress(subprocess.CalledProcessError):
             _run("ip", "netns", "del", self.name)
 
     @property
     def _rules(self) -> tuple[str, ...]:
         return (
-            f"-t nat ADD PREROUTING -i {self.cable} -d {self.outside} -p tcp -j DNAT --to-destination {HERE}",
-            # PostgreSQL asks where who comes from.
-            f"-t nat ADD INPUT -i {self.cable} -d {HERE} -p tcp -j SNAT --to-source {HERE}",
+            *_services(self.cable, self.outside),
             f"-t nat ADD POSTROUTING -s {self.inside} -j MASQUERADE",
             f"ADD FORWARD -i {self.cable} -j ACCEPT",
             f"ADD FORWARD -o {self.cable} -j ACCEPT",
@@ -106,6 +100,42 @@ def networks(count: int) -> Iterator[tuple[Network, ...]]:
             held.callback(one.remove)
             one.make()
         yield made
+
+
+@contextmanager
+def seen_by_containers() -> Iterator[str]:
+    """The address at which containers on Docker's own network find the services of this machine, within the block."""
+    network = json.loads(subprocess.check_output(["docker", "network", "inspect", "bridge"]))[0]
+    cable = network["Options"]["com.docker.network.bridge.name"]
+    address = network["IPAM"]["Config"][0]["Gateway"]
+    rules = _services(cable, address)
+    _open(cable, rules)
+    try:
+        yield address
+    finally:
+        _close(rules)
+
+
+def _services(cable: str, outside: str) -> tuple[str, ...]:
+    """Rules by which what comes over a cable finds what listens on 127.0.0.1 of this machine."""
+    return (
+        f"-t nat ADD PREROUTING -i {cable} -d {outside} -p tcp -j DNAT --to-destination {HERE}",
+        # PostgreSQL asks where who comes from.
+        f"-t nat ADD INPUT -i {cable} -d {HERE} -p tcp -j SNAT --to-source {HERE}",
+    )
+
+
+def _open(cable: str, rules: Sequence[str]) -> None:
+    # Packets to 127.0.0.1 that come from elsewhere are dropped otherwise.
+    Path(f"/proc/sys/net/ipv4/conf/{cable}/route_localnet").write_text("1")
+    for rule in rules:
+        _run("iptables", *rule.replace("ADD", "-I").split())
+
+
+def _close(rules: Sequence[str]) -> None:
+    for rule in rules:
+        with suppress(subprocess.CalledProcessError):
+            _run("iptables", *rule.replace("ADD", "-D").split())
 
 
 def _run(*command: str) -> None:

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import tenacity
@@ -31,6 +32,7 @@ POOL = "swt"
 PATIENCE_S = 900.0
 """What takes seconds takes minutes on a busy machine; this is for what hangs."""
 ENDED = ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 DEPLOYMENTS = PROJECT / "prefect.yaml"
 FAILED, GONE = range(2)
 """The automations of the documentation: one tells of a failed rebuild, the other finds flow runs that are gone."""
@@ -100,15 +102,16 @@ class Prefect:
         with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:  # noqa: S310
             return json.load(answer)
 
-    def run(self, deployment: str, parameters: Mapping[str, Any], patience_s: float = PATIENCE_S) -> Any:
+    def run(self, deployment: str, parameters: Mapping[str, Any], job_variables: Mapping[str, Any] = NOTHING) -> Any:
         """The flow run of `FLOW/NAME`, as the server has it once a worker has ended it; `InfrastructureError` where
         none does. It costs next to nothing, where `deployment run --watch` has to import Prefect."""
-        return self.ended(self.begin(deployment, parameters), patience_s)
+        return self.ended(self.begin(deployment, parameters, job_variables))
 
-    def begin(self, deployment: str, parameters: Mapping[str, Any]) -> str:
-        """Ask for a flow run of `FLOW/NAME`; its id."""
+    def begin(self, deployment: str, parameters: Mapping[str, Any], job_variables: Mapping[str, Any] = NOTHING) -> str:
+        """Ask for a flow run of `FLOW/NAME`, with variables of its pool that are its own; its id."""
         found = self.ask(f"/deployments/name/{deployment}")
-        body = {"parameters": dict(parameters), "idempotency_key": secrets.token_hex(16)}
+        told = {"parameters": dict(parameters), "job_variables": dict(job_variables)}
+        body = told | {"idempotency_key": secrets.token_hex(16)}
         return str(self.ask(f"/deployments/{found['id']}/create_flow_run", body)["id"])
 
     def ended(self, flow_run: str, patience_s: float = PATIENCE_S) -> Any:
@@ -128,18 +131,18 @@ class Prefect:
         self.call(*argv)
 
     @contextmanager
-    def process(self, name: str, *argv: str) -> Iterator[subprocess.Popen[bytes]]:
-        """`prefect argv…` beside the block, with a log called `name`."""
-        process = self._started(name, *argv)
+    def process(self, name: str, *argv: str, program: Path = PROGRAM) -> Iterator[subprocess.Popen[bytes]]:
+        """`prefect argv…` beside the block, with a log called `name`; `program`: another installation of it."""
+        process = self._started(name, *argv, program=program)
         try:
             yield process
         finally:
             _end(process)
 
-    def _started(self, name: str, *argv: str) -> subprocess.Popen[bytes]:
+    def _started(self, name: str, *argv: str, program: Path = PROGRAM) -> subprocess.Popen[bytes]:
         with (self.folder / f"{name}.log").open("ab") as out:
             return subprocess.Popen(
-                [str(PROGRAM), *argv],
+                [str(program), *argv],
                 env=dict(self.environ),
                 cwd=PROJECT,
                 stdout=out,
@@ -154,8 +157,16 @@ class Prefect:
 
 @contextmanager
 def prefect_server(folder: Path, environ: Mapping[str, str], deployments: Path = DEPLOYMENTS) -> Iterator[Prefect]:
-    """A server on a free port that answers nobody without its password, with an empty pool and the deployments of a
-    file. `InfrastructureError` where it stays away."""
+    """`bare_server` with an empty pool of processes and the deployments of a file."""
+    with bare_server(folder, environ) as prefect:
+        prefect.set_up("work-pool", "create", POOL, "--type", "process", "--overwrite")
+        prefect.set_up("--no-prompt", "deploy", "--all", "--prefect-file", str(deployments))
+        yield prefect
+
+
+@contextmanager
+def bare_server(folder: Path, environ: Mapping[str, str]) -> Iterator[Prefect]:
+    """A server on a free port that answers nobody without its password. `InfrastructureError` where it stays away."""
     port = _free_port()
     known = f"swt:{secrets.token_hex(16)}"
     own = {
@@ -173,8 +184,6 @@ def prefect_server(folder: Path, environ: Mapping[str, str], deployments: Path =
     prefect = Prefect(folder=folder, environ={**environ, **own}, port=port)
     try:
         prefect.start()
-        prefect.set_up("work-pool", "create", POOL, "--type", "process", "--overwrite")
-        prefect.set_up("--no-prompt", "deploy", "--all", "--prefect-file", str(deployments))
         yield prefect
     finally:
         prefect.stop()

@@ -88,7 +88,7 @@ def main(argv: list[str]) -> None:
         with prefect_server(told.work, env) as prefect, prefect.worker("repairer"):
             for tests in ("golden", "generate"):
                 asked: dict[str, Any] = {"snapshot": SNAPSHOT, "model": "scripted", "tests": tests}
-                run = prefect.run("repair/tdflow", asked, PATIENCE_S)
+                run = prefect.ended(prefect.begin("repair/tdflow", asked), PATIENCE_S)
                 print(
                     f"{tests}: {run['state_type']}, {run['total_run_time']:.0f} s, calls {len(provider.books)}",
                     flush=True,

@@ -121,18 +121,23 @@ FAULTS = (
 @contextmanager
 def served(cluster: Cluster, name: str) -> Iterator[Prefect]:
     """A Prefect server with its tables in the cluster's PostgreSQL, that notices what is gone."""
+    folder, environ = place_of_server(cluster, name)
+    with prefect_server(folder, environ | {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(BEAT_S)}) as prefect:
+        file = folder / "gone.yaml"
+        file.write_text(documented_automation(GONE).replace("within: 600", f"within: {GONE_S}"))
+        prefect.set_up("automation", "create", "--from-file", str(file))
+        yield prefect
+
+
+def place_of_server(cluster: Cluster, name: str) -> tuple[Path, dict[str, str]]:
+    """An empty folder, and variables for a server with tables of its own in the cluster's PostgreSQL."""
     with psycopg.connect(cluster.database.url, autocommit=True) as connection:
         connection.execute(SQL("CREATE DATABASE {} ENCODING 'UTF8' TEMPLATE template0").format(Identifier(name)))
     folder = cluster.folder / name
     folder.mkdir()
     place = cluster.database.url.removesuffix("swt").replace("postgresql", "postgresql+asyncpg") + name
     environ = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    environ |= {"HOME": str(folder), "PREFECT_API_DATABASE_CONNECTION_URL": place}
-    with prefect_server(folder, environ | {"PREFECT_FLOWS_HEARTBEAT_FREQUENCY": str(BEAT_S)}) as prefect:
-        file = folder / "gone.yaml"
-        file.write_text(documented_automation(GONE).replace("within: 600", f"within: {GONE_S}"))
-        prefect.set_up("automation", "create", "--from-file", str(file))
-        yield prefect
+    return folder, environ | {"HOME": str(folder), "PREFECT_API_DATABASE_CONNECTION_URL": place}
 
 
 def of_clients(prefect: Prefect, home: Path) -> dict[str, str]:

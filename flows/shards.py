@@ -160,7 +160,8 @@ def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> Non
     if not parent or not deployment:
         raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
     with get_client(sync_client=True) as client:
-        watch = ShardWatch(client, UUID(str(deployment)), str(parent), [_asked(one) for one in requests])
+        asked = [_asked(one) for one in requests]
+        watch = ShardWatch(client, UUID(str(deployment)), str(parent), asked, runtime.flow_run.job_variables)
         try:
             watch.start()
             while watch.look():
@@ -186,6 +187,8 @@ class ShardWatch:
     deployment: UUID
     parent: str
     asked: Sequence[Mapping[str, Any]]
+    job_variables: Mapping[str, Any] | None = None
+    """What the parent has of its own from the work pool (an image, volumes): its shards have it as well."""
     tries: Counter[int] = field(default_factory=Counter)
     """Flow runs so far, by number of the shard."""
     under_way: dict[UUID, int] = field(default_factory=dict)
@@ -242,6 +245,7 @@ class ShardWatch:
             run_deployment(
                 self.deployment,
                 parameters={**self.asked[number], "shards": 1},
+                job_variables=dict(self.job_variables) if self.job_variables else None,
                 timeout=0,
                 tags=[f"shard {number + 1} of {len(self.asked)}"],
                 # A parent that is told again finds those of its shards that were started.

@@ -160,9 +160,11 @@ def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settin
 def test_shards_do_the_work_and_the_parent_tells_the_story(prefect: Prefect, shared_settings: Settings) -> None:
     names = [f"rolling-swt-bench__larder-{number}" for number in SHARED]
     asked = {"snapshot": "demo", "candidates": ["golden", "nop"], "instances": names, "shards": 2}
-    parent = prefect.run("evaluate/predictions", asked)
+    own = {"env": {"SWT_WORKERS": "1"}}
+    parent = prefect.run("evaluate/predictions", asked, own)
     shards = inner(prefect, parent)
     assert [one["state_type"] for one in (parent, *shards)] == ["COMPLETED"] * 3
+    assert [one["job_variables"] for one in shards] == [own] * 2, "what was asked of the pool holds for all"
     assert sorted(name for one in shards for name in one["parameters"]["instances"]) == sorted(names)
     assert {tag for one in shards for tag in one["tags"]} >= {"shard 1 of 2", "shard 2 of 2"}
     assert "8 candidates, 4 not well-formed; 0 runs, 40 reused; 0 undone" in parent["state"]["message"]
