@@ -39,7 +39,8 @@ from tasks.rehearsal.services import store_url
 
 TEMPLATE = PROJECT / "deploy" / "docker-pool.json"
 CACHE = "/var/cache/swt"
-"""In the image."""
+USER = "swt"
+"""Both in the image."""
 BLOCK = """
 import os
 from prefect.blocks.system import Secret
@@ -64,13 +65,12 @@ def docker(*argv: str, environ: Mapping[str, str] | None = None) -> None:
 
 
 def give_mirrors(work: Work, image: str, cache: str) -> None:
-    """Of the repositories that the work is about, to the containers' cache, by a container."""
-    # What is mounted is another user's than the container's, which git refuses otherwise.
-    trusting = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
-    told = [part for one in trusting for part in ("--env", one)]
+    """Of the repositories that the work is about, to the containers' cache, by containers."""
+    asked = ("run", "--rm", "--user", "0", "--volume", f"{cache}:{CACHE}")
     for repo, source in work.mirrors.items():
-        mounted = ("--volume", f"{cache}:{CACHE}", "--volume", f"{Path(source).resolve()}:/source:ro")
-        docker("run", "--rm", *told, *mounted, image, "swt", "repo", "add", repo, "--git", "/source", environ=trusting)
+        mounted = ("--volume", f"{Path(source).resolve()}:/source:ro")
+        docker(*asked, *mounted, image, "swt", "repo", "add", repo, "--git", "/source")
+    docker(*asked, image, "chown", "-R", USER, CACHE)  # root may read whatever is mounted, and jobs are another's
 
 
 def save_secret(prefect: Prefect, block: str, told: str) -> None:

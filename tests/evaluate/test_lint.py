@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_policy import BASE, new, rule
 
+from tasks.adapters.patch.render import added_lines
 from tasks.adapters.store.questions import named_queries
-from tasks.evaluate.lint.rules import added_lines, lint, lint_rows
+from tasks.evaluate.lint.rules import lint, lint_rows
 
 ROOT = Path(__file__).parents[2]
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "lint_rules.toml").read_text())["case"]
@@ -46,6 +47,27 @@ def test_a_call_over_several_lines_counts_if_one_of_them_is_added() -> None:
     before = "import subprocess\nsubprocess.run(\n    ['ls'],\n)\n"
     after = before.replace("'ls'", "'git', 'log'")
     assert [(finding.line, finding.rule) for finding in lint(after, added_lines(before, after))] == [(3, "git-command")]
+
+
+@pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
+def test_what_python_takes_for_no_new_line_moves_no_finding(mark: str) -> None:
+    before = "import os\n" + "x = 1\n" * 30
+    after = f"# {mark * 20}\n{before}os._exit(1)\n"
+    assert [finding.line for finding in lint(after, added_lines(before, after))] == [33]
+
+
+def test_what_python_takes_for_a_new_line_is_one() -> None:
+    before = "import os\r\rx = 1\r\n"
+    after = before + "os._exit(1)\r"
+    assert [finding.line for finding in lint(after, added_lines(before, after))] == [4]
+
+
+@pytest.mark.timeout(60)
+def test_megabytes_of_empty_lines_are_read_in_a_moment() -> None:
+    """An edit of a file that has some itself: comparing each with each took minutes."""
+    before = "".join(f"x{number} = {number}\n\n" for number in range(1500))
+    after = before.replace("x7 = 7\n", "\n" * 1_900_000) + "y = 1\n"
+    assert len(added_lines(before, after)) >= 1_899_000
 
 
 @given(st.text())

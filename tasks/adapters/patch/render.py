@@ -46,6 +46,19 @@ def render(changes: Iterable[Change]) -> str:
     return "".join(_file(change) for change in sorted(changes, key=lambda change: to_bytes(change.path)))
 
 
+def added_lines(before: str | None, after: str) -> frozenset[int]:
+    """1-based lines of `after`, as Python counts them, that `before` lacks; all of them for a new file."""
+    old, new = python_lines(before or ""), python_lines(after)
+    changed = (place for group in _groups(old, new) for place in group if place[0] != "equal")
+    return frozenset(number + 1 for _, _, _, start, stop in changed for number in range(start, stop))
+
+
+def python_lines(text: str) -> list[str]:
+    """Without their ends, as Python's parser counts them: a form feed ends none."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
 def _file(change: Change) -> str:
     if change.before == change.after and change.executable is None:
         return ""

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tasks.adapters.patch.render import added_lines, python_lines
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.proposed_fix import HackSign
 from tasks.domain.syntax import syntax_tree
-from tasks.evaluate.lint.rules import added_lines
 
 CODE_CHARACTERS = 200
 LONGEST_NAME = 20
@@ -122,7 +122,7 @@ class RepairedFile:
     def changed_text(self) -> Iterator[tuple[int, str]]:
         """Added lines with their numbers, then the removed ones."""
         for text, numbers in ((self.after, self.added), (self.before, self.removed)):
-            lines = (text or "").splitlines()
+            lines = python_lines(text or "")
             yield from ((number, lines[number - 1]) for number in sorted(numbers))
 
     def place(self, sign: HackSign, node: ast.AST | None = None, detail: str = "") -> HackPlace:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
+from tasks.adapters.patch.render import added_lines
 from tasks.domain.candidate import Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.names import LineNo, RepoPath
@@ -53,16 +53,6 @@ def lint(text: str, added: frozenset[int]) -> tuple[Finding, ...]:
         return (Finding(line=module.lineno or 0, rule="syntax", detail=str(module)),)
     found = (finding for rule in RULES for finding in rule(module))
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.rule, finding.detail)))
-
-
-def added_lines(before: str | None, after: str) -> frozenset[int]:
-    """1-based lines of `after` that `before` lacks; all of them for a new file."""
-    new = after.splitlines()
-    if before is None:
-        return frozenset(range(1, len(new) + 1))
-    same = difflib.SequenceMatcher(None, before.splitlines(), new, autojunk=False).get_matching_blocks()
-    kept = {line for block in same for line in range(block.b + 1, block.b + block.size + 1)}
-    return frozenset(range(1, len(new) + 1)) - kept
 
 
 def lint_rows(suite: Suite, read_base: ReadBase) -> tuple[LintFinding, ...]:
