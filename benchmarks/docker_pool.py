@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -81,17 +82,19 @@ def save_secret(prefect: Prefect, block: str, told: str) -> None:
 
 @contextmanager
 def pool(cluster: Cluster, prefect: Prefect, image: str, worker: Path, limit: int) -> Iterator[str]:
-    """A worker at work for the pool, with deployments; the store's address for this machine."""
+    """A worker at work for the pool, with deployments; the store's address."""
     with seen_by_containers() as address:
-        store = store_url(cluster.objects.address, prefect.folder.name)
-        for block, told in (("swt-store", store), ("swt-leases", cluster.database.url)):
-            save_secret(prefect, block, told.replace(HERE, address))
+        store = store_url(cluster.objects.address, prefect.folder.name).replace(HERE, address)
+        save_secret(prefect, "swt-store", store)
+        save_secret(prefect, "swt-leases", cluster.database.url.replace(HERE, address))
         prefect.set_up("work-pool", "create", POOL, "--type", "docker", "--base-job-template", str(TEMPLATE))
+        # Containers are given what their worker knows of Prefect. By a name of localhost they would be on its network.
         known = {name: prefect.environ[name].replace(HERE, address) for name in KNOWN}
         named = [part for name in known for part in ("--env", name)]
         docker("run", "--rm", *named, image, "prefect", "--no-prompt", "deploy", "--all", environ=known)
         argv = ("worker", "start", "--pool", POOL, "--type", "docker", "--name", "docker", "--limit", str(limit))
-        with prefect.process("worker", *argv, program=worker):
+        home = {"PATH": os.environ["PATH"], "HOME": str(prefect.folder), "PREFECT_WORKER_QUERY_SECONDS": "1"}
+        with replace(prefect, environ=known | home).process("worker", *argv, program=worker):
             yield store
 
 

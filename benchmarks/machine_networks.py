@@ -104,11 +104,12 @@ def networks(count: int) -> Iterator[tuple[Network, ...]]:
 
 @contextmanager
 def seen_by_containers() -> Iterator[str]:
-    """The address at which containers on Docker's own network find the services of this machine, within the block."""
+    """The address at which containers on Docker's own network, and this machine, find its services within the block."""
     network = json.loads(subprocess.check_output(["docker", "network", "inspect", "bridge"]))[0]
     cable = network["Options"]["com.docker.network.bridge.name"]
     address = network["IPAM"]["Config"][0]["Gateway"]
-    rules = _services(cable, address)
+    own = f"-t nat ADD OUTPUT -d {address} -p tcp -j DNAT --to-destination {HERE}"  # this machine by the same address
+    rules = (*_services(cable, address), own)
     _open(cable, rules)
     try:
         yield address
