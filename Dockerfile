@@ -2,9 +2,11 @@
 #
 #     docker build -t rolling-swt-bench .
 #
-# BASE is any Debian or Ubuntu with Python 3.11 to 3.13 and its venv.
+# BASE is any Debian or Ubuntu with Python 3.11 to 3.13 and its venv. PYTHONS are what environments of instances are made
+# with, as `uv python install` has them; older ones come with BASE, by pyenv.
 ARG BASE=python:3.12-slim-bookworm
 FROM ${BASE}
+ARG PYTHONS="3.8 3.9 3.10 3.11 3.12 3.13"
 
 RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends bubblewrap ca-certificates git \
@@ -17,6 +19,9 @@ RUN python3 -m venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH
 COPY requirements.lock ./
 RUN pip install --quiet --no-cache-dir --require-hashes -r requirements.lock -c requirements.lock
+
+ENV UV_PYTHON_INSTALL_DIR=/opt/python
+RUN test -z "${PYTHONS}" || uv python install --quiet ${PYTHONS}
 
 # With its history: every row names the commit that wrote it. git asks whose a checkout is.
 COPY . .
