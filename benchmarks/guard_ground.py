@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from benchmarks.second_corpus import Trick, known_of, suite_patch
-from flows.evaluation import check_settings, run_settings
+from flows.environments import check_settings
+from flows.evaluation import run_settings
 from flows.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from flows.environments import WhereNeeded, find, prepare
 from flows.parameters import EvaluationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
@@ -27,8 +28,7 @@ from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer
 from tasks.domain.run import Run
-from tasks.domain.undone import OfInstance, Undone
-from tasks.environment.task import CheckSettings, prepare_environment
+from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.driven import drive_golden_suites
 from tasks.evaluate.standing import NOT_RUN, Standing, standing
@@ -40,6 +40,7 @@ from tasks.evaluate.task import (
     SuiteRuns,
     check_sandbox,
     choose_instances,
+    lacks_runs,
     run_suites,
 )
 
@@ -74,11 +75,6 @@ class EvaluationSummary:
         return (*self.remarks, *map(line_of, self.undone))
 
 
-def check_settings(settings: Settings) -> CheckSettings:
-    """How environments are looked at."""
-    return CheckSettings(sandbox=settings.sandbox, trusted=settings.trusted)
-
-
 def run_settings(settings: Settings, *, coverage: bool = True) -> RunSettings:
     """How suites are run."""
     return RunSettings(
@@ -95,20 +91,23 @@ def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationS
     return begin(STORY, request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
 
 
-def evaluate_inside(outer: StoryRun, request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
+def evaluate_inside(
+    outer: StoryRun, request: EvaluationRequest, settings: Settings, *, prepared: bool = True
+) -> EvaluationSummary:
     """Evaluate as a part of another story, which makes the views when it needs them: to judge anew what every story
-    inside it ran took a seventh of a demo."""
-    return outer.tell(STORY, request.title, asdict(request), lambda run: _evaluate(request, settings, run))
+    inside it ran took a seventh of a demo. `prepared`: every environment is on this machine then."""
+    told = asdict(request)
+    return outer.tell(STORY, request.title, told, lambda run: _evaluate(request, settings, run, prepared=prepared))
 
 
 def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     """The story."""
-    summary = _evaluate(request, settings, run)
+    summary = _evaluate(request, settings, run, prepared=False)
     ensure_views(settings.store, settings.database, settings.sql)
     return summary
 
 
-def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
+def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun, *, prepared: bool) -> EvaluationSummary:
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
@@ -118,10 +117,11 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> 
     run.leave("candidates", request.snapshot, taken.left)
     mine = {name: part_of(suites, request) for name, suites in taken.suites.items()}
     wanted = {name: suites for name, suites in mine.items() if suites and taken.candidates}
-    ready = prepare(run, settings, request.snapshot, wanted)
+    ready = (prepare if prepared else find)(run, settings, request.snapshot, wanted)
     drive_golden_suites(places, ready)
     stands = partial(standing, places, settings.sql, request.snapshot, request.instances, request.policy)
-    suites = _Suites(run, bind(run_suites, places, how), stands, request.snapshot, ready, wanted)
+    make = WhereNeeded(settings, bind(lacks_runs, places, how), bind(run_suites, places, how))
+    suites = _Suites(run, make, stands, request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
     found = suites.standing()
     if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
@@ -141,13 +141,6 @@ def part_of(suites: tuple[SuiteId, ...], request: EvaluationRequest) -> tuple[Su
     which, parts = request.share
     kept = set(sorted(suites)[which - 1 :: parts])
     return tuple(suite for suite in suites if suite in kept)
-
-
-def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
-    """The environments of instances, of those that have one."""
-    units = [OfInstance(snapshot=snapshot, instance_id=name) for name in names]
-    done = run.round("environments", bind(prepare_environment, settings.places, check_settings(settings)), units)
-    return {unit.instance_id: env_id for unit, env_id in done}
 
 
 @dataclass(slots=True)

@@ -18,7 +18,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
+from flows.environments import prepare
+from flows.evaluation import EvaluationSummary, evaluate_inside, run_settings
 from flows.parameters import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.run import NOTHING, StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings

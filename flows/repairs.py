@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from flows.evaluation import prepare, run_settings
+from flows.environments import prepare
+from flows.evaluation import run_settings
 from flows.fixes import FixesSummary, judge_fixes
 from flows.parameters import FixesRequest, RepairRequest
 from flows.run import NOTHING, StoryRun, Threads, begin, bind

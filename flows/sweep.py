@@ -25,7 +25,8 @@ from flows.context import (
     search_settings,
     wants_files,
 )
-from flows.evaluation import EvaluationSummary, evaluate_inside, prepare, run_settings
+from flows.environments import WhereNeeded, find, prepare
+from flows.evaluation import EvaluationSummary, evaluate_inside, run_settings
 from flows.parameters import EvaluationRequest, GenerateRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of
 from flows.settings import Settings
@@ -59,7 +60,7 @@ from tasks.generate.given import changed_files, fixes_in, most_changed
 from tasks.generate.planning import Planned, Prospect, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
-from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, options_of
+from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, is_left, options_of
 from tasks.methods.method import Method
 
 STORY = "sweep"
@@ -120,7 +121,10 @@ def sweep(
     board = open_board(settings, _models(request), budget, patience=patience, batch=request.batch)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
-    ready = prepare(run, settings, request.snapshot, [row.instance_id for row in instances])
+    # The first questions of a batch are asked before their units begin.
+    ready = (prepare if request.batch else find)(
+        run, settings, request.snapshot, [row.instance_id for row in instances]
+    )
     board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
     BatchDesk(board).settle()
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
@@ -135,7 +139,9 @@ def sweep(
                 board = answered_in_batches(
                     settings, how, board, meter, units, lambda work: model_of(work, keys[work.instance_id])
                 )
-            ask = bind(generate, settings.places, how, _Desk(request, board, meter, names).model)
+            lacks = bind(is_left, settings.places, how)
+            work = bind(generate, settings.places, how, _Desk(request, board, meter, names).model)
+            ask = WhereNeeded(settings, lacks, work)
             done = run.round("generation", ask, units, at_once=settings.callers)
     finally:
         board.close()
@@ -379,7 +385,7 @@ def _evaluated(
         snapshot=request.snapshot,
         instances=tuple(instance.instance_id for instance in instances),
     )
-    return evaluate_inside(run, judged, settings)
+    return evaluate_inside(run, judged, settings, prepared=False)
 
 
 def generation_settings(settings: Settings) -> GenerationSettings:

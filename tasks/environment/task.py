@@ -5,6 +5,7 @@ Reads `task_instance`; writes `environment`, `environment_attempt`, `readiness` 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -22,12 +23,13 @@ from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import version_of
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import machine_builder
+from tasks.adapters.uv.host import RECIPE as HOST
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
-from tasks.adapters.uv.services import is_service
+from tasks.adapters.uv.services import services_named
 from tasks.domain.environment import Cause, Environment, EnvironmentAttempt, ExtensionBuild, Readiness
-from tasks.domain.errors import BuildFailed
+from tasks.domain.errors import BuildFailed, InfrastructureError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoPath, content_key
 from tasks.domain.outcome import RunnerKind, SandboxKind
@@ -74,17 +76,26 @@ DECIDING = (
 """Packages whose code decides which environment an instance gets."""
 
 
+def find_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
+    """The environment of one instance as its last climb found it, on whichever machine, where all that decides it is as
+    it was; it need not be here. `prepare_environment` where it is not as it was.
+    """
+    instance = _instance(places, unit)
+    known = _known_environment(places, instance, ladder_basis(places, settings, instance))
+    return known.env_id if known else prepare_environment(places, settings, unit)
+
+
 def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
-    """The environment of one instance, built unless it is there.
+    """The environment of one instance, built on this machine unless it is there.
 
     Raises `BuildFailed` where no rung of the ladder is ready, `InfrastructureError` where trying again may help,
     `NotFound` where the mirror or its commit is missing.
     """
-    store = Store(places.store)
-    (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
+    store, instance = Store(places.store), _instance(places, unit)
     basis = ladder_basis(places, settings, instance)
-    if known := _known_environment(places, instance, basis):
-        return known
+    known = _known_environment(places, instance, basis)
+    if known and _is_here(places, instance, known):
+        return known.env_id
     climbed = climb_for(places, settings, instance)
     record(store, instance, climbed, basis)
     if climbed.built is None:
@@ -97,9 +108,10 @@ def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstanc
 
 
 def ladder_basis(places: Places, settings: CheckSettings, instance: TaskInstance) -> str:
-    """Content key of all that decides where the climb of an instance ends, but for what package indexes hold."""
+    """Content key of all that decides where the climb of an instance ends, but for what package indexes hold: the same
+    on machines that have the same interpreters, wherever they have them."""
     kind = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch).kind
-    interpreters = [[str(one.path), one.version] for one in machine_interpreters(places.cache)]
+    interpreters = [one.version for one in machine_interpreters(places.cache)]
     about = [instance.instance_key, instance.repo, instance.base_commit, instance.version]
     return content_key("ladder", version_of(*DECIDING), _recipes_key(places.recipes), interpreters, kind, about)
 
@@ -110,19 +122,44 @@ def _recipes_key(folder: Path) -> str:
     return content_key("recipes", [[str(path.relative_to(folder)), path.read_text("utf-8")] for path in found])
 
 
-def _known_environment(places: Places, instance: TaskInstance, basis: str) -> EnvId | None:
-    """The end of the last climb, where all that decides it is as it was and the environment is still there.
+def _instance(places: Places, unit: OfInstance) -> TaskInstance:
+    (instance,) = Store(places.store).read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
+    return instance
 
-    One that needs more than its own folder is looked for anew.
-    """
+
+def _known_environment(places: Places, instance: TaskInstance, basis: str) -> Environment | None:
+    """The end of the last climb, where all that decides it is as it was. This interpreter's own environment is another
+    one on each machine."""
     store = Store(places.store)
     climbs = [row for row in store.read(EnvironmentAttempt, instance_key=instance.instance_key) if row.basis == basis]
     last = max(climbs, key=lambda row: row.tried_at, default=None)
-    if last is None or last.env_id is None or not machine_builder(places.cache).is_there(last.env_id):
-        return None
-    found = store.read(Environment, env_id=last.env_id)
-    whole = found and not needs_extensions(found[0]) and not any(map(is_service, found[0].install))
-    return last.env_id if whole else None
+    found = store.read(Environment, env_id=last.env_id) if last and last.env_id else ()
+    return found[0] if found and found[0].recipe != HOST else None
+
+
+def has_environment(places: Places, unit: OfInstance, env_id: EnvId) -> bool:
+    """Whether this machine has all that runs of an instance need in an environment that is in the store."""
+    (environment,) = Store(places.store).read(Environment, env_id=env_id)
+    return environment.recipe == HOST or _is_here(places, _instance(places, unit), environment)
+
+
+def build_again(places: Places, settings: CheckSettings, unit: OfInstance, env_id: EnvId) -> None:
+    """Build on this machine what another one found. Raises as `prepare_environment`, and `InfrastructureError` where
+    that ends elsewhere by now."""
+    built = prepare_environment(places, settings, unit)
+    if built != env_id:
+        message = f"{unit.instance_id} has runs in the environment {env_id}, which is not here and comes to {built} now"
+        raise InfrastructureError(message, hint="start again: what is left is done in the new one")
+
+
+def _is_here(places: Places, instance: TaskInstance, environment: Environment) -> bool:
+    """The environment, the services beside its tests, and the extension modules of both code states."""
+    builder = machine_builder(places.cache)
+    if not all(map(builder.is_there, (environment.env_id, *services_named(environment)))):
+        return False
+    with suppress(InfrastructureError):
+        return not needs_extensions(environment) or bool(extension_builds(places, instance, environment))
+    return False
 
 
 def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -> Climb:

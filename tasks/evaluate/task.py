@@ -143,19 +143,39 @@ def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tu
 
 def run_suites(places: Places, settings: RunSettings, unit: SuiteRuns) -> Ran:
     """Every run that these suites of one instance still need for their purpose."""
-    store = Store(places.store)
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
-    suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
-    plan = _plan(store, places, settings, bench.instance, unit.purpose)
-    wanted = (spec for suite in suites for spec in plan(bench, suite))
     return make_runs(
         places,
         settings,
         bench,
-        wanted,
+        _wanted(places, settings, bench, unit),
         traced_will_do=unit.purpose is Purpose.JUDGE,
         unless_hanging=unit.purpose in MORE_OF_THE_SAME,
     )
+
+
+def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
+    """Whether `run_suites` would find one to make, or to wait for."""
+    bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
+    specs = distinct(_wanted(places, settings, bench, unit))
+    return bool(_missing(Store(places.store), bench, specs, traced_will_do=unit.purpose is Purpose.JUDGE))
+
+
+def _wanted(places: Places, settings: RunSettings, bench: Bench, unit: SuiteRuns) -> Iterator[RunSpec]:
+    store = Store(places.store)
+    suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
+    plan = _plan(store, places, settings, bench.instance, unit.purpose)
+    return (spec for suite in suites for spec in plan(bench, suite))
+
+
+def _missing(store: Store, bench: Bench, specs: Iterable[RunSpec], *, traced_will_do: bool) -> list[RunSpec]:
+    """Those that the store does not have."""
+    known = store.run_keys()
+    return [
+        spec
+        for spec in specs
+        if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
+    ]
 
 
 def make_runs(
@@ -176,12 +196,7 @@ def make_runs(
     """
     store = Store(places.store)
     specs = distinct(wanted)
-    known = store.run_keys()
-    todo = [
-        spec
-        for spec in specs
-        if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
-    ]
+    todo = _missing(store, bench, specs, traced_will_do=traced_will_do)
     workshop, claims = _workshop(places, settings, bench.environment), claims_of(store, places.cache)
     runs: list[Run] = []
     earlier = store.read(Run, instance_key=bench.instance.instance_key) if unless_hanging and todo else ()
@@ -290,7 +305,7 @@ def _run_once(store: Store, workshop: Workshop, spec: RunSpec, claim: Claim) -> 
 
 
 def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> Bench:
-    """What all runs of an instance have in common; its environment has to be built."""
+    """What all runs of an instance have in common; its environment has to be in the store."""
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)

@@ -144,6 +144,12 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
         return _ask(store, unit, hands, partial(models, work))
 
 
+def is_left(places: Places, settings: GenerationSettings, work: MethodWork) -> bool:
+    """Whether `generate` would have the method work, or wait for somebody who has."""
+    store = Store(places.store)
+    return not finished(store, unit_of(store, places, settings, work)[1])
+
+
 def unit_of(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)

@@ -10,12 +10,20 @@ from domain_rows import environment_row
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.uv.builder import ROW
 from tasks.domain.environment import EnvironmentAttempt
-from tasks.domain.errors import NotFound
+from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance
-from tasks.environment.task import CheckSettings, climb_for, ladder_basis, prepare_environment
+from tasks.environment.task import (
+    CheckSettings,
+    build_again,
+    climb_for,
+    find_environment,
+    has_environment,
+    ladder_basis,
+    prepare_environment,
+)
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -65,7 +73,12 @@ def test_a_ladder_that_was_climbed_is_climbed_again_only_for_a_reason(tmp_path: 
     (folder / ROW).unlink()
     with pytest.raises(NotFound, match="mirror"):
         prepare_environment(places, how, unit)
+    assert find_environment(places, how, unit) == row.env_id, "another machine has it"
+    assert not has_environment(places, unit, row.env_id)
     (folder / ROW).write_text("{}")
+    assert has_environment(places, unit, row.env_id)
+    with pytest.raises(InfrastructureError, match=r"comes to e{32} now"):
+        build_again(places, how, unit, EnvId("f" * 32))
     later = replace(attempt, instance_id=instance.instance_id, env_id=None, tried_at=datetime(2026, 1, 2, tzinfo=UTC))
     store.write([later])
     with pytest.raises(NotFound, match="mirror"):

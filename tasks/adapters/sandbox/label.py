@@ -6,6 +6,8 @@ import os
 import re
 import secrets
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from tasks.adapters.sandbox.supervisor.tree import member
 
@@ -15,7 +17,7 @@ MARKER = "SWT_SANDBOX"
 PREFIX = "swt-run-"
 """What every label begins with."""
 
-_LABEL = re.compile(PREFIX + r"(?P<pid>\d+)-(?P<started>\d+)-(?P<token>[0-9a-f]+)")
+_LABEL = re.compile(PREFIX + r"(?P<pid>\d+)-(?P<started>\d+)-(?P<namespace>\d+)-(?P<token>[0-9a-f]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,25 +27,42 @@ class Label:
     pid: int
     started: int
     """Start of the owner in clock ticks since boot: a later process with the same id is not the owner."""
+    namespace: int
+    """The PID namespace in which the owner has this id: containers that share a folder with us, or whose processes we
+    see, have their own."""
     token: str
 
     @staticmethod
     def new() -> Label:
         """A label of a run that this process owns."""
         own = member(os.getpid())
-        return Label(os.getpid(), own.started if own else 0, secrets.token_hex(6))
+        return Label(os.getpid(), own.started if own else 0, _own_namespace(), secrets.token_hex(6))
 
     @staticmethod
     def parse(text: str) -> Label | None:
         """The label that `text` is, if it is one."""
         match = _LABEL.fullmatch(text)
-        return Label(int(match["pid"]), int(match["started"]), match["token"]) if match else None
+        if match is None:
+            return None
+        return Label(int(match["pid"]), int(match["started"]), int(match["namespace"]), match["token"])
 
     def __str__(self) -> str:
-        return f"{PREFIX}{self.pid}-{self.started}-{self.token}"
+        return f"{PREFIX}{self.pid}-{self.started}-{self.namespace}-{self.token}"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether its owner cannot be looked for from here."""
+        return self.namespace != _own_namespace()
 
     @property
     def orphaned(self) -> bool:
-        """Whether the owner is gone."""
+        """Whether the owner is known to be gone."""
+        if self.foreign:
+            return False
         owner = member(self.pid)
         return owner is None or owner.started != self.started or owner.state in "ZX"
+
+
+@cache
+def _own_namespace() -> int:
+    return Path("/proc/self/ns/pid").stat().st_ino

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.label import MARKER, PREFIX, Label
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.overlay import Layers
+
+FORGOTTEN_S = 86_400.0
+"""No run takes as long: so old, a folder of a container that we cannot look into is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +136,19 @@ def sweep(base: Path) -> int:
 
 
 def sweep_folders(base: Path) -> int:
-    """Remove the folders below `base` whose owners are gone; how many."""
-    folders = [path for path in base.glob(f"{PREFIX}*") if _orphaned(path.name)]
+    """Remove the folders below `base` whose owners are gone, and those of other containers that are a day old; how
+    many."""
+    folders = [path for path in base.glob(f"{PREFIX}*") if _orphaned(path.name) or _forgotten(path)]
     for folder in folders:
         remove(folder)
     return len(folders)
+
+
+def _forgotten(path: Path) -> bool:
+    label = Label.parse(path.name)
+    with suppress(FileNotFoundError):
+        return label is not None and label.foreign and path.stat().st_mtime < time.time() - FORGOTTEN_S
+    return False
 
 
 def _orphaned(name: str) -> bool:

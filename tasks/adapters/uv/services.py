@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.uv.builder import load_environment
 from tasks.adapters.uv.plan import BuiltEnvironment
+from tasks.domain.environment import Environment
 from tasks.domain.names import EnvId
 
 _STEP = "service:"
@@ -31,14 +32,12 @@ class Service:
 
 def services_of(built: BuiltEnvironment) -> tuple[Service, ...]:
     """What the steps of an environment name. Raises `NotFound` where one is not in the cache any more."""
-    return tuple(Service(load_environment(built.root.with_name(env_id))) for env_id in _named(built))
+    return tuple(
+        Service(load_environment(built.root.with_name(env_id))) for env_id in services_named(built.environment)
+    )
 
 
-def is_service(step: str) -> bool:
-    """Whether a step of an environment names a service that runs beside tests."""
-    return step.startswith(_STEP)
-
-
-def _named(built: BuiltEnvironment) -> tuple[EnvId, ...]:
-    steps = (step.removeprefix(_STEP) for step in built.environment.install if is_service(step))
+def services_named(environment: Environment) -> tuple[EnvId, ...]:
+    """The environments of the services that run beside tests in this one."""
+    steps = (step.removeprefix(_STEP) for step in environment.install if step.startswith(_STEP))
     return tuple(EnvId(step.partition("=")[2]) for step in steps)

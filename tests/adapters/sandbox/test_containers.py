@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -43,10 +42,7 @@ with ThreadPoolExecutor(8) as pool:
     list(pool.map(run, range(8)))
 """
 
-LABELS = (
-    "import json; from tasks.adapters.sandbox.docker.container import run_labels; "
-    "from tasks.adapters.sandbox.label import Label"
-)
+LABEL = "from tasks.adapters.sandbox.label import Label; print(Label.new())"
 
 
 def _size(docker_bench, mounts):
@@ -159,11 +155,10 @@ def test_a_killed_flow_with_eight_containers_leaves_none(docker_bench, client, a
 
 def test_a_container_that_never_got_its_lifeline_is_swept(docker_bench, client):
     """A kill between two calls of the engine leaves a container that nothing holds and nothing ends."""
-    dead = subprocess.run([sys.executable, "-c", f"{LABELS}; print(json.dumps(run_labels(str(Label.new()))))"],
-                          cwd=ROOT, capture_output=True, text=True, check=True)  # fmt: skip
+    dead = subprocess.run([sys.executable, "-c", LABEL], cwd=ROOT, capture_output=True, text=True, check=True)
     image = docker_bench.sandbox.run(docker_bench.job("true")).image
     modest = client.create_host_config(ulimits=[Ulimit(name=name, soft=99, hard=99) for name in ("nofile", "nproc")])
-    left = client.create_container(image, ["sleep", "60"], labels=json.loads(dead.stdout), host_config=modest)["Id"]
+    left = client.create_container(image, ["sleep", "60"], labels={RUN: dead.stdout.strip()}, host_config=modest)["Id"]
     client.start(left)
     assert left in orphans(client)
     assert docker_bench.sandbox.sweep() >= 1

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.supervisor import tree
@@ -123,9 +126,54 @@ def test_sweep_leaves_the_living_alone(bench):
         mine.rmdir()
 
 
+ELSEWHERE = """
+import subprocess, sys, time
+from pathlib import Path
+from tasks.adapters.sandbox.label import MARKER, Label
+label = str(Label.new())
+Path(sys.argv[1], label).mkdir()
+runner = subprocess.Popen(["sleep", sys.argv[2]], env={MARKER: label})
+print(label, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="needs bubblewrap")
+def test_sweep_leaves_the_living_of_another_container_alone(bench, alive):
+    """They share a folder, a machine's root sees its processes, and its owner has an id that nobody has here."""
+    base, seconds = bench.root / "base", f"8{os.getpid()}.{len(bench.sandbox.kind)}"
+    base.mkdir(exist_ok=True)
+    sandbox = replace(bench.sandbox, base=base)
+    inside = (
+        "bwrap",
+        "--unshare-user",
+        "--unshare-pid",
+        "--die-with-parent",
+        "--dev-bind",
+        "/",
+        "/",
+        "--proc",
+        "/proc",
+    )
+    argv = [*inside, sys.executable, "-c", ELSEWHERE, str(base), seconds]
+    flow = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        label = flow.stdout.readline().strip()
+        assert label.startswith("swt-run-")
+        sandbox.sweep()
+        assert alive("sleep\0" + seconds)
+        assert (base / label).is_dir()
+        os.utime(base / label, (0, 0))
+        sandbox.sweep()
+        assert not (base / label).exists(), "whose owner cannot be looked for goes by age"
+    finally:
+        flow.communicate("")
+
+
 def test_labels_are_read_back():
     label = Label.new()
     assert Label.parse(str(label)) == label
     assert not label.orphaned
-    assert Label(label.pid, label.started + 1, label.token).orphaned
+    assert replace(label, started=label.started + 1).orphaned
+    assert not replace(label, started=label.started + 1, namespace=1).orphaned
     assert Label.parse("swt-run-x") is None

@@ -29,9 +29,6 @@ from tasks.domain.errors import SandboxError
 RUN = "swt.run"
 """Label of everything that is started: the run and its owner, see `label.py`."""
 
-OWNERS = "swt.processes"
-"""Label: the PID namespace in which the owner's process id counts."""
-
 HOLDER = "/bin/cat"
 HOLDER_USER = "65534:65534"
 HIDDEN = ("/sys", "/dev/mqueue")
@@ -97,7 +94,7 @@ def held_open(client: Any, image: str, job: Job, made: Scratch, cpus: float) -> 
         user=HOLDER_USER,
         hostname=None if job.network else HOSTNAME,
         stdin_open=True,
-        labels=run_labels(str(made.label)),
+        labels={RUN: str(made.label)},
         host_config=client.create_host_config(**_limits(job, cpus), mounts=mounts),
     )["Id"]
     try:
@@ -107,16 +104,6 @@ def held_open(client: Any, image: str, job: Job, made: Scratch, cpus: float) -> 
             yield Container(client, found, user, cgroup_of(pid))
     finally:
         remove(client, found)
-
-
-def run_labels(run: str) -> dict[str, str]:
-    """The labels of what belongs to a run."""
-    return {RUN: run, OWNERS: owners()}
-
-
-def owners() -> str:
-    """The PID namespace of this process."""
-    return str(Path("/proc/self/ns/pid").readlink())
 
 
 def remove(client: Any, container: str) -> None:
@@ -226,11 +213,11 @@ def _connection(stream: Any) -> Iterator[socket.socket]:
 
 
 def orphans(client: Any) -> list[str]:
-    """Containers whose flows are gone, of this PID namespace."""
+    """Containers whose flows are gone."""
     from tasks.adapters.sandbox.label import Label
 
     found = []
-    for facts in client.containers(all=True, filters={"label": [f"{OWNERS}={owners()}"]}):
+    for facts in client.containers(all=True, filters={"label": [RUN]}):
         label = Label.parse(facts["Labels"].get(RUN, ""))
         with suppress(KeyError):
             if label is not None and label.orphaned:

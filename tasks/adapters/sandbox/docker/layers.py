@@ -22,7 +22,7 @@ from typing import Any
 from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, drop, images, to_remove
-from tasks.adapters.sandbox.docker.container import HOLDER, kept, remove, run_labels
+from tasks.adapters.sandbox.docker.container import HOLDER, RUN, kept, remove
 from tasks.adapters.sandbox.docker.engine import DockerSettings
 from tasks.adapters.sandbox.docker.naming import REPOSITORY, ImageName, image_tag
 from tasks.adapters.sandbox.label import Label
@@ -106,7 +106,7 @@ def _pull(client: Any, name: str) -> str:
 
 def _build(client: Any, parent: str, mount: Mount, name: ImageName) -> str:
     """A layer that holds the mount's folder, owned by root and readable by everybody."""
-    labels = run_labels(str(Label.new()))
+    labels = {RUN: str(Label.new())}
     made = client.create_container(parent, entrypoint=[HOLDER], command=[], labels=labels, network_disabled=True)["Id"]
     try:
         with _archive(mount) as archive:
