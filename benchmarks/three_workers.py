@@ -56,8 +56,8 @@ WITHIN_S = (20.0, 120.0)
 """Seconds after the flow run was asked for at which a fault comes."""
 BEAT_S = 30
 """Between heartbeats of a flow run, the least that Prefect takes; three that are missed are a lost machine."""
-GONE_S = 4 * BEAT_S
-"""Without one until the automation of docs/automation.md calls a flow run crashed."""
+GONE_S = 8 * BEAT_S
+"""Without one until the automation of docs/automation.md calls a flow run crashed; the first takes a minute here."""
 STOPS_S = 60.0
 """Workers, once they were asked to."""
 ASKED = 3
