@@ -15,7 +15,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from threading import get_ident
 
 from filelock import FileLock, Timeout
 
@@ -40,9 +39,9 @@ def alone(path: Path) -> Iterator[None]:
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """A file to write, which then takes the place of `path`: no reader sees half of it, and whoever else writes it at
-    the same time, another thread of this process as well, has a file of its own."""
+    the same time, another thread or container as well, has a file of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
+    half = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         yield half
         half.replace(path)
