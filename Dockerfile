@@ -8,8 +8,10 @@ ARG BASE=python:3.12-slim-bookworm
 FROM ${BASE}
 ARG PYTHONS="3.8 3.9 3.10 3.11 3.12 3.13"
 
+# Compilers and what follows them: for projects that are compiled (`swt doctor`).
 RUN apt-get update -qq \
     && apt-get install -y -qq --no-install-recommends bubblewrap ca-certificates git \
+        build-essential ccache libqhull-dev pkg-config \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home swt \
     && install -d -o swt /var/cache/swt
