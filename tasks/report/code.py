@@ -14,6 +14,8 @@ from pygments.lexer import Lexer
 from pygments.lexers import PythonLexer, PythonTracebackLexer
 from pygments.lexers.special import TextLexer
 
+from tasks.adapters.patch.read import split_lines
+
 LONGEST = 400_000
 """Characters of a patch that are coloured and shown; what is longer is cut, and says so."""
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
@@ -76,7 +78,7 @@ def patch_lines(patch: str, painted: Painted | None = None) -> tuple[PatchLine, 
 def _lines(patch: str, painted: Painted) -> Iterator[PatchLine]:
     path, old, new = "", 0, 0
     inside = False
-    for line in patch.splitlines():
+    for line in (one.rstrip("\n") for one in split_lines(patch)):  # as git has lines, whatever a text has in one
         if found := _FILE.match(line):
             path, inside = found[1], False
             yield PatchLine("file", Markup.escape(line))

@@ -36,6 +36,11 @@ def test_lines_of_a_patch_have_the_numbers_of_both_sides() -> None:
     assert lines == [("context", 3, 3), ("removed", 4, None), ("added", None, 4), ("added", None, 5)]
 
 
+def test_a_separator_inside_a_line_begins_no_line() -> None:
+    torn = PATCH + "+text\u2028+no line\n"
+    assert len(patch_lines(torn)) == len(patch_lines(PATCH)) + 1
+
+
 def test_changed_lines_say_who_executes_them() -> None:
     known = Painted(
         executable={("src.py", "after"): [4, 5], ("src.py", "before"): [4]}, hits={("src.py", "after", 4): 2}
