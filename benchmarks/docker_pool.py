@@ -30,7 +30,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.machine_networks import HERE, seen_by_containers
-from benchmarks.machines import Cluster, Machine, Work, cluster_of, end_as_by_ctrl_c, verdicts
+from benchmarks.machines import Cluster, Machine, Work, cluster_of, end_as_by_ctrl_c, verdicts, with_whole_paths
 from benchmarks.prefect_server import POOL, Prefect, bare_server
 from benchmarks.three_workers import ended, place_of_server
 from flows.settings import PROJECT
@@ -92,9 +92,9 @@ def pool(cluster: Cluster, prefect: Prefect, image: str, worker: Path, limit: in
         known = {name: prefect.environ[name].replace(HERE, address) for name in KNOWN}
         named = [part for name in known for part in ("--env", name)]
         docker("run", "--rm", *named, image, "prefect", "--no-prompt", "deploy", "--all", environ=known)
-        argv = ("worker", "start", "--pool", POOL, "--type", "docker", "--name", "docker", "--limit", str(limit))
         home = {"PATH": os.environ["PATH"], "HOME": str(prefect.folder), "PREFECT_WORKER_QUERY_SECONDS": "1"}
-        with replace(prefect, environ=known | home).process("worker", *argv, program=worker):
+        client = replace(prefect, environ=known | home)
+        with client.worker("worker", "--limit", str(limit), kind="docker", program=worker):
             yield store
 
 
@@ -124,8 +124,8 @@ def main(
 ) -> None:
     """Print what came of it."""
     end_as_by_ctrl_c()
-    files = [str(Path(one).resolve()) if Path(one).exists() else one for one in candidate]
-    asked = Work(instances=tuple(instances.read_text().split()), candidates=tuple(files), rows=rows.resolve(), git=git)
+    judged = with_whole_paths(candidate)
+    asked = Work(instances=tuple(instances.read_text().split()), candidates=judged, rows=rows.resolve(), git=git)
     name = f"pool_{os.getpid()}"
     with ExitStack() as held:
         cluster = held.enter_context(cluster_of(work.resolve(), asked))
@@ -136,7 +136,7 @@ def main(
         here = Machine(cluster.folder / name / "here", {"SWT_STORE": store})
         asked.give(here)
         began = time.monotonic()
-        mounted = [f"{cache}:{CACHE}", *(f"{one}:{one}:ro" for one in files if Path(one).exists())]
+        mounted = [f"{cache}:{CACHE}", *(f"{one}:{one}:ro" for one in judged if Path(one).exists())]
         own = {"volumes": mounted, "image": image}
         flow_run = prefect.begin(asked.deployment, asked.parameters | {"shards": shards}, own)
         if not ended(prefect, flow_run):

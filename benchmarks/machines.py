@@ -176,6 +176,11 @@ class Cluster:
         return self.networks[number] if self.networks else None
 
 
+def with_whole_paths(candidates: Sequence[str]) -> tuple[str, ...]:
+    """Names of controls as they are, files of predictions wherever a machine works."""
+    return tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidates)
+
+
 def answer(_: Spoken) -> Step:
     return replace(text_step(TEST), wait_s=THINKS_S)
 

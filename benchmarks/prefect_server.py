@@ -150,9 +150,12 @@ class Prefect:
                 preexec_fn=_listen,
             )
 
-    def worker(self, name: str, *options: str) -> AbstractContextManager[subprocess.Popen[bytes]]:
-        """A worker of the pool."""
-        return self.process(name, "worker", "start", "--pool", POOL, "--type", "process", "--name", name, *options)
+    def worker(
+        self, name: str, *options: str, kind: str = "process", program: Path = PROGRAM
+    ) -> AbstractContextManager[subprocess.Popen[bytes]]:
+        """A worker of the pool; `kind`: the type of that."""
+        told = ("worker", "start", "--pool", POOL, "--type", kind, "--name", name, *options)
+        return self.process(name, *told, program=program)
 
 
 @contextmanager

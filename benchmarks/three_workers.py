@@ -34,7 +34,17 @@ from psycopg.sql import SQL, Identifier
 
 from benchmarks import machine_faults
 from benchmarks.machine_faults import LEASE_S, OFF_S, Fault, clock_library, strike, with_clock
-from benchmarks.machines import THINKS_S, Cluster, Machine, Work, answer, cluster_of, cpu_of_children, end_as_by_ctrl_c
+from benchmarks.machines import (
+    THINKS_S,
+    Cluster,
+    Machine,
+    Work,
+    answer,
+    cluster_of,
+    cpu_of_children,
+    end_as_by_ctrl_c,
+    with_whole_paths,
+)
 from benchmarks.prefect_server import (
     ENDED,
     GONE,
@@ -252,7 +262,7 @@ def main(
     asked = Work(
         instances=names,
         methods=tuple(method or ()),
-        candidates=tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidate or ()),
+        candidates=with_whole_paths(candidate or ()),
         rows=rows.resolve(),
         git=git,
         model=PublishedTests.of(rows, names, knows, THINKS_S) if knows else answer,

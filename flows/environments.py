@@ -7,26 +7,14 @@ prepare             stories that look into each environment, whatever else there
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from flows.run import StoryRun, bind
 from flows.settings import Settings
 from tasks.domain.names import EnvId, InstanceId
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment, OfInstance
 from tasks.environment.task import CheckSettings, build_again, find_environment, has_environment, prepare_environment
-
-
-class InEnvironment(Protocol):
-    """A unit of an instance with the environment that it is done in."""
-
-    @property
-    def snapshot(self) -> str: ...
-    @property
-    def instance_id(self) -> InstanceId: ...
-    @property
-    def env_id(self) -> EnvId: ...
-
 
 U = TypeVar("U", bound=InEnvironment)
 R = TypeVar("R")
@@ -56,11 +44,17 @@ class WhereNeeded(Generic[U, R]):
     lacks: Callable[[U], bool]
     """Whether something is left to do."""
     function: Callable[[U], R]
+    _here: set[tuple[InstanceId, EnvId]] = field(default_factory=set, init=False)
+    """Seen on this machine: an instance has many units, and its environment is looked for once."""
 
     def __call__(self, unit: U) -> R:
-        places, instance = self.settings.places, OfInstance(snapshot=unit.snapshot, instance_id=unit.instance_id)
-        if not has_environment(places, instance, unit.env_id) and self.lacks(unit):
-            build_again(places, check_settings(self.settings), instance, unit.env_id)
+        wanted = (unit.instance_id, unit.env_id)
+        if wanted not in self._here:
+            if has_environment(self.settings.places, unit):
+                self._here.add(wanted)
+            elif self.lacks(unit):
+                build_again(self.settings.places, check_settings(self.settings), unit)
+                self._here.add(wanted)
         return self.function(unit)
 
 

@@ -187,7 +187,7 @@ class ShardWatch:
     deployment: UUID
     parent: str
     asked: Sequence[Mapping[str, Any]]
-    job_variables: Mapping[str, Any] | None = None
+    job_variables: dict[str, Any] | None = None
     """What the parent has of its own from the work pool (an image, volumes): its shards have it as well."""
     tries: Counter[int] = field(default_factory=Counter)
     """Flow runs so far, by number of the shard."""
@@ -245,7 +245,7 @@ class ShardWatch:
             run_deployment(
                 self.deployment,
                 parameters={**self.asked[number], "shards": 1},
-                job_variables=dict(self.job_variables) if self.job_variables else None,
+                job_variables=self.job_variables,
                 timeout=0,
                 tags=[f"shard {number + 1} of {len(self.asked)}"],
                 # A parent that is told again finds those of its shards that were started.

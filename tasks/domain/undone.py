@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from tasks.domain.errors import SwtError
-from tasks.domain.names import InstanceId, RepoName
+from tasks.domain.names import EnvId, InstanceId, RepoName
 from tasks.domain.table import table
 
 BUG = "bug"
@@ -59,6 +59,13 @@ class OfInstance:
     @property
     def scope(self) -> str:
         return self.snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InEnvironment(OfInstance):
+    """What units that are done in the environment of their instance have in common."""
+
+    env_id: EnvId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

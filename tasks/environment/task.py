@@ -35,7 +35,7 @@ from tasks.domain.names import EnvId, RepoPath, content_key
 from tasks.domain.outcome import RunnerKind, SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment, OfInstance
 from tasks.environment.drivers import drivers
 from tasks.environment.extensions import extension_builds, with_extensions
 from tasks.environment.inference import INFERRED, READERS
@@ -78,11 +78,9 @@ DECIDING = (
 
 def find_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
     """The environment of one instance as its last climb found it, on whichever machine, where all that decides it is as
-    it was; it need not be here. `prepare_environment` where it is not as it was.
+    it was; it need not be here. Otherwise it is built as by `prepare_environment`.
     """
-    instance = _instance(places, unit)
-    known = _known_environment(places, instance, ladder_basis(places, settings, instance))
-    return known.env_id if known else prepare_environment(places, settings, unit)
+    return _environment_of(places, settings, unit, here=False)
 
 
 def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstance) -> EnvId:
@@ -91,10 +89,14 @@ def prepare_environment(places: Places, settings: CheckSettings, unit: OfInstanc
     Raises `BuildFailed` where no rung of the ladder is ready, `InfrastructureError` where trying again may help,
     `NotFound` where the mirror or its commit is missing.
     """
+    return _environment_of(places, settings, unit, here=True)
+
+
+def _environment_of(places: Places, settings: CheckSettings, unit: OfInstance, *, here: bool) -> EnvId:
     store, instance = Store(places.store), _instance(places, unit)
     basis = ladder_basis(places, settings, instance)
     known = _known_environment(places, instance, basis)
-    if known and _is_here(places, instance, known):
+    if known and (not here or _is_here(places, instance, known)):
         return known.env_id
     climbed = climb_for(places, settings, instance)
     record(store, instance, climbed, basis)
@@ -137,18 +139,19 @@ def _known_environment(places: Places, instance: TaskInstance, basis: str) -> En
     return found[0] if found and found[0].recipe != HOST else None
 
 
-def has_environment(places: Places, unit: OfInstance, env_id: EnvId) -> bool:
-    """Whether this machine has all that runs of an instance need in an environment that is in the store."""
-    (environment,) = Store(places.store).read(Environment, env_id=env_id)
+def has_environment(places: Places, unit: InEnvironment) -> bool:
+    """Whether this machine has all that a unit needs of its environment, which is in the store."""
+    (environment,) = Store(places.store).read(Environment, env_id=unit.env_id)
     return environment.recipe == HOST or _is_here(places, _instance(places, unit), environment)
 
 
-def build_again(places: Places, settings: CheckSettings, unit: OfInstance, env_id: EnvId) -> None:
+def build_again(places: Places, settings: CheckSettings, unit: InEnvironment) -> None:
     """Build on this machine what another one found. Raises as `prepare_environment`, and `InfrastructureError` where
     that ends elsewhere by now."""
     built = prepare_environment(places, settings, unit)
-    if built != env_id:
-        message = f"{unit.instance_id} has runs in the environment {env_id}, which is not here and comes to {built} now"
+    if built != unit.env_id:
+        found = f"the environment {unit.env_id}, which is not here and comes to {built} now"
+        message = f"{unit.instance_id} has runs in {found}"
         raise InfrastructureError(message, hint="start again: what is left is done in the new one")
 
 

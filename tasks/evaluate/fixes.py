@@ -18,10 +18,10 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
+from tasks.domain.names import FixId, InstanceId, SuiteId
 from tasks.domain.places import Places
 from tasks.domain.proposed_fix import FixRun, HackFinding, HackLabel, ProposedFix, Repair
-from tasks.domain.undone import Left, OfInstance
+from tasks.domain.undone import InEnvironment, Left
 from tasks.evaluate.hacking.signs import VERSION, hack_rows, known_of
 from tasks.evaluate.identity import HINT, Place, method_names, place_of
 from tasks.evaluate.partial import PARTIAL, partial_fixes
@@ -174,10 +174,9 @@ def _refuse_clashes(holders: dict[Place, tuple[str, str]], file: str, read: Repa
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FixRuns(OfInstance):
+class FixRuns(InEnvironment):
     """Suites of one instance, to be run on fixes that others proposed for it."""
 
-    env_id: EnvId
     suite_ids: tuple[SuiteId, ...]
     fix_ids: tuple[FixId, ...]
 

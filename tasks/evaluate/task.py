@@ -35,7 +35,7 @@ from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import RunStatus, RunVariant, SandboxKind, Tracer
 from tasks.domain.places import Places
 from tasks.domain.run import Limits, Run, RunSpec
-from tasks.domain.undone import Left, OfInstance
+from tasks.domain.undone import InEnvironment, Left
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import intake_version
@@ -121,10 +121,9 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteRuns(OfInstance):
+class SuiteRuns(InEnvironment):
     """Suites of one instance, to be run for one purpose."""
 
-    env_id: EnvId
     suite_ids: tuple[SuiteId, ...]
     purpose: Purpose = Purpose.JUDGE
 

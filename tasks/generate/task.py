@@ -23,11 +23,11 @@ from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import EnvId, InstanceKey, ModelName
+from tasks.domain.names import InstanceKey, ModelName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
-from tasks.domain.undone import Left, OfInstance
+from tasks.domain.undone import InEnvironment, Left
 from tasks.domain.variant import PLAIN, Variant
 from tasks.generate.estimate import PaperBench, Remaining, estimate
 from tasks.generate.registry import method_named
@@ -56,10 +56,9 @@ class GenerationSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MethodWork(OfInstance):
+class MethodWork(InEnvironment):
     """One method with one model on one instance, with what the flow adds to it."""
 
-    env_id: EnvId
     method: str
     model: str
     mode: Mode = Mode.UNIT_TEST

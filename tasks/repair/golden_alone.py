@@ -16,10 +16,10 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import CaseId, EnvId
+from tasks.domain.names import CaseId
 from tasks.domain.outcome import CodeState
 from tasks.domain.places import Places
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment
 from tasks.domain.validation import GoldenCaseAlone
 from tasks.methods.hands import Hands
 from tasks.repair.alone import Lone, LoneRuns, how_it_ended
@@ -28,10 +28,8 @@ from tasks.repair.suite import CaseSeen, GivenTests, SuiteRun, changes_of, put
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenAlone(OfInstance):
+class GoldenAlone(InEnvironment):
     """One instance in one environment."""
-
-    env_id: EnvId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

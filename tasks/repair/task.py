@@ -22,10 +22,10 @@ from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.method_task import MethodTask
-from tasks.domain.names import EnvId, InstanceKey, ModelName, content_key
+from tasks.domain.names import InstanceKey, ModelName, content_key
 from tasks.domain.places import Places
 from tasks.domain.repair import RepairAttempt, RepairEnd, Roles, SubAgent
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment
 from tasks.methods.briefing import brief
 from tasks.methods.hands import Hands
 from tasks.methods.journal import Journal, journal_of
@@ -41,10 +41,9 @@ from tasks.repair.tdflow import Tdflow, Worked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepairWork(OfInstance):
+class RepairWork(InEnvironment):
     """One instance, to be repaired by a model with somebody's tests."""
 
-    env_id: EnvId
     model: str
     tests: str = GOLDEN
     """`golden` for those that people wrote, `METHOD@MODEL` for a candidate in the store, `generate` for those that a

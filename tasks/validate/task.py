@@ -24,7 +24,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, SnapshotName, SuiteId
 from tasks.domain.outcome import SuiteKind
 from tasks.domain.places import Places
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment
 from tasks.domain.validation import CaseStability, InvalidReason, MonthTurn, Stability, Validation
 from tasks.validate.judge import case_rows
 from tasks.validate.observe import ToObserve, ValidationRuns, golden_suites_of, look, slowest_first
@@ -55,10 +55,8 @@ class ToJudge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakLook(OfInstance):
+class LeakLook(InEnvironment):
     """One look through the checkout and the environment of an instance."""
-
-    env_id: EnvId
 
 
 def audit_instance(places: Places, unit: LeakLook) -> str:

@@ -14,7 +14,7 @@ from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
-from tasks.domain.undone import OfInstance
+from tasks.domain.undone import InEnvironment, OfInstance
 from tasks.environment.task import (
     CheckSettings,
     build_again,
@@ -74,11 +74,12 @@ def test_a_ladder_that_was_climbed_is_climbed_again_only_for_a_reason(tmp_path: 
     with pytest.raises(NotFound, match="mirror"):
         prepare_environment(places, how, unit)
     assert find_environment(places, how, unit) == row.env_id, "another machine has it"
-    assert not has_environment(places, unit, row.env_id)
+    found = InEnvironment(snapshot=unit.snapshot, instance_id=unit.instance_id, env_id=row.env_id)
+    assert not has_environment(places, found)
     (folder / ROW).write_text("{}")
-    assert has_environment(places, unit, row.env_id)
+    assert has_environment(places, found)
     with pytest.raises(InfrastructureError, match=r"comes to e{32} now"):
-        build_again(places, how, unit, EnvId("f" * 32))
+        build_again(places, how, replace(found, env_id=EnvId("f" * 32)))
     later = replace(attempt, instance_id=instance.instance_id, env_id=None, tried_at=datetime(2026, 1, 2, tzinfo=UTC))
     store.write([later])
     with pytest.raises(NotFound, match="mirror"):

@@ -266,6 +266,8 @@ def test_a_flow_run_that_was_taken_and_never_began_is_called_crashed(prefect: Pr
     file.write_text(documented_automation(GONE).replace("within: 600", "within: 10"))
     prefect.call("automation", "create", "--from-file", str(file))
     made = {one["name"]: one for one in prefect.ask("/automations/filter", {})}["a machine is gone"]
+    assert sorted(made["trigger"]["after"]) == ["prefect.flow-run.Pending", "prefect.flow-run.heartbeat"]
+    assert [action["state"] for action in made["actions"]] == ["CRASHED"]
     assert made["enabled"]
     deployment = prefect.ask("/deployments/name/evaluate/predictions")["id"]
     far = {"type": "SCHEDULED", "state_details": {"scheduled_time": "2100-01-01T00:00:00Z"}}

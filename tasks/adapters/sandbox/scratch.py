@@ -138,16 +138,18 @@ def sweep(base: Path) -> int:
 def sweep_folders(base: Path) -> int:
     """Remove the folders below `base` whose owners are gone, and those of other containers that are a day old; how
     many."""
-    folders = [path for path in base.glob(f"{PREFIX}*") if _orphaned(path.name) or _forgotten(path)]
+    folders = [path for path in base.glob(f"{PREFIX}*") if _is_left(path)]
     for folder in folders:
         remove(folder)
     return len(folders)
 
 
-def _forgotten(path: Path) -> bool:
+def _is_left(path: Path) -> bool:
     label = Label.parse(path.name)
+    if label is None or not label.foreign:
+        return label is not None and label.orphaned
     with suppress(FileNotFoundError):
-        return label is not None and label.foreign and path.stat().st_mtime < time.time() - FORGOTTEN_S
+        return path.stat().st_mtime < time.time() - FORGOTTEN_S
     return False
 
 

@@ -127,7 +127,7 @@ def test_sweep_leaves_the_living_alone(bench):
 
 
 ELSEWHERE = """
-import subprocess, sys, time
+import subprocess, sys
 from pathlib import Path
 from tasks.adapters.sandbox.label import MARKER, Label
 label = str(Label.new())
@@ -144,7 +144,7 @@ def test_sweep_leaves_the_living_of_another_container_alone(bench, alive):
     base, seconds = bench.root / "base", f"8{os.getpid()}.{len(bench.sandbox.kind)}"
     base.mkdir(exist_ok=True)
     sandbox = replace(bench.sandbox, base=base)
-    inside = (
+    inside = [
         "bwrap",
         "--unshare-user",
         "--unshare-pid",
@@ -154,7 +154,7 @@ def test_sweep_leaves_the_living_of_another_container_alone(bench, alive):
         "/",
         "--proc",
         "/proc",
-    )
+    ]
     argv = [*inside, sys.executable, "-c", ELSEWHERE, str(base), seconds]
     flow = subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
