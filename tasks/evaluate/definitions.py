@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
@@ -60,6 +60,11 @@ class Scope:
     def fixtures(self) -> dict[str, Piece[Function]]:
         """By the name under which tests ask for them."""
         return {_fixture_name(f.node): f for f in self.functions.values() if _is_fixture(f.node)}
+
+    @cached_property
+    def marks(self) -> list[Piece[ast.stmt]]:
+        """What it says with `pytestmark`."""
+        return [piece for piece in self.rest if assigns(piece, "pytestmark")]
 
 
 @dataclass(kw_only=True)
@@ -128,18 +133,28 @@ def _is_docstring(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
-def cases_of(scope: Scope, outer: tuple[str, ...]) -> Iterator[tuple[str, Case]]:
-    """Every test definition by its qualified name, inherited methods under the name of each class that has them."""
+def cases_of(
+    scope: Scope, outer: tuple[str, ...] = (), among: Collection[str] | None = None
+) -> Iterator[tuple[str, Case]]:
+    """Every test definition by its qualified name, inherited methods under the name of each class that has them.
+
+    Only those `among` some, with the classes that they are in, if these are given: who adds a thousand tests and a
+    thousand classes that inherit them has a million.
+    """
     if not isinstance(scope, Class):
         for name, function in scope.functions.items():
-            if is_case(name) and not _is_fixture(function.node):
+            if is_case(name) and not _is_fixture(function.node) and (among is None or name in among):
                 yield name, Case(function, ())
     for name, inner in scope.classes.items():
+        own = ".".join((*outer, name))
+        if among is not None and own not in among:
+            continue
         line = tuple(_lineage(inner, scope.classes))
         methods = {name: f for owner in reversed(line) for name, f in owner.functions.items() if is_case(name)}
         for method, function in methods.items():
-            yield ".".join((*outer, name, method)), Case(function, line)
-        yield from cases_of(inner, (*outer, name))
+            if among is None or f"{own}.{method}" in among:
+                yield f"{own}.{method}", Case(function, line)
+        yield from cases_of(inner, (*outer, name), among)
 
 
 def _lineage(start: Class, known: dict[str, Class]) -> Iterator[Class]:

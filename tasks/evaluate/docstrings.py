@@ -13,9 +13,9 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from copy import deepcopy
 
 from tasks.adapters.patch.read import split_lines
+from tasks.domain.syntax import Block, alike
 from tasks.evaluate.quoting import parse
 
 _GRAMMAR = ("p_", "t_")
@@ -29,7 +29,7 @@ def with_docstrings(text: str, before: ast.Module, after: ast.Module) -> str:
     It comes back as it is where a docstring has no lines of its own.
     """
     tree = parse(text)
-    if not isinstance(tree, ast.Module) or _undocumented(before) == _undocumented(after):
+    if not isinstance(tree, ast.Module) or alike(before, after, _undocumented):
         return text
     lines, documented = split_lines(text), _functions(after)
     for name, node in sorted(_functions(tree).items(), key=lambda item: -item[1].lineno):
@@ -40,7 +40,7 @@ def with_docstrings(text: str, before: ast.Module, after: ast.Module) -> str:
             end = start if old is None else first.end_lineno or first.lineno
             lines[start:end] = [_rendered(new, first.col_offset)]
     made = parse("".join(lines))
-    kept = isinstance(made, ast.Module) and _undocumented(made) == _undocumented(tree)
+    kept = isinstance(made, ast.Module) and alike(made, tree, _undocumented)
     return "".join(lines) if kept else text
 
 
@@ -79,20 +79,8 @@ def _rendered(docstring: str | None, indent: int) -> str:
     return " " * (indent - 4) + rest.removesuffix("    pass")
 
 
-def _undocumented(tree: ast.Module) -> str:
-    """The dump of a tree without the docstrings of functions, and without `pass`."""
-    return ast.dump(_Undocumented().visit(deepcopy(tree)))
-
-
-class _Undocumented(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
-
-    def _function(self, node: _Function) -> ast.AST:
-        self.generic_visit(node)
-        body = node.body[_docstring(node) is not None :]
-        node.body = [each for each in body if not isinstance(each, ast.Pass)]
-        return node
+def _undocumented(owner: ast.AST, block: Block) -> Block:
+    """The body of a function without its docstring and without `pass`; other blocks as they are."""
+    if not isinstance(owner, _Function):
+        return block
+    return [each for each in block[_docstring(owner) is not None :] if not isinstance(each, ast.Pass)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
@@ -24,7 +24,6 @@ from tasks.evaluate.definitions import (
     Module,
     Piece,
     asked_for,
-    assigns,
     cases_of,
     is_autouse,
     is_case,
@@ -89,7 +88,8 @@ def edited_rows(suite: Suite, read_base: ReadBase) -> tuple[EditedDefinition, ..
 
 
 def _edits(old: Module, new: Module) -> tuple[DefinitionChange, ...]:
-    before, after = dict(cases_of(old, ())), dict(cases_of(new, ()))
+    before = dict(cases_of(old))
+    after = dict(cases_of(new, among=_with_classes(before)))
     module_differs = _module_setup(old) != _module_setup(new)
     reasons: tuple[tuple[str, Callable[[Case, Case], bool]], ...] = (
         ("source", lambda a, b: a.function != b.function),
@@ -105,10 +105,15 @@ def _edits(old: Module, new: Module) -> tuple[DefinitionChange, ...]:
     return tuple(found)
 
 
+def _with_classes(names: Iterable[str]) -> frozenset[str]:
+    """These qualified names, and those of all classes that they are in."""
+    parts = [name.split(".") for name in names]
+    return frozenset(".".join(each[:number]) for each in parts for number in range(1, len(each) + 1))
+
+
 def _module_setup(module: Module) -> tuple[list[Piece[ast.stmt]], list[Piece[Function]]]:
     """What runs for every case of a module."""
-    marks = [piece for piece in module.rest if assigns(piece, "pytestmark")]
-    return marks, [piece for name, piece in sorted(module.functions.items()) if name in MODULE_SETUP]
+    return module.marks, [piece for name, piece in sorted(module.functions.items()) if name in MODULE_SETUP]
 
 
 def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
@@ -119,7 +124,7 @@ def _fixtures_used(case: Case, module: Module) -> dict[str, Piece[Function]]:
         return {}
     owners = (case.function.node, *(cls.node for cls in case.owner))
     marked = [node for owner in owners for node in owner.decorator_list]
-    marks = [piece.node for scope in scopes for piece in scope.rest if assigns(piece, "pytestmark")]
+    marks = [piece.node for scope in scopes for piece in scope.marks]
     waiting = asked_for(case.function.node) + [name for node in (*marked, *marks) for name in use_fixtures(node)]
     waiting += [name for name, piece in known.items() if is_autouse(piece.node)]
     used: dict[str, Piece[Function]] = {}

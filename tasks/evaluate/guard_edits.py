@@ -37,6 +37,7 @@ from tasks.domain.guard_edit import EDITS, GuardEdit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
 from tasks.domain.outcome import RunVariant
+from tasks.domain.syntax import alike
 from tasks.evaluate import rewriting
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.docstrings import with_docstrings
@@ -77,6 +78,20 @@ class Place:
     statements: tuple[ast.stmt, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Touching:
+    """The functions of a file that the fix changes, on both sides."""
+
+    old: tuple[Function, ...]
+    new: tuple[Function, ...]
+
+    @classmethod
+    def of(cls, change: Change, blocks: Iterable[Block]) -> _Touching:
+        old = [(block.line, max(len(block.removed), 1)) for block in blocks]
+        new = [(block.new_line, max(len(block.added), 1)) for block in blocks]
+        return cls(_functions_at(change.before, old), _functions_at(change.after, new))
+
+
 Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
 
 
@@ -97,9 +112,14 @@ def guard_edits(
     assert isinstance(normal, Patch)
     blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
     unworded = {variant: _unworded(variant, applied.changes, blocks) for variant in _EDITS}
+    touching = {
+        change.path: _Touching.of(change, blocks.get(change.path, ()))
+        for change in applied.changes
+        if change.path.endswith(".py")
+    }
     made: dict[tuple[RunVariant, str], GuardEdit] = {}
     for draw in _draws(secret):
-        edit = _edited(instance, applied.changes, blocks, unworded[draw.variant], _Around(draw, read_base, paths))
+        edit = _edited(instance, applied.changes, touching, unworded[draw.variant], _Around(draw, read_base, paths))
         made.setdefault((edit.variant, edit.patch), edit)
     return tuple(made.values())
 
@@ -218,7 +238,7 @@ def _unworded(
 def _edited(
     instance: TaskInstance,
     changes: tuple[Change, ...],
-    blocks: dict[str, tuple[Block, ...]],
+    touching: dict[str, _Touching],
     unworded: dict[str, str | Unedited],
     around: _Around,
 ) -> GuardEdit:
@@ -241,9 +261,7 @@ def _edited(
         elif text == start:
             skipped.append(f"{change.path}: the edit leaves it as it is")
         else:
-            there = blocks.get(change.path, ())
-            old = _functions_at(change.before, [(block.line, max(len(block.removed), 1)) for block in there])
-            new = _functions_at(change.after, [(block.new_line, max(len(block.added), 1)) for block in there])
+            old, new = touching[change.path].old, touching[change.path].new
             own = old if variant is RunVariant.PLACEBO else new
             spare = [node for side in (old, new) for node in list(filter(_can_be_moved, side))[:_SPARE]]
             words = sorted(_words(old) ^ _words(new))
@@ -373,7 +391,7 @@ def _rendered_anew(text: str, tree: ast.Module) -> str | Unedited:
         return Unedited(_OLD_SUBSCRIPT)
     rendered = _cookie(text) + _rendered(tree)
     again = parse(rendered)
-    if isinstance(again, Unedited) or ast.dump(again) != ast.dump(tree):
+    if isinstance(again, Unedited) or not alike(again, tree):
         return Unedited("rendering it does not give the same syntax tree")
     return rendered
 

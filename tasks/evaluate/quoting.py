@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.adapters.patch.read import split_lines
-from tasks.domain.syntax import syntax_tree
+from tasks.domain.syntax import Block, alike, syntax_tree
 from tasks.evaluate.dead_code import never_run, never_runs, same_scopes
 
 NO_EFFECT = "__name__"
@@ -71,7 +71,7 @@ def parse(text: str) -> ast.Module | Unedited:
 def same_meaning(text: str, tree: ast.Module) -> bool:
     """Whether `text` is `tree` but for statements without effect and those that never run."""
     again = parse(text)
-    return isinstance(again, ast.Module) and _bare(again) == _bare(tree)
+    return isinstance(again, ast.Module) and alike(again, tree, _with_an_effect)
 
 
 def statements(text: str, tree: ast.Module) -> tuple[PlacedStatement, ...]:
@@ -184,19 +184,9 @@ def _starts_its_line(node: ast.stmt, lines: list[str]) -> bool:
     return not line[: node.col_offset].strip() and not line[node.col_offset :].startswith(b"elif")
 
 
-def _bare(tree: ast.Module) -> str:
-    """The dump of a tree without statements that have no effect, docstrings kept."""
-    return ast.dump(_Bare().visit(tree))
-
-
-class _Bare(ast.NodeTransformer):
-    """Drops what `quoted` adds; a docstring is first in its body and stays."""
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                setattr(node, name, [each for at, each in enumerate(value) if not _idle(each, first=at == 0)])
-        return super().generic_visit(node)
+def _with_an_effect(_: ast.AST, block: Block) -> Block:
+    """Without what `quoted` adds; a docstring is first in its body and stays."""
+    return [each for at, each in enumerate(block) if not _idle(each, first=at == 0)]
 
 
 def _idle(node: ast.stmt, *, first: bool) -> bool:

@@ -76,19 +76,18 @@ def rewritten(
         text = with_drawn_conditions(text, draw)
         tree = syntax_tree(text)
         while True:
-            renamed = _with_idle_work(_renamed(text, draw), draw, thorough, words)
+            renamed = _with_idle_work(_renamed(text, tree, draw), draw, thorough, words)
             made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw, spare, thorough))
             made = _with_remarks(made, draw, thorough, words)
             compile(made, "", "exec", dont_inherit=True)
-            if not same_meaning(made, tree):  # leaves `tree` without what has no effect: nothing else may use it
+            if not same_meaning(made, tree):
                 return made
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None
 
 
-def _renamed(text: str, draw: random.Random) -> str:
+def _renamed(text: str, tree: ast.Module, draw: random.Random) -> str:
     """With other names for some locals."""
-    tree = syntax_tree(text)
     lines = [line.encode() for line in split_lines(text)]
     tables = {(table.get_name(), table.get_lineno()): table for table in _tables(symtable.symtable(text, "", "exec"))}
     taken = words_of(tree)
@@ -146,11 +145,13 @@ def _with_idle_work(text: str, draw: random.Random, thorough: Collection[str], w
 
 def _with_remarks(text: str, draw: random.Random, thorough: Collection[str], words: Sequence[str]) -> str:
     """With some of `words` in a remark on every line of functions in `thorough`: a traceback shows such lines."""
+    if not words or not thorough:
+        return text
     functions = [function for function in _plain_functions(syntax_tree(text)) if function.name in thorough]
     rows = {row for function in functions for row in range(function.lineno, _last(function) + 1)}
     lines = split_lines(text)
     ends = (tokenize.NEWLINE, tokenize.NL)
-    for token in tokenize.generate_tokens(iter(lines).__next__) if words and rows else ():
+    for token in tokenize.generate_tokens(iter(lines).__next__) if rows else ():
         row, column = token.start
         if token.type in ends and row in rows and lines[row - 1].strip():
             named = draw.sample(words, min(len(words), 3))

@@ -1,9 +1,11 @@
 """Which test definitions differ between two states of a file, and why."""
 
 import textwrap
+from unittest.mock import patch
 
 import pytest
 
+from tasks.evaluate import definitions
 from tasks.evaluate.edited import edited_definitions
 
 MODULE = """
@@ -192,3 +194,16 @@ def test_what_cannot_be_parsed_is_compared_as_text(old: str, new: str, expected:
 @pytest.mark.parametrize("after", ["def test_a(:\n", "\0", "x = " + "(" * 5000, "def test_\udce9(): pass\n"])
 def test_hostile_text_does_no_harm(after: str) -> None:
     assert "compared as text" in edited_definitions("t.py", "def test_a(): pass\n", after).note
+
+
+def test_thousands_that_inherit_thousands_are_not_looked_at() -> None:
+    """Four million cases, none of which was there before; the methods of a class that was there may come from below."""
+    many = 2_000
+    before = "class TestOld(TestBase):\n    def test_a(self): 1\n\n\nclass TestOther:\n    def test_a(self): 1\n"
+    methods = "".join(f"    def test_{number}(self): 1\n" for number in range(many))
+    heirs = "".join(f"class TestHeir{number}(TestBase): 1\n" for number in range(many))
+    after = f"class TestBase:\n{methods}{before.replace('1', '2', 1)}{heirs}"
+    with patch.object(definitions, "Case", side_effect=definitions.Case) as made:
+        found = edited_definitions("tests/test_x.py", before, after).definitions
+    assert {edit.qualname: edit.why for edit in found} == {"TestOld.test_a": "source"}
+    assert made.call_count == 2 + 2

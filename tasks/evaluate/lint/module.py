@@ -86,6 +86,12 @@ class LintedModule:
             if isinstance(target, ast.Name)
         }
 
+    @cached_property
+    def _deciding(self) -> frozenset[str]:
+        """Names whose value an outcome hangs on somewhere."""
+        uses = (use for use in self.everything if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load))
+        return frozenset(use.id for use in uses if self.in_condition(use))
+
     def dotted(self, node: ast.AST) -> str:
         """`os.path.exists` for a name or attribute, through the imports; `Path()` for `Path(x) / y`; else empty."""
         if isinstance(node, ast.Name):
@@ -127,9 +133,7 @@ class LintedModule:
         statement = self._statement(node)
         if not isinstance(statement, ast.Assign):
             return False
-        names = {target.id for target in statement.targets if isinstance(target, ast.Name)}
-        uses = (use for use in self.everything if isinstance(use, ast.Name) and isinstance(use.ctx, ast.Load))
-        return any(use.id in names and self.in_condition(use) for use in uses)
+        return any(isinstance(target, ast.Name) and target.id in self._deciding for target in statement.targets)
 
     def at_import(self, node: ast.AST) -> bool:
         """Whether `node` runs when the file is imported."""
