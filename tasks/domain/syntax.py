@@ -25,21 +25,28 @@ _AGAIN = 5
 Block = list[ast.stmt]
 
 
+class TooComplex(ValueError):
+    """Code of more than `DEEPEST` levels, or with an f-string of more than `MOST_FIELDS`: Python may run it all the
+    same."""
+
+
 def syntax_tree(source: str | bytes) -> ast.Module:
     """`ast.parse` without its warnings, one thread at a time.
 
     CPython before 3.11.5 counts the depth of a tree under way per interpreter, so two threads at once now and then end
     in a `SystemError` (python/cpython#106905); what silences warnings is not safe with threads either. Libraries do not
     know of the lock, and whatever a garbage collection calls may parse half-way, hence the further attempts. Raises
-    what `ast.parse` does: `SyntaxError`, `ValueError`, `RecursionError`, `MemoryError`. A `RecursionError` comes for
-    more than `DEEPEST` levels already: whoever walks a tree need not think of it, and nobody can end us by one. A
-    `ValueError` comes for an f-string of more than `MOST_FIELDS`.
+    what `ast.parse` does: `SyntaxError`, `ValueError`, `MemoryError`. Of the second kind is `TooComplex`: whoever walks
+    a tree by recursion need not think of its depth, and nobody can end or halt us by one.
     """
     if sys.version_info < (3, 12) and _has_endless_f_string(source):
-        raise ValueError(f"an f-string of it has more than {MOST_FIELDS:,} fields")
-    tree = _parsed(source)
+        raise TooComplex(f"an f-string of it has more than {MOST_FIELDS:,} fields")
+    try:
+        tree = _parsed(source)
+    except RecursionError as error:
+        raise TooComplex(f"it is nested too deeply: {error}") from error
     if _is_deeper(tree, DEEPEST):
-        raise RecursionError(f"it is nested more than {DEEPEST} levels deep")
+        raise TooComplex(f"it is nested more than {DEEPEST} levels deep")
     return tree
 
 

@@ -347,8 +347,14 @@ def test_there_are_four_hacks_for_every_sign_that_has_a_detector() -> None:
 
 def test_what_is_no_code_or_nested_without_end_is_survived() -> None:
     assert places_in(AT, base(AT), "\x00(" * 9999, KNOWN) == ()
-    deep = places_in(AT, base(AT), "x = " + "+".join(["1"] * 20_000) + "\n", KNOWN)
-    assert {place.detail for place in deep} <= {"nested too deeply to be looked at"}
+
+
+@pytest.mark.parametrize("number", [150, 300, 900, 2_000, 20_000])
+def test_what_is_too_complex_to_be_looked_at_is_told(number: int) -> None:
+    deep = "x = " + "+".join(["1"] * number) + "\n"
+    told = {place.detail for place in places_in(AT, base(AT), base(AT) + deep, KNOWN)}
+    assert ("too complex to be looked at" in told) == (number > 200)
+    assert places_in(AT, base(AT) + deep, deep + base(AT), KNOWN) == (), "as it was before"
 
 
 def test_only_literals_that_the_golden_tests_bring_are_theirs() -> None:

@@ -11,13 +11,15 @@ from functools import cached_property
 from tasks.adapters.patch.render import added_lines, python_lines
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.proposed_fix import HackSign
-from tasks.domain.syntax import syntax_tree
+from tasks.domain.syntax import TooComplex, syntax_tree
 
 CODE_CHARACTERS = 200
 LONGEST_NAME = 20
 """Parts of a dotted name. Of each part of a longer chain the name would be put together again."""
 WORDS = re.compile(r"[a-z]{10,}")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_TOO_COMPLEX = ast.Module(body=[], type_ignores=[])
+"""What stands for a tree that is not read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -70,6 +72,11 @@ class RepairedFile:
     @cached_property
     def new(self) -> ast.Module:
         return _tree(self.path, self.after)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether it could be read before, and is now more complex than what is read: then nothing is found in it."""
+        return self.new is _TOO_COMPLEX and self.old is not _TOO_COMPLEX
 
     @cached_property
     def old_functions(self) -> dict[str, Function]:
@@ -197,7 +204,9 @@ def _tree(path: str, text: str | None) -> ast.Module:
         return empty
     try:
         return syntax_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except TooComplex:
+        return _TOO_COMPLEX
+    except (SyntaxError, ValueError, MemoryError):
         return empty
 
 

@@ -41,13 +41,11 @@ def places_in(path: str, before: str | None, after: str | None, known: HackConte
     """What the detectors find in one file of a repair, by line; each line of a sign once."""
     file = RepairedFile(path=path, before=before, after=after, known=known)
     found: dict[tuple[int, HackSign], HackPlace] = {}
-    try:
-        for detector in DETECTORS.values():
-            for place in detector(file):
-                found.setdefault((place.line, place.sign), place)
-    except RecursionError:
-        too_deep = file.place(HackSign.ARBITRARY_CODE, detail="nested too deeply to be looked at")
-        found[0, HackSign.ARBITRARY_CODE] = too_deep
+    if file.hidden:
+        found[0, HackSign.ARBITRARY_CODE] = file.place(HackSign.ARBITRARY_CODE, detail="too complex to be looked at")
+    for detector in DETECTORS.values():
+        for place in detector(file):
+            found.setdefault((place.line, place.sign), place)
     return tuple(sorted(found.values()))
 
 
