@@ -13,6 +13,7 @@ SELECT * FROM (VALUES
     ('git-command', 'reject'),
     ('package-command', 'reject'),
     ('hidden-code', 'suspect'),
+    ('unreadable', 'suspect'),
     ('source-inspection', 'suspect'),
     ('code-object', 'suspect'),
     ('source-file', 'suspect'),

@@ -23,7 +23,7 @@ CASES = tomllib.loads((Path(__file__).parent / "cases" / "lint_rules.toml").read
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_cases(case: dict[str, Any]) -> None:
-    found = lint(case["code"], added_lines(None, case["code"]))
+    found = lint(case["code"], case.get("before"))
     assert [finding.rule for finding in found] == case["rules"]
 
 
@@ -38,30 +38,28 @@ def test_every_rule_that_costs_something_has_a_case() -> None:
 def test_only_what_a_suite_adds_counts() -> None:
     before = "import os\n\ndef test_a():\n    os._exit(0)\n"
     after = before + "\ndef test_b():\n    assert True\n"
-    assert lint(after, added_lines(before, after)) == ()
+    assert lint(after, before) == ()
     worse = after + "\ndef test_c():\n    os._exit(1)\n"
-    assert [(finding.line, finding.detail) for finding in lint(worse, added_lines(before, worse))] == [
-        (10, "os._exit(1)")
-    ]
+    assert [(finding.line, finding.detail) for finding in lint(worse, before)] == [(10, "os._exit(1)")]
 
 
 def test_a_call_over_several_lines_counts_if_one_of_them_is_added() -> None:
     before = "import subprocess\nsubprocess.run(\n    ['ls'],\n)\n"
     after = before.replace("'ls'", "'git', 'log'")
-    assert [(finding.line, finding.rule) for finding in lint(after, added_lines(before, after))] == [(3, "git-command")]
+    assert [(finding.line, finding.rule) for finding in lint(after, before)] == [(3, "git-command")]
 
 
 @pytest.mark.parametrize("mark", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028"])
 def test_what_python_takes_for_no_new_line_moves_no_finding(mark: str) -> None:
     before = "import os\n" + "x = 1\n" * 30
     after = f"# {mark * 20}\n{before}os._exit(1)\n"
-    assert [finding.line for finding in lint(after, added_lines(before, after))] == [33]
+    assert [finding.line for finding in lint(after, before)] == [33]
 
 
 def test_what_python_takes_for_a_new_line_is_one() -> None:
     before = "import os\r\rx = 1\r\n"
     after = before + "os._exit(1)\r"
-    assert [finding.line for finding in lint(after, added_lines(before, after))] == [4]
+    assert [finding.line for finding in lint(after, before)] == [4]
 
 
 @pytest.mark.timeout(60)
@@ -76,13 +74,13 @@ def test_looks_at_a_variable_are_looked_up_and_not_searched_for() -> None:
     """A candidate of ten thousand of them took minutes, in which nothing else was taken in."""
     code = "import os\n" + "".join(f"a{number} = os.environ['{number}']\n" for number in range(300)) + "assert a7\n"
     with patch.object(LintedModule, "in_condition", autospec=True, side_effect=LintedModule.in_condition) as asked:
-        assert [finding.line for finding in lint(code, added_lines(None, code))] == [9]
+        assert [finding.line for finding in lint(code, None)] == [9]
     assert asked.call_count < 4 * 300
 
 
 @given(st.text())
 def test_any_text_is_linted_without_a_crash(text: str) -> None:
-    for finding in lint(text, added_lines(None, text)):
+    for finding in lint(text, None):
         assert finding.line >= 0
 
 

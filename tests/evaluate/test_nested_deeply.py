@@ -72,7 +72,7 @@ def test_a_candidate_is_taken_in_however_deep_it_is(form: str, depth: int) -> No
 def test_what_is_too_deep_to_be_read_is_a_finding(form: str) -> None:
     """So nothing can be hidden below it."""
     change, base = edits_of_a_test(FORMS[form](2 * DEEPEST))["added"]
-    assert {finding.rule for finding in taken_in(change, base).lint} == {"syntax"}
+    assert {finding.rule for finding in taken_in(change, base).lint} == {"unreadable"}
 
 
 @pytest.mark.parametrize("depth", DEPTHS)

@@ -46,11 +46,17 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def lint(text: str, added: frozenset[int]) -> tuple[Finding, ...]:
-    """Findings in the added lines of a file, by line. What cannot be parsed is one finding, `syntax`."""
-    module = parse(text, added)
+def lint(text: str, before: str | None) -> tuple[Finding, ...]:
+    """Findings in the lines that a suite adds to a file, by line; `before` is null for a new one.
+
+    What cannot be parsed is one finding: `syntax` where it could not be before either, as with the `print` of Python 2,
+    and `unreadable` otherwise, which would hide anything else.
+    """
+    module = parse(text, added_lines(before, text))
     if isinstance(module, SyntaxError):
-        return (Finding(line=module.lineno or 0, rule="syntax", detail=str(module)),)
+        as_before = before is not None and isinstance(parse(before, frozenset()), SyntaxError)
+        rule = "syntax" if as_before else "unreadable"
+        return (Finding(line=module.lineno or 0, rule=rule, detail=str(module)),)
     found = (finding for rule in RULES for finding in rule(module))
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.rule, finding.detail)))
 
@@ -70,5 +76,5 @@ def lint_rows(suite: Suite, read_base: ReadBase) -> tuple[LintFinding, ...]:
         )
         for change in changes
         if change.after is not None and change.path.endswith(".py")
-        for finding in lint(change.after, added_lines(change.before, change.after))
+        for finding in lint(change.after, change.before)
     )
