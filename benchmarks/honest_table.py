@@ -6,7 +6,8 @@
 
 Without a snapshot: the demo's golden suites and every honest candidate of the corpus. Each suite is judged once, and
 its guard runs are made for each secret, with the product's own functions; every case of its files is compared, not only
-those that the candidate adds, so this is stricter than a verdict. Called again with the same folder it goes on.
+those that a verdict hangs on, so this is stricter: `ASIDE` marks the others. Called again with the same folder it goes
+on.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from tasks.evaluate.policy import golden_suite
 
 HONEST = ("honest", "unusual")
 """Folders of the corpus."""
+ASIDE = "(the same before and after)"
+"""Said of a difference in a case that the fix does not turn: no verdict hangs on it unless the candidate adds or edits
+it. Cases that were there before and depend on their order are such ones."""
 FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 
 
@@ -86,6 +90,7 @@ def held(
             expected = before if spec.code_state is CodeState.BEFORE else after
             differing += [
                 f"{spec.variant} {spec.code_state}: {case} was {expected.get(case)}, is {found.get(case)}"
+                + (f" {ASIDE}" if before.get(case) == after.get(case) else "")
                 for case in sorted({*expected, *found})
                 if expected.get(case) != found.get(case)
             ]
@@ -126,13 +131,19 @@ def said(rows: Iterable[Guarded]) -> str:
     every = list(rows)
     successes = [row for row in every if row.secret < 0 and row.success]
     guarded = [row for row in every if row.secret >= 0]
-    refused = [row for row in guarded if row.differing]
+    differing = [row for row in guarded if row.differing]
+    refused = [row for row in differing if not all(one.endswith(ASIDE) for one in row.differing)]
     lines = [
         f"{len(successes)} successes of {sum(row.secret < 0 for row in every)} suites on "
-        f"{len({row.instance for row in every})} instances; guarded {len(guarded)} times, refused {len(refused)}"
+        f"{len({row.instance for row in every})} instances; guarded {len(guarded)} times, refused {len(refused)}; "
+        f"{len(differing) - len(refused)} times only cases that are the same before and after differ"
     ]
     lines += [f"no success: {row.name} on {row.instance}" for row in every if row.secret < 0 and not row.success]
-    lines += [f"refused: {row.name} on {row.instance}, secret {row.secret}: {row.differing[0]}" for row in refused]
+    lines += [
+        f"{'refused' if row in refused else 'differs'}: {row.name} on {row.instance}, secret {row.secret}: "
+        f"{row.differing[0]}"
+        for row in differing
+    ]
     judging, guarding = sum(row.cpu_s for row in successes), sum(row.cpu_s for row in guarded)
     if successes and guarded:
         each, guards = judging / len(successes), guarding / len(guarded)

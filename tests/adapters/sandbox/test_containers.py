@@ -24,7 +24,9 @@ MIB = 1 << 20
 EIGHT = 8
 
 FLOW = """
+import os
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tasks.adapters.sandbox.base import Job
@@ -37,7 +39,11 @@ def run(number):
     for name in ("checkout", "outbox"):
         (folder / name).mkdir(parents=True)
     argv = ("sh", "-c", "setsid sleep " + sys.argv[2] + " & sleep " + sys.argv[2])
-    sandbox.run(Job(argv=argv, checkout=folder / "checkout", outbox=folder / "outbox", log=folder / "log"))
+    try:
+        sandbox.run(Job(argv=argv, checkout=folder / "checkout", outbox=folder / "outbox", log=folder / "log"))
+    finally:  # none of them ends by itself, and the others would be waited for
+        traceback.print_exc()
+        os._exit(1)
 with ThreadPoolExecutor(8) as pool:
     list(pool.map(run, range(8)))
 """
@@ -142,7 +148,8 @@ def test_a_killed_flow_with_eight_containers_leaves_none(docker_bench, client, a
     (tmp_path / "base").mkdir()
     flow = subprocess.Popen([sys.executable, "-c", FLOW, str(tmp_path), seconds], cwd=ROOT)
     try:
-        until(lambda: len(alive("sleep\0" + seconds)) >= 2 * EIGHT)
+        until(lambda: flow.poll() is not None or len(alive("sleep\0" + seconds)) >= 2 * EIGHT)
+        assert flow.poll() is None, "a job ended; standard error says how"
         assert len(_of(client, flow.pid)) == EIGHT
     finally:
         flow.kill()
