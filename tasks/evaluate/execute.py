@@ -176,6 +176,8 @@ def _status(progress: _RunProgress) -> tuple[RunStatus, str]:
     finished, report = progress.finished, progress.report
     assert finished is not None
     assert report is not None
+    if report.overflow:
+        return RunStatus.LIMIT, "more cases than are kept"
     if report.completed:
         # `sandbox_run` looks for this word: what was not watched has no coverage.
         return RunStatus.COMPLETED, "; ".join(

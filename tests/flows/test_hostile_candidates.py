@@ -13,6 +13,7 @@ from flows.demo import SNAPSHOT
 from flows.evaluation import EvaluationSummary, evaluate_here
 from flows.parameters import EvaluationRequest
 from flows.settings import Settings
+from tasks.adapters.runner import report
 from tasks.adapters.store.database import query
 from tasks.domain.errors import NotFound
 
@@ -96,6 +97,22 @@ def test_a_hostile_test_ends_contained_and_its_row_says_how(settings: Settings, 
     assert [run["status"] for run in runs if run["instance_id"] == OTHER] == ["completed", "completed"]
     verdict = ask(tight, f"SELECT measured, solved FROM paper WHERE instance_id = '{INSTANCE}'")
     assert verdict == [{"measured": True, "solved": False}]
+
+
+def test_a_failure_behind_more_cases_than_are_kept_is_no_success(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "MAX_CASES", 3)
+    shown = "from larder.recipe import Recipe\n\n\ndef test_a():\n    assert Recipe\n"
+    hidden = "".join(f"def test_b{number}():\n    assert {number < 2}\n" for number in range(4))
+    file = tmp_path / "preds.jsonl"
+    file.write_text(json.dumps(prediction(INSTANCE, new_file("tests/test_hostile.py", f"{shown}{hidden}"))))
+    judge(settings, file, INSTANCE)
+    runs = ask(settings, "SELECT DISTINCT status, detail FROM run WHERE suite_kind = 'candidate'")
+    assert runs == [{"status": "limit", "detail": "more cases than are kept"}]
+    case = "SELECT DISTINCT outcome FROM case_outcome WHERE case_id = 'tests/test_hostile.py'"
+    assert ask(settings, case) == [{"outcome": "error"}]
+    assert ask(settings, "SELECT measured, solved FROM paper") == [{"measured": True, "solved": False}]
 
 
 BAD_PATCHES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,8 @@ from tasks.domain.outcome import Outcome, Phase
 from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
 
 MAX_CASES = 200_000
+MAX_CHARS = 64_000_000
+"""Of names and messages together: a thousand cases of a real project have less than one million."""
 MAX_RECORDS = 4_000_000
 MAX_RECORD_BYTES = 8 << 20
 MAX_COUNT = 10**12
@@ -72,17 +74,19 @@ class Report:
     garbage: int = 0
     """Lines that are no records of the runner's: torn, or written by somebody else."""
     overflow: int = 0
-    """Rows beyond `MAX_CASES`, which were dropped."""
+    """How often something was dropped beyond `MAX_CASES` or `MAX_CHARS`: how such a case ended is not known."""
 
     def settled(self, files: Iterable[RepoPath], why: str, *, under_way: Outcome, cut: bool) -> Report:
         """The same with a row for everything that the run did not get to; `why` says what ended it.
 
         What was under way becomes `under_way`. A case that was collected and never began is an error in its set-up.
-        Of a session that was `cut` off, every test file that nothing is known of is an error in its collection.
+        Of a session that was `cut` off, every test file that nothing is known of is an error in its collection, and so
+        is every one where cases were dropped: what failed may be among them.
         The repository's own runner prints no line for cases that never began, so their rows have no label.
         """
         known = {row.case_id: row for row in self.cases}
-        for row in self._unfinished(files if cut else (), why, under_way):
+        dropped = [self._file(name, "more cases than are kept") for name in files if self.overflow]
+        for row in (*self._unfinished(files if cut else (), why, under_way), *dropped):
             first = known.get(row.case_id)
             known[row.case_id] = gravest(first, row) if first else replace(row, position=len(known))
         return replace(self, cases=tuple(known.values()), running=None)
@@ -97,10 +101,13 @@ class Report:
                 yield replace(self._row(case, Outcome.ERROR, f"never begun: {why}"), label="")
         seen = {*self.files, *(row.path for row in self.cases), *(step.path for step in self.collected)}
         for name in files:
-            path = RepoPath(name.partition("::")[0])  # what runs may be one case
-            if seen.isdisjoint((name, path)):
-                module = RunnerStep(CaseId(name), path, "", Phase.COLLECT)
-                yield replace(self._row(module, Outcome.ERROR, why), label="")
+            if seen.isdisjoint((name, _path(name))):
+                yield self._file(name, why)
+
+    def _file(self, name: str, why: str) -> CaseOutcome:
+        """A test file, or what of one was to run, as an error in its collection."""
+        step = RunnerStep(CaseId(name), _path(name), "", Phase.COLLECT)
+        return replace(self._row(step, Outcome.ERROR, why), label="")
 
     def _row(self, step: RunnerStep, outcome: Outcome, message: str) -> CaseOutcome:
         return CaseOutcome(
@@ -115,6 +122,11 @@ class Report:
             duration_s=None,
             message=_text(message),
         )
+
+
+def _path(name: str) -> RepoPath:
+    """Of a test file, or of one case that runs alone."""
+    return RepoPath(name.partition("::")[0])
 
 
 def gravest(first: CaseOutcome, second: CaseOutcome) -> CaseOutcome:
@@ -170,6 +182,8 @@ class _Reading:
     closed: bool = False
     garbage: int = 0
     overflow: int = 0
+    chars: int = 0
+    """Of all that is kept."""
 
     def take(self, record: dict[str, Any]) -> None:
         """Add one record; what is not of its shape, or comes after the end, counts as garbage."""
@@ -193,9 +207,20 @@ class _Reading:
         if not isinstance(cases, list) or not isinstance(files, list):
             return False
         steps = [_step(case, Phase.SETUP) for case in cases]
-        self.collected.update((step.case_id, step) for step in steps if step is not None)
+        for step in filter(None, steps):
+            if step.case_id in self.collected or self._has_room(self.collected, step.case_id, step.path, step.qualname):
+                self.collected[step.case_id] = step
         self.files.update((RepoPath(_text(path)), None) for path in files)
-        return len(self.collected) <= MAX_CASES and None not in steps
+        return None not in steps
+
+    def _has_room(self, kept: Collection[object], *texts: str) -> bool:
+        """Whether one more can be kept, which is counted either way."""
+        needed = sum(map(len, texts))
+        if len(kept) >= MAX_CASES or self.chars + needed > MAX_CHARS:
+            self.overflow += 1
+            return False
+        self.chars += needed
+        return True
 
     def _begin(self, record: dict[str, Any]) -> bool:
         case = record.get("case")
@@ -221,10 +246,8 @@ class _Reading:
         if known is not None:
             self.duplicates[row.case_id] = None
             self.cases[row.case_id] = gravest(known, row)
-        elif len(self.cases) < MAX_CASES:
+        elif self._has_room(self.cases, row.case_id, row.path, row.qualname, row.label, row.message):
             self.cases[row.case_id] = row
-        else:
-            self.overflow += 1
         return True
 
     def _hits(self, record: dict[str, Any]) -> bool:
@@ -232,6 +255,8 @@ class _Reading:
         if not isinstance(path, str) or not isinstance(case, str | None) or found is None:
             return False
         key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
+        if key not in self.hits and not self._has_room((), key[0], key[1] or ""):
+            return True
         known = self.hits.setdefault(key, {})
         for line, count in found.items():
             known[line] = known.get(line, 0) + count
@@ -271,7 +296,7 @@ class _Reading:
             completed=self.end is not None and self.closed,
             complaint=_text(end.get("complaint") or ""),
             running=self.running,
-            collected=tuple(self.collected.values())[:MAX_CASES],
+            collected=tuple(self.collected.values()),
             files=tuple(self.files),
             exit_code=code if isinstance(code, int) else None,
             unprobed=tuple(self.unprobed),

@@ -140,6 +140,34 @@ def test_too_many_cases_are_counted(tmp_path: Path, monkeypatch) -> None:
     assert (len(report.cases), report.overflow) == (3, 2)
 
 
+def test_memory_has_an_end(tmp_path: Path, monkeypatch) -> None:
+    """Names and messages of 4,000 characters, a hundred thousand times, were some gigabytes."""
+    monkeypatch.setattr(reading, "MAX_CHARS", 30)
+    named = [[f"c{n}", "t.py", "q" * 4] for n in range(2)]
+    report = read(
+        tmp_path,
+        {"k": "collected", "cases": named, "files": []},
+        {"k": "collected", "cases": named, "files": []},
+        case("c0"),
+        {"k": "hits", "path": "m.py", "case": "c" * 9, "lines": [1], "counts": [1]},
+        case("c1", message="m" * 5_000),
+        END,
+        CLOSED,
+    )
+    assert ([step.case_id for step in report.collected], len(report.cases), report.hits) == (["c0", "c1"], 1, ())
+    assert report.overflow == 2
+
+
+def test_what_was_dropped_may_have_failed(tmp_path: Path, monkeypatch) -> None:
+    """So nobody hides a failing case behind many that pass."""
+    monkeypatch.setattr(reading, "MAX_CASES", 3)
+    report = read(tmp_path, *(case(f"c{n}") for n in range(3)), case("c4", "failed"), END, CLOSED)
+    ended = settle(report, "t.py", "u.py", cut=False)
+    told = {row.case_id: row.outcome for row in ended.cases if row.outcome is not Outcome.PASSED}
+    assert told == {"t.py": Outcome.ERROR, "u.py": Outcome.ERROR}
+    assert settle(ended, "t.py", "u.py", cut=False) == ended
+
+
 def test_a_watched_file_without_probes_is_named(tmp_path: Path) -> None:
     facts = {"k": "file", "path": "m.py", "loaded": True, "executable": [2, 1], "note": "x"}
     report = read(tmp_path, {**facts, "probed": False})
