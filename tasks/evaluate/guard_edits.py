@@ -21,7 +21,6 @@ syntax tree. Modules that the fix adds or deletes are no part of a placebo: whet
 from __future__ import annotations
 
 import ast
-import keyword
 import random
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
-from tasks.adapters.patch.model import FilePatch, Patch
+from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch, split_lines, to_text
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.patch.split import Kind, kind_of
@@ -39,11 +38,12 @@ from tasks.domain.names import RepoPath
 from tasks.domain.outcome import RunVariant
 from tasks.domain.syntax import alike
 from tasks.evaluate import rewriting
+from tasks.evaluate.changed_places import Block, FixedFunctions, blocks_of
 from tasks.evaluate.dead_code import starred_subscript, touched
 from tasks.evaluate.docstrings import with_docstrings
 from tasks.evaluate.look_alikes import with_look_alikes
 from tasks.evaluate.quoting import Quote, Unedited, parse, place_for, quoted_with_shape, same_meaning, statements
-from tasks.evaluate.rewriting import Function, outer_functions
+from tasks.evaluate.rewriting import Function
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")
 _DOCUMENT = re.compile(
@@ -52,21 +52,7 @@ _DOCUMENT = re.compile(
 """Of the folders of documents, or at the top: a change log, a readme."""
 _NEIGHBOURS = 3
 """Other modules that each edit rewords, at most: each costs a tenth of a second once."""
-_SPARE = 4
-"""Functions of each side that are put into a file, at most."""
 _OLD_SUBSCRIPT = "a starred subscript is read by Python 3.11 and later only"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """Consecutive lines of a hunk that are removed and added."""
-
-    line: int
-    """1-based line before the fix: the first removed one, else the one that lines are added below."""
-    new_line: int
-    """The same after the fix: the first added one, else the one below which lines are missing."""
-    removed: tuple[str, ...]
-    added: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +62,6 @@ class Place:
     number: int | None
     lines: tuple[str, ...]
     statements: tuple[ast.stmt, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Touching:
-    """The functions of a file that the fix changes, on both sides."""
-
-    old: tuple[Function, ...]
-    new: tuple[Function, ...]
-
-    @classmethod
-    def of(cls, change: Change, blocks: Iterable[Block]) -> _Touching:
-        old = [(block.line, max(len(block.removed), 1)) for block in blocks]
-        new = [(block.new_line, max(len(block.added), 1)) for block in blocks]
-        return cls(_functions_at(change.before, old), _functions_at(change.after, new))
 
 
 Edit = Callable[[Change, tuple[Block, ...]], str | Unedited]
@@ -110,16 +82,16 @@ def guard_edits(
         return tuple(_row(instance, _Draw(variant, 0, secret), {}, refused) for variant in _EDITS)
     normal = read_patch(applied.patch)
     assert isinstance(normal, Patch)
-    blocks = {file.path: tuple(_blocks(file)) for file in normal.files}
+    blocks = {file.path: tuple(blocks_of(file)) for file in normal.files}
     unworded = {variant: _unworded(variant, applied.changes, blocks) for variant in _EDITS}
-    touching = {
-        change.path: _Touching.of(change, blocks.get(change.path, ()))
+    functions = {
+        change.path: FixedFunctions.of(change, blocks.get(change.path, ()))
         for change in applied.changes
         if change.path.endswith(".py")
     }
     made: dict[tuple[RunVariant, str], GuardEdit] = {}
     for draw in _draws(secret):
-        edit = _edited(instance, applied.changes, touching, unworded[draw.variant], _Around(draw, read_base, paths))
+        edit = _edited(instance, applied.changes, functions, unworded[draw.variant], _Around(draw, read_base, paths))
         made.setdefault((edit.variant, edit.patch), edit)
     return tuple(made.values())
 
@@ -238,7 +210,7 @@ def _unworded(
 def _edited(
     instance: TaskInstance,
     changes: tuple[Change, ...],
-    touching: dict[str, _Touching],
+    functions: dict[str, FixedFunctions],
     unworded: dict[str, str | Unedited],
     around: _Around,
 ) -> GuardEdit:
@@ -261,44 +233,14 @@ def _edited(
         elif text == start:
             skipped.append(f"{change.path}: the edit leaves it as it is")
         else:
-            old, new = touching[change.path].old, touching[change.path].new
-            own = old if variant is RunVariant.PLACEBO else new
-            spare = [node for side in (old, new) for node in list(filter(_can_be_moved, side))[:_SPARE]]
-            words = sorted(_words(old) ^ _words(new))
-            after = around.reworded(change.path, around.widened(change, text), own, spare, words)
+            fixed = functions[change.path]
+            own = fixed.old if variant is RunVariant.PLACEBO else fixed.new
+            after = around.reworded(change.path, around.widened(change, text), own, fixed.spare, fixed.words)
             texts[change.path] = Change(path=change.path, before=start, after=after)
     if texts:
         near = around.neighbours([change.path for change in changes])
         texts |= documents | {change.path: change for change in near if change.before != change.after}
     return _row(instance, around.draw, texts, tuple(skipped))
-
-
-def _functions_at(text: str | None, ranges: Iterable[tuple[int, int]]) -> tuple[Function, ...]:
-    """The functions of a file that have lines of these ranges (first line, how many)."""
-    tree = parse(text or "")
-    if isinstance(tree, Unedited):
-        return ()
-    lines = {first + at for first, number in ranges for at in range(number)}
-    return tuple(
-        node
-        for node in outer_functions(tree)
-        if not lines.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    )
-
-
-def _words(functions: Iterable[Function]) -> set[str]:
-    """Names of attributes, keywords and others that these functions use."""
-    found = {
-        word
-        for function in functions
-        for node in ast.walk(function)
-        for word in (getattr(node, "attr", None), getattr(node, "arg", None), getattr(node, "id", None))
-    }
-    return {word for word in found if isinstance(word, str) and not (word.startswith("__") or keyword.iskeyword(word))}
-
-
-def _can_be_moved(node: Function) -> bool:
-    return not any(map(starred_subscript, ast.walk(node)))
 
 
 def _the_other_way(change: Change) -> Change:
@@ -316,28 +258,6 @@ def _row(instance: TaskInstance, draw: _Draw, texts: dict[str, Change], skipped:
         secret=draw.secret,
         repeat=draw.repeat,
     )
-
-
-def _blocks(file: FilePatch) -> Iterator[Block]:
-    """The changed places of one file of a patch in normal form."""
-    for hunk in file.hunks:
-        old, new = hunk.old_start, hunk.new_start
-        removed: list[str] = []
-        added: list[str] = []
-        for line in (*hunk.lines, " "):
-            if line[0] == " " and (removed or added):
-                yield Block(
-                    line=old if removed else max(old - 1, 1),
-                    new_line=new if added else max(new - 1, 1),
-                    removed=tuple(removed),
-                    added=tuple(added),
-                )
-                old, new = old + len(removed), new + len(added)
-                removed, added = [], []
-            if line[0] == " ":
-                old, new = old + 1, new + 1
-            else:
-                (removed if line[0] == "-" else added).append(line[1:])
 
 
 def _quotes(places: Iterable[Place]) -> list[Quote]:
