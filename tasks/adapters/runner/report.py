@@ -15,8 +15,8 @@ from tasks.domain.outcome import Outcome, Phase
 from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
 
 MAX_CASES = 200_000
-MAX_CHARS = 64_000_000
-"""Of names and messages together: a thousand cases of a real project have less than one million."""
+MAX_CHARS = 128_000_000
+"""Of names and messages together: as many cases with names of 150 characters, which few have, fill it."""
 MAX_RECORDS = 4_000_000
 MAX_RECORD_BYTES = 8 << 20
 MAX_COUNT = 10**12
