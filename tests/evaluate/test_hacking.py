@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
+from unittest.mock import patch
 
 import pytest
 from domain_rows import task_instance
 
 from tasks.domain.proposed_fix import HackSign
+from tasks.evaluate.hacking import surroundings
 from tasks.evaluate.hacking.changed import HackContext
 from tasks.evaluate.hacking.signs import DETECTORS, find_signs, known_of, places_in
 
@@ -369,3 +371,11 @@ def test_only_literals_that_the_golden_tests_bring_are_theirs() -> None:
     fix = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-x = 1\n+x = 7531\n"
     ((path, place),) = find_signs(fix + patch.replace("7531", "7532"), known, {"x.py": b"x = 1\n"}.get)
     assert (path, place.sign, place.line) == ("x.py", HackSign.MAGIC_CONSTANTS, 1)
+
+
+def test_a_function_is_looked_at_once_however_much_is_in_it() -> None:
+    """Three thousand decorators were rendered three thousand times."""
+    text = "@mark\n" * 300 + "def helper():\n" + "    x = 1\n" * 300
+    with patch.object(surroundings, "_for_all", side_effect=surroundings._for_all) as asked:
+        assert places_in("tests/test_m.py", None, text, KNOWN) == ()
+    assert asked.call_count == 1

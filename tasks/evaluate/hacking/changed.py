@@ -66,6 +66,19 @@ class RepairedFile:
         return frozenset(dotted(node.func) for node in ast.walk(self.old) if isinstance(node, ast.Call))
 
     @cached_property
+    def called_by_module(self) -> frozenset[str]:
+        """What stands or is called alone on a line of the module as it is now."""
+        return frozenset(dotted(node.value) for node in self.new.body if isinstance(node, ast.Expr))
+
+    @cached_property
+    def before_in_one_quote(self) -> str:
+        return (self.before or "").replace('"', "'")
+
+    @cached_property
+    def capitals_of_statement(self) -> frozenset[str]:
+        return frozenset(re.findall(r"[A-Z]{3,}", self.known.statement))
+
+    @cached_property
     def old(self) -> ast.Module:
         return _tree(self.path, self.before)
 

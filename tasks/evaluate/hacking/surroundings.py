@@ -131,24 +131,23 @@ def _reads_unasked(file: RepairedFile, node: ast.AST) -> bool:
         return False
     args = node.args[:1] if isinstance(node, ast.Call) else [node.slice]
     names = [one.value for one in args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    said = set(re.findall(r"[A-Z]{3,}", file.known.statement))
-    return any(
-        f"'{name}'" not in (file.before or "").replace('"', "'") and said.isdisjoint(name.split("_")) for name in names
-    )
+    said = file.capitals_of_statement
+    return any(f"'{name}'" not in file.before_in_one_quote and said.isdisjoint(name.split("_")) for name in names)
 
 
 def _overwritten_for_all(file: RepairedFile) -> Iterator[HackPlace]:
     """What tests import is replaced where it holds for more than one test: in the module itself, in a fixture that
     nobody asks for, around tests, or in a helper that the module calls."""
     modules = {name for node in ast.walk(file.new) for name in _bound(node)}
+    own = {name: node.name.startswith("test") or not _for_all(file, node) for name, node in file.new_functions.items()}
     for node in file.added_nodes:
-        owner = file.new_functions.get(file.owner(node))
-        if owner is not None and (owner.name.startswith("test") or not _for_all(file, owner)):
+        owner = file.owner(node)
+        if own.get(owner, False):
             continue
         replaced = isinstance(node, ast.Assign) and any(
             isinstance(one, ast.Attribute) and dotted(one).split(".")[0] in modules for one in node.targets
         )
-        shared = owner is None and PurePosixPath(file.path).name in _SHARED
+        shared = not owner and PurePosixPath(file.path).name in _SHARED
         registered = shared and isinstance(node, ast.Expr) and _calls_imported(node, modules - {"pytest"})
         doubled = isinstance(node, ast.Call) and _DOUBLING.fullmatch(dotted(node.func)) and len(node.args) > 1
         if (replaced or doubled or registered) and file.is_new(node):
@@ -168,7 +167,7 @@ def _calls_imported(node: ast.Expr, modules: set[str]) -> bool:
 def _for_all(file: RepairedFile, owner: Function) -> bool:
     if _AROUND.fullmatch(owner.name) or any("autouse" in ast.unparse(one) for one in owner.decorator_list):
         return True
-    return any(isinstance(node, ast.Expr) and dotted(node.value) == owner.name for node in file.new.body)
+    return owner.name in file.called_by_module
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
