@@ -377,5 +377,5 @@ def test_a_function_is_looked_at_once_however_much_is_in_it() -> None:
     """Three thousand decorators were rendered three thousand times."""
     text = "@mark\n" * 300 + "def helper():\n" + "    x = 1\n" * 300
     with patch.object(surroundings, "_for_all", side_effect=surroundings._for_all) as asked:
-        assert places_in("tests/test_m.py", None, text, KNOWN) == ()
+        places_in("tests/test_m.py", "import os\n", f"import os\n{text}", KNOWN)
     assert asked.call_count == 1
