@@ -61,7 +61,7 @@ KEY_DIGITS = 32
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
 """What a word inside the name of an experiment cannot hold, since names are put together with it:
 `METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
-_INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d+)")
+_INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d{1,18})")
 
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from tasks.domain.errors import UsageError
 
-_SPAN = re.compile(r"(\d+) *(day|week|month)s?")
+_SPAN = re.compile(r"(\d{1,4}) *(day|week|month)s?")
 _DAYS = {"day": 1, "week": 7, "month": 31}
 
 

@@ -24,7 +24,7 @@ RELEASED = {
 }
 """First final release of each CPython (the release PEPs). A version that is not here is taken as not out yet."""
 
-_BOUND = re.compile(r"(?P<op>===|==|~=|!=|>=|<=|>|<)?\s*v?(?P<version>\d+(?:\.\d+)*)(?P<star>\.\*)?")
+_BOUND = re.compile(r"(?P<op>===|==|~=|!=|>=|<=|>|<)?\s*v?(?P<version>\d{1,9}(?:\.\d{1,9})*)(?P<star>\.\*)?")
 _CLASSIFIER = re.compile(r"Programming Language :: Python :: (3\.\d+)")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tasks.environment.requirements import Read
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,18}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,7 @@ def _confidences(scores: object, number: int) -> tuple[int, ...] | None:
     """Whole numbers, also written as text; null where they do not fit."""
     if not isinstance(scores, list) or len(scores) != number:
         return None
-    found = tuple(int(text) for text in map(str, scores) if text.isdecimal() and 1 <= int(text[:3]) <= 10)
+    found = tuple(int(text) for text in map(str, scores) if text.isdecimal() and len(text) < 4 and 1 <= int(text) <= 10)
     return found if len(found) == number else None
 
 

@@ -18,7 +18,7 @@ from tasks.adapters.patch.read import split_lines
 
 LONGEST = 400_000
 """Characters of a patch that are coloured and shown; what is longer is cut, and says so."""
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
+_HUNK = re.compile(r"@@ -(\d{1,15})(?:,\d+)? \+(\d{1,15})(?:,\d+)? @@")
 _FILE = re.compile(r"diff --git a/.* b/(.*)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
 """What a page may not hold, or what turns the direction of the text around it."""

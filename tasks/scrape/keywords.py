@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_NUMBER = r"\d{1,18}(?!\d)"
+"""Python makes no number of more than 4,300 digits, and GitHub none of more than ten."""
 _REPO = r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+"
-_ADDRESS = rf"(?:https?://)?(?:www\.)?github\.com/{_REPO}/(?:issues|pull)/\d+(?:[\#?][\w=&-]*)?"
-_REFERENCE = rf"(?:\[[^\]\n]*\]\({_ADDRESS}\)|{_ADDRESS}|(?:{_REPO})?\#\d+\b|\bGH-\d+\b)"
+_ADDRESS = rf"(?:https?://)?(?:www\.)?github\.com/{_REPO}/(?:issues|pull)/{_NUMBER}(?:[\#?][\w=&-]*)?"
+_REFERENCE = rf"(?:\[[^\]\n]*\]\({_ADDRESS}\)|{_ADDRESS}|(?:{_REPO})?\#{_NUMBER}\b|\bGH-{_NUMBER}\b)"
 _JOIN = r"(?:\s*(?:,\s*and\b|,\s*&|,|\band\b|&|\+|/)\s*(?:(?:also\s+)?{word}\s*:?\s+)?)"
 _WORD = r"(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)"
 _NOUN = r"(?:(?:the\s+)?(?:issues?|bugs?|tickets?)\s*:?\s*)?"
@@ -25,8 +27,8 @@ _CLOSING = re.compile(
 _DENIAL = re.compile(r"(?:\bnot|n['’]t|\bnever)\s+(?:\w+ly\s+)?\Z", re.IGNORECASE)
 _DENIAL_REACH = 40
 _ONE = re.compile(
-    rf"github\.com/(?P<where>{_REPO})/(?P<kind>issues|pull)/(?P<at>\d+)"
-    rf"|(?P<repo>{_REPO})?\#(?P<number>\d+)\b|\bGH-(?P<gh>\d+)\b",
+    rf"github\.com/(?P<where>{_REPO})/(?P<kind>issues|pull)/(?P<at>{_NUMBER})"
+    rf"|(?P<repo>{_REPO})?\#(?P<number>{_NUMBER})\b|\bGH-(?P<gh>{_NUMBER})\b",
     re.IGNORECASE,
 )
 _LINK = re.compile(rf"\[[^\]\n]*\]\((?P<address>{_ADDRESS})\)", re.IGNORECASE)

@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from tasks.adapters.patch.model import BinaryContents, FilePatch, Hunk, Patch, Reason, Refused, Status
 
 DEV_NULL = "/dev/null"
-_HUNK = re.compile(r"@@ -(?P<os>\d+)(?:,(?P<oc>\d+))? \+(?P<ns>\d+)(?:,(?P<nc>\d+))? @@")
+_HUNK = re.compile(r"@@ -(?P<os>\d{1,15})(?:,(?P<oc>\d{1,15}))? \+(?P<ns>\d{1,15})(?:,(?P<nc>\d{1,15}))? @@")
+"""Python makes no number of more than 4,300 digits."""
+_LONGEST_HEADER = 10_000
+"""Of a `diff --git` line: two paths as long as Linux has them. Looking for its middle takes time by the square."""
 _GIT_PLAIN = re.compile(r"diff --git (?:a/(?P<old>.+) b/(?P=old)|(?P<bare>\S+) (?P=bare))")
 _GIT_SPLIT = re.compile(r'diff --git (?P<old>"(?:[^"\\]|\\.)*"|\S+) (?P<new>"(?:[^"\\]|\\.)*"|\S+)')
 _QUOTED = re.compile(r'\\([0-7]{3}|["\\abfnrtv])')
@@ -291,7 +294,9 @@ def _stripped(old: str, new: str) -> tuple[str | None, str | None]:
 
 
 def _git_names(line: str) -> tuple[str, str] | None:
-    """Both names of a `diff --git` line as written; null where a space makes them ambiguous."""
+    """Both names of a `diff --git` line as written; null where a space makes them ambiguous, or no path is so long."""
+    if len(line) > _LONGEST_HEADER:
+        return None
     if plain := _GIT_PLAIN.fullmatch(line):
         name = plain["old"] or plain["bare"]
         return ("a/" + name, "b/" + name) if plain["old"] else (name, name)

@@ -56,3 +56,17 @@ def test_a_name_with_a_million_spaces_is_read_like_any_other(blank: str) -> None
     read = read_patch(f"--- a/x{blank * 1_000_000}y\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
     assert isinstance(read, Patch)
     assert [file.new_path for file in read.files] == ["x"]
+
+
+@pytest.mark.parametrize("numbers", ["-{} +1", "-1,{} +1", "-1 +{}", "-1 +1,{}"])
+def test_a_number_of_thousands_of_digits_is_no_line(numbers: str) -> None:
+    """Python's `int` refuses it, and one such candidate would end the intake of all."""
+    text = f"--- a/x\n+++ b/x\n@@ {numbers.format('9' * 5_000)} @@\n-a\n+b\n"
+    assert isinstance(read_patch(text), Refused)
+
+
+def test_a_header_with_a_million_places_to_split_it_is_none() -> None:
+    """The names below it count, as always."""
+    read = read_patch(f"diff --git a/{'a b/' * 250_000}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    assert isinstance(read, Patch)
+    assert [file.new_path for file in read.files] == ["x"]
