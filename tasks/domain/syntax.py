@@ -19,6 +19,8 @@ for each, of the thousand that there are. Of 7,348 files of seven real projects 
 MOST_FIELDS = 10_000
 """Of one f-string. CPython before 3.12 reads n of them in n² steps: 130,000, which are 400 kB, take 20 seconds, in
 which nobody else can parse."""
+_LONG_NUMBER = re.compile(r"0[xXoObB][\da-fA-F_]{3000}")
+"""What Python reads and cannot write: it makes no text of a number of more than 4,300 decimal digits."""
 _ONE_AT_A_TIME = Lock()
 _AGAIN = 5
 
@@ -26,8 +28,8 @@ Block = list[ast.stmt]
 
 
 class TooComplex(ValueError):
-    """Code of more than `DEEPEST` levels, or with an f-string of more than `MOST_FIELDS`: Python may run it all the
-    same."""
+    """Code of more than `DEEPEST` levels, with an f-string of more than `MOST_FIELDS`, or with a number of thousands of
+    digits: Python may run it all the same."""
 
 
 def syntax_tree(source: str | bytes) -> ast.Module:
@@ -39,7 +41,10 @@ def syntax_tree(source: str | bytes) -> ast.Module:
     what `ast.parse` does: `SyntaxError`, `ValueError`, `MemoryError`. Of the second kind is `TooComplex`: whoever walks
     a tree by recursion need not think of its depth, and nobody can end or halt us by one.
     """
-    if sys.version_info < (3, 12) and _has_endless_f_string(source):
+    text = source if isinstance(source, str) else source.decode("utf-8", "surrogateescape")
+    if _LONG_NUMBER.search(text):
+        raise TooComplex("a number of it has thousands of digits")
+    if sys.version_info < (3, 12) and _has_endless_f_string(text):
         raise TooComplex(f"an f-string of it has more than {MOST_FIELDS:,} fields")
     try:
         tree = _parsed(source)
@@ -87,8 +92,7 @@ def _parsed(source: str | bytes) -> ast.Module:
         return ast.parse(source)
 
 
-def _has_endless_f_string(source: str | bytes) -> bool:
-    text = source if isinstance(source, str) else source.decode("utf-8", "surrogateescape")
+def _has_endless_f_string(text: str) -> bool:
     if text.count("{") <= MOST_FIELDS:
         return False
     with suppress(tokenize.TokenError, SyntaxError):  # which are the parser's to tell

@@ -69,6 +69,14 @@ def test_an_f_string_that_takes_minutes_is_not_begun(start: str) -> None:
         syntax_tree(f"x = 1\ny = {start}{'{x}' * (MOST_FIELDS + 1)}{end}\n".encode())
 
 
+@pytest.mark.parametrize("number", ["0x" + "f" * 3_600, "0b" + "1" * 14_300, "0O" + "7_7" * 2_400])
+def test_a_number_that_python_cannot_write_is_not_read(number: str) -> None:
+    assert ast.parse(number).body
+    with pytest.raises(TooComplex, match="thousands of digits"):
+        syntax_tree(f"x = {number}")
+    assert syntax_tree(f"x = 0x{'f' * 2_048}, '{'f' * 9_000}'").body, "8,192 bits are a key"
+
+
 @pytest.mark.parametrize(
     "source", ["{}\n" * 20_000, f"x = '{'{x}' * 20_000}'", "f'{x}'\n" * 20_000, "x = (" + "f'{x}' " * 20_000 + ")"]
 )

@@ -25,6 +25,7 @@ FORMS: dict[str, Callable[[int], str]] = {
     "ended": lambda n: f"import os\nos._exit(0{' + 0' * n})",
     "lambdas": lambda n: f"x = {'lambda: ' * n}1",
     "negations": lambda n: f"assert {'not ' * n}1",
+    "digits": lambda n: f"x = 0x{'f' * (15 * n + 1)}",
     "lists": lambda n: f"x = {'[' * n}{']' * n}",
 }
 DEPTHS = (60, 95, 180, 195, 450, 900, 1400, 2900)
