@@ -60,7 +60,7 @@ _COMPARE = re.compile(r"/compare/")
 _PATCH = re.compile(r"\.(?:diff|patch)(?:[?#].*)?$")
 _SHA = re.compile(r"(?<![\w./-])(?=[0-9a-f]*[a-f])(?=[a-f]*\d)[0-9a-f]{7,40}(?![\w-])")
 _URL_SHA = re.compile(r"/(?P<sha>[0-9a-f]{7,40})(?=[/#.?]|$)")
-_REFERENCE = re.compile(r"(?<![\w&/#])(?:(?P<repo>[\w.-]+/[\w.-]+))?(?:#|\bGH-)(?P<number>\d{1,18})\b")
+_REFERENCE = re.compile(r"(?<![\w&/#])(?:(?<![.-])(?P<repo>[\w.-]+/[\w.-]+))?(?:#|\bGH-)(?P<number>\d{1,18})\b")
 _NAMED_PULL = re.compile(r"(?i)\b(?:PRs?|pull[ -]requests?|merge requests?|MR)[ :]{0,2}(?:#|!)?(?P<number>\d{2,18})\b")
 _FIXED_BY = re.compile(
     r"(?i)\b(?:fixed|solved|resolved|addressed|closed|superseded|patched)\s+(?:already\s+)?(?:by|in|with|via|through)\s+"

@@ -17,7 +17,7 @@ from tasks.domain.published import InstanceFact
 _LINK = re.compile(r"https?://\S+")
 _IMAGE = re.compile(r"!\[[^\]]*\]\(|<img\b|\.(?:png|jpe?g|gif|svg)\b", re.IGNORECASE)
 _COMMIT = re.compile(r"(?<![\w/])(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}(?!\w)")
-_REFERENCE = re.compile(r"(?<![\w&/])(?:[\w.-]+/[\w.-]+)?#\d+\b")
+_REFERENCE = re.compile(r"(?<![\w&/])(?:(?<![.-])[\w.-]+/[\w.-]+)?#\d+\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from domain_rows import task_instance
 
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId
-from tasks.methods.redaction import find_pointers, redacted, redaction_rows
+from tasks.methods.redaction import IssueText, find_pointers, pull_numbers, redacted, redaction_rows
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "redactions.toml").read_text())["case"]
 
@@ -60,3 +60,11 @@ def test_rows_say_where_it_stood() -> None:
 
 def test_an_instance_of_another_name_has_no_number_to_look_for() -> None:
     assert find_pointers(instance("see #500", name="my-instance"), Known()) == ()
+
+
+@pytest.mark.parametrize("sign", [".", "-", "a.", "./"])
+def test_a_million_signs_of_a_name_are_read_like_any_other(sign: str) -> None:
+    """By the square of their number it would be an hour."""
+    source = IssueText(text=f"{sign * 1_000_000} done.#7, .a/r#7, a-b/r#7", name="r", number=7, history=Known())
+    found = [source.text[place.start : place.end] for place in pull_numbers(source)]
+    assert found == ["#7", ".a/r#7", "a-b/r#7"]
