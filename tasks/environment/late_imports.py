@@ -18,7 +18,7 @@ def imported_modules(text: str) -> tuple[str, ...]:
     type checker imports is left out."""
     try:
         tree = syntax_tree(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, MemoryError):
         return ()
     return tuple(dict.fromkeys(name for node in _executed(tree) for name in _names(node)))
 

@@ -94,7 +94,7 @@ class Case:
 def parse(text: str) -> Module | SyntaxError:
     try:
         tree = syntax_tree(text.encode("utf-8", "surrogateescape"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
     module = Module()
     _fill(module, tree.body, text.split("\n"))

@@ -64,7 +64,7 @@ def parse(text: str) -> ast.Module | Unedited:
         return syntax_tree(text)
     except UnicodeEncodeError:
         return Unedited("it is not UTF-8")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, MemoryError) as error:
         return Unedited(f"it cannot be parsed: {error}")
 
 

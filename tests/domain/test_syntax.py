@@ -66,7 +66,7 @@ def test_a_tree_has_so_many_levels() -> None:
 def test_an_f_string_that_takes_minutes_is_not_begun(start: str) -> None:
     end = '"""' if "\n" in start else start[-1]
     with pytest.raises(TooComplex, match="10,000 fields"):
-        syntax_tree(f"x = 1\ny = {start}{'{x}' * (MOST_FIELDS + 1)}{end}\n".encode())
+        syntax_tree(f"x = '{'{' * 20_000}'\ny = {start}{'{x}' * (MOST_FIELDS + 1)}{end}\n".encode())
 
 
 @pytest.mark.parametrize("number", ["0x" + "f" * 3_600, "0b" + "1" * 14_300, "0O" + "7_7" * 2_400])

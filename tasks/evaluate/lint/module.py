@@ -154,7 +154,7 @@ def parse(text: str, added: frozenset[int]) -> LintedModule | SyntaxError:
     """The file, or why it is none; never raises."""
     try:
         return LintedModule(text, syntax_tree(text.encode("utf-8", "surrogateescape")), added)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+    except (SyntaxError, ValueError, MemoryError) as error:
         return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
 
 

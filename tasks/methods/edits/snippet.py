@@ -72,7 +72,7 @@ def parse(source: str) -> ast.Module | None:
     """The syntax tree; null where there is none."""
     try:
         return syntax_tree(source.encode("utf-8", "replace").decode("utf-8"))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except (SyntaxError, ValueError, MemoryError):
         return None
 
 
