@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.patch import place
 from tasks.adapters.patch.apply import Applied, apply_patch, apply_to_files
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.model import Patch, Reason, Refused
@@ -142,3 +143,22 @@ def test_a_hunk_of_a_large_repetitive_file_is_found_quickly() -> None:
     base = {"x": b"same\n" * 50_000 + b"end\n"}
     applied = apply_to_files(_read("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-end\n+END\n"), base.get)
     assert isinstance(applied, Refused | Applied)
+
+
+def test_a_hunk_that_git_looks_for_without_end_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A candidate can bring both the haystack and the hunk; all of its pieces together have one patience."""
+    monkeypatch.setattr(place, "PATIENCE_S", 0.5)
+    lines = 6_000
+    haystack = f"--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,{lines} @@\n" + "+a\n" * lines
+    needle = f"--- a/x.py\n+++ b/x.py\n@@ -5,{lines} +5,{lines} @@\n" + " a\n" * (lines - 1) + "-z\n+y\n"
+    plain = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
+    assert isinstance(apply(haystack + plain), Applied)
+    refused = apply(haystack + plain + needle * 100)
+    assert isinstance(refused, Refused)
+    assert (refused.reason, refused.detail) == (Reason.DOES_NOT_APPLY, "git takes too long to find its place")
+
+
+def apply(text: str) -> Applied | Refused:
+    read = read_patch(text)
+    assert isinstance(read, Patch)
+    return apply_to_files(read, lambda _: None)
