@@ -16,7 +16,7 @@ from pathlib import Path
 from tasks.adapters.patch.layers import FIXED_MTIME, lifted
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
 from tasks.adapters.patch.paths import refuse_kinds, refuse_paths, without_submodules
-from tasks.adapters.patch.place import LineEdit, Misfit, Patience, Placed, TooSlow, place
+from tasks.adapters.patch.place import LineEdit, Misfit, Placed, TimeForGit, TooSlow, place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import Change, render
 
@@ -119,7 +119,7 @@ class _Files:
         self.now: dict[str, str | None] = {}
         self.executable: dict[str, bool] = {}
         self.notes: list[str] = []
-        self.patience = Patience()
+        self.time_for_git = TimeForGit()
 
     def changes(self) -> tuple[Change, ...]:
         """Changes in order of first touch, without those that came to nothing."""
@@ -141,7 +141,7 @@ class _Files:
             if refused := self._refuse(file, text):
                 return refused
             edits.append(self._edit(file, text))
-        placed = place(edits, self.patience)
+        placed = place(edits, self.time_for_git)
         if isinstance(placed, Misfit):
             return Refused(reason=Reason.DOES_NOT_APPLY, detail=_misfit(batch[placed.edit], placed))
         for file, after in zip(batch, placed, strict=True):

@@ -21,7 +21,7 @@ from tasks.adapters.patch.read import split_lines, to_bytes, to_text
 from tasks.adapters.patch.render import NO_BLOB, binary_section, blob_sha, signed
 from tasks.domain.errors import InfrastructureError
 
-PATIENCE_S = 60.0
+GIT_S = 60.0
 """What git may take for one patch in all; an honest one takes milliseconds. It looks for a hunk that nearly fits in
 time by the cube of its lines: 6,000 of one letter take 8 seconds, 30,000 a quarter of an hour, and then come the rungs.
 """
@@ -41,14 +41,14 @@ class LineEdit:
 
 
 class TooSlow(Exception):
-    """git was ended: its patience was over."""
+    """git was ended: its time was over."""
 
 
 @dataclass(slots=True)
-class Patience:
+class TimeForGit:
     """What is left for git, of the time that one patch has."""
 
-    left_s: float = field(default_factory=lambda: PATIENCE_S)
+    left_s: float = field(default_factory=lambda: GIT_S)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +67,17 @@ class Misfit:
     """Of the file, where its hunk should have been; 0 where git does not say."""
 
 
-def place(edits: Sequence[LineEdit], patience: Patience) -> list[Placed] | Misfit:
+def place(edits: Sequence[LineEdit], time_for_git: TimeForGit) -> list[Placed] | Misfit:
     """Every text after its hunks, or the first edit that fits nowhere. One git process if all fit as they are.
 
-    `TooSlow` where git takes more than the patience that is left.
+    `TooSlow` where git takes more than the time that is left.
     """
-    texts = _made_whole(edits) or _git(edits, (), patience)
+    texts = _made_whole(edits) or _git(edits, (), time_for_git)
     if isinstance(texts, list):
         return [Placed(edit.strict, text) for edit, text in zip(edits, texts, strict=True)]
     placed: list[Placed] = []
     for at, edit in enumerate(edits):
-        one = _climb(edit, patience)
+        one = _climb(edit, time_for_git)
         if isinstance(one, int):
             return Misfit(at, one)
         placed.append(one)
@@ -91,14 +91,14 @@ def _made_whole(edits: Sequence[LineEdit]) -> list[str] | None:
     return ["".join(line for hunk in edit.hunks for line in hunk.new) for edit in edits]
 
 
-def _climb(edit: LineEdit, patience: Patience) -> Placed | int:
+def _climb(edit: LineEdit, time_for_git: TimeForGit) -> Placed | int:
     """The first rung on which git takes the edit; else the line that it refuses on the last one."""
-    texts = _git([edit], (), patience)
+    texts = _git([edit], (), time_for_git)
     if isinstance(texts, list):
         return Placed(edit.strict, texts[0])
     terminated = _terminated(edit)
     for rung, options in () if edit.contents else _relaxed(edit):
-        texts = _git([terminated], options, patience)
+        texts = _git([terminated], options, time_for_git)
         if isinstance(texts, list):
             return Placed(rung, _unterminated(texts[0], edit.text))
     assert isinstance(texts, int)
@@ -131,14 +131,14 @@ def _relaxed(edit: LineEdit) -> tuple[tuple[Rung, tuple[str, ...]], ...]:
     )
 
 
-def _git(edits: Sequence[LineEdit], options: Sequence[str], patience: Patience) -> list[str] | int:
+def _git(edits: Sequence[LineEdit], options: Sequence[str], time_for_git: TimeForGit) -> list[str] | int:
     """What `git apply` makes of the texts; the line of the first hunk that it refuses, 0 where it does not say."""
     with tempfile.TemporaryDirectory(prefix="swt-apply-") as name:
         folder = Path(name)
         for at, edit in enumerate(edits):
             (folder / str(at)).write_bytes(to_bytes(edit.text))
         diff = "".join(_diff(at, edit) for at, edit in enumerate(edits))
-        done = _run(["git", "apply", "--whitespace=nowarn", *options, "-"], folder, to_bytes(diff), patience)
+        done = _run(["git", "apply", "--whitespace=nowarn", *options, "-"], folder, to_bytes(diff), time_for_git)
         if done.returncode == 0:
             contents = [(folder / str(at)).read_bytes() for at in range(len(edits))]
             return list(map(to_text, contents)) if all(map(_as_said, edits, contents)) else 0
@@ -154,7 +154,7 @@ def _as_said(edit: LineEdit, made: bytes) -> bool:
     return made == b"" if edit.contents.new == NO_BLOB else blob_sha(made) == edit.contents.new
 
 
-def _run(argv: list[str], folder: Path, diff: bytes, patience: Patience) -> subprocess.CompletedProcess[bytes]:
+def _run(argv: list[str], folder: Path, diff: bytes, time_for_git: TimeForGit) -> subprocess.CompletedProcess[bytes]:
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LC_ALL": "C",
@@ -174,14 +174,14 @@ def _run(argv: list[str], folder: Path, diff: bytes, patience: Patience) -> subp
             env=environment,
             capture_output=True,
             check=False,
-            timeout=max(patience.left_s, 0),
+            timeout=max(time_for_git.left_s, 0),
         )
     except FileNotFoundError as error:
         raise InfrastructureError("git is not installed", hint="run `swt doctor`") from error
     except subprocess.TimeoutExpired:
         raise TooSlow from None
     finally:
-        patience.left_s -= time.monotonic() - begun
+        time_for_git.left_s -= time.monotonic() - begun
 
 
 def _diff(at: int, edit: LineEdit) -> str:

@@ -146,8 +146,8 @@ def test_a_hunk_of_a_large_repetitive_file_is_found_quickly() -> None:
 
 
 def test_a_hunk_that_git_looks_for_without_end_does_not_apply(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A candidate can bring both the haystack and the hunk; all of its pieces together have one patience."""
-    monkeypatch.setattr(place, "PATIENCE_S", 0.5)
+    """A candidate can bring both the haystack and the hunk; all of its pieces together share one time for git."""
+    monkeypatch.setattr(place, "GIT_S", 0.5)
     lines = 6_000
     haystack = f"--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,{lines} @@\n" + "+a\n" * lines
     needle = f"--- a/x.py\n+++ b/x.py\n@@ -5,{lines} +5,{lines} @@\n" + " a\n" * (lines - 1) + "-z\n+y\n"
