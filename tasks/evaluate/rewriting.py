@@ -97,7 +97,7 @@ def _renamed(text: str, tree: ast.Module, draw: random.Random) -> str:
         for old in sorted(_renamable(function, table)) if table else ():
             if draw.random() < SHARE:
                 new = fresh(draw, taken)
-                places = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == old]
+                places = [node for node in _inside(function) if isinstance(node, ast.Name) and node.id == old]
                 swaps += [(node.lineno, node.col_offset, len(old.encode()), new) for node in places]
     for line, column, length, new in sorted(swaps, reverse=True):
         at = lines[line - 1]
@@ -105,12 +105,17 @@ def _renamed(text: str, tree: ast.Module, draw: random.Random) -> str:
     return b"".join(lines).decode()
 
 
+def _inside(function: Function) -> Iterator[ast.AST]:
+    """What is in its scope: decorators, defaults and annotations have the names of outside."""
+    return (node for statement in function.body for node in ast.walk(statement))
+
+
 def _renamable(function: Function, table: symtable.SymbolTable) -> set[str]:
     """Locals that are bound as plain names only and that no scope below knows."""
     if any(isinstance(node, ast.JoinedStr | ast.Global | ast.Nonlocal) for node in ast.walk(function)):
         return set()  # before CPython 3.12 what is inside an f-string has no place of its own
     own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_local() and not symbol.is_parameter()}
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    stored = {node.id for node in _inside(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     otherwise = {
         name
         for node in ast.walk(function)

@@ -185,3 +185,21 @@ def test_arguments_that_may_be_gone_are_in_no_condition() -> None:
         space: dict[str, object] = {"__name__": "m"}
         exec(with_drawn_conditions(text, random.Random(number)), space)
         assert space["f"](1, 2) == 2  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("secret", range(12))
+def test_what_stands_around_a_function_has_the_names_of_outside(secret: int) -> None:
+    """A local called like the module that its annotations name: renamed there too, the file could not be imported."""
+    source = (
+        "import enum as nodes\nimport typing as t\n\n\n"
+        "@t.no_type_check\n"
+        "def f(a: nodes.Enum, *, b: t.Any = nodes.Enum, **c: nodes.Flag) -> nodes.Enum:\n"
+        "    nodes = [a, b]\n"
+        "    for t in nodes:\n        nodes = [t, c]\n"
+        "    return nodes\n"
+    )
+    text = rewritten(source, str(secret))
+    assert text is not None
+    made: dict[str, object] = {"__name__": "m"}
+    exec(text, made)
+    assert made["f"](1, b=2) == [2, {}]  # type: ignore[operator]
