@@ -152,13 +152,7 @@ def test_a_hunk_that_git_looks_for_without_end_does_not_apply(monkeypatch: pytes
     haystack = f"--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,{lines} @@\n" + "+a\n" * lines
     needle = f"--- a/x.py\n+++ b/x.py\n@@ -5,{lines} +5,{lines} @@\n" + " a\n" * (lines - 1) + "-z\n+y\n"
     plain = "--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"
-    assert isinstance(apply(haystack + plain), Applied)
-    refused = apply(haystack + plain + needle * 100)
+    assert isinstance(apply_to_files(_read(haystack + plain), {}.get), Applied)
+    refused = apply_to_files(_read(haystack + plain + needle * 100), {}.get)
     assert isinstance(refused, Refused)
     assert (refused.reason, refused.detail) == (Reason.DOES_NOT_APPLY, "git takes too long to find its place")
-
-
-def apply(text: str) -> Applied | Refused:
-    read = read_patch(text)
-    assert isinstance(read, Patch)
-    return apply_to_files(read, lambda _: None)
