@@ -16,7 +16,6 @@ from pathlib import Path
 from flows.run import StoryRun, Threads, begin, bind
 from flows.settings import Settings
 from flows.snapshot_parameters import RateRequest, ReportRequest
-from tasks.ability.task import Rating, abilities, rate
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
@@ -113,6 +112,9 @@ class RatingSummary:
 
 def rate_methods(request: RateRequest, settings: Settings, run: StoryRun) -> RatingSummary:
     """The story."""
+    # With scipy's optimizers: a second, which no report should wait for.
+    from tasks.ability.task import Rating, abilities, rate
+
     unit = Rating(
         grader=request.grader,
         guarded=request.guarded,
