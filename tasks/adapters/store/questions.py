@@ -41,6 +41,7 @@ GRADERS = "graders"
 """Folder of the graders, and what files need that ask `each_grader`."""
 GRADER_PARTS = ("_grader", "_outcome", "_transition")
 """What a grader's file defines besides its verdicts."""
+_TABLE_NAMES = frozenset(map(table_name, TABLES))
 _EACH_GRADER = re.compile(r"each_grader\(\$\$(.*?)\$\$\)", re.DOTALL)
 _CREATE = re.compile(r'CREATE\s+OR\s+REPLACE\s+(VIEW|MACRO|FUNCTION)\s+"?(\w+)"?\s*(\([^)]*\))?', re.IGNORECASE)
 _VIEW = re.compile(r"(CREATE\s+OR\s+REPLACE\s+)VIEW\b", re.IGNORECASE)
@@ -186,10 +187,9 @@ def _created(statement: str) -> re.Match[str]:
 
 
 def _unique(found: Iterable[Question]) -> dict[str, Question]:
-    tables = {table_name(row_type) for row_type in TABLES}
     by_name: dict[str, Question] = {}
     for question in found:
-        if question.name in tables:
+        if question.name in _TABLE_NAMES:
             raise BadInput(f"{question.path.name} has the name of a table", hint="choose another name")
         if question.name in by_name:
             raise BadInput(f"two files define {question.name}: {by_name[question.name].path} and {question.path}")
@@ -198,8 +198,7 @@ def _unique(found: Iterable[Question]) -> dict[str, Question]:
 
 
 def _check_needs(question: Question, by_name: Mapping[str, Question]) -> None:
-    tables = {table_name(row_type) for row_type in TABLES}
-    if unknown := [name for name in question.needs if name not in by_name and name not in tables]:
+    if unknown := [name for name in question.needs if name not in by_name and name not in _TABLE_NAMES]:
         hint = "`-- needs:` lists tables of the domain and files of sql/, by name"
         raise BadInput(f"{question.path.name} needs {', '.join(unknown)}, which nothing defines", hint=hint)
 
