@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,7 +74,13 @@ def _programs() -> list[str]:
 def _interpreters() -> list[str]:
     found = machine_interpreters()
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
-    return [_line("product python", platform.python_version()), _line("pythons under test", text)]
+    newer = [item.minor for item in found if item.number[:2] > sys.version_info[:2]]
+    unread = f"no: what only {', '.join(newer)} can parse gets no guard edits, and the lint calls it unreadable"
+    return [
+        _line("product python", platform.python_version()),
+        _line("pythons under test", text),
+        _line("newest grammar", unread if newer else "yes"),
+    ]
 
 
 def _called() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from flows.commands import machine
 from flows.settings import Settings
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import automatic, available
+from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.outcome import SandboxKind
 
 
@@ -54,6 +56,16 @@ def test_each_compiled_project_says_what_its_build_lacks_here(said, monkeypatch,
     lines = said(SandboxKind.PROCESS)
     assert lines["builds matplotlib/matplotlib"[:22]].endswith("no: gcc, g++, make, qhull_r")
     assert lines["compiler cache"].startswith("no: ")
+
+
+@pytest.mark.parametrize(
+    ("versions", "grammar"),
+    [(("3.99.1", "3.98.0", "3.6.15"), "no: what only 3.99, 3.98 can parse"), (("3.6.15",), "yes"), ((), "yes")],
+)
+def test_code_that_only_a_newer_python_parses_is_not_read(said, monkeypatch, versions, grammar):
+    found = tuple(Interpreter(path=Path("python"), version=one, base_prefix=Path("/")) for one in versions)
+    monkeypatch.setattr(machine, "machine_interpreters", lambda: found)
+    assert said(SandboxKind.PROCESS)["newest grammar"].startswith(grammar)
 
 
 def test_programs_that_tests_call_are_named_with_their_projects(said, monkeypatch, tmp_path):
