@@ -2,9 +2,9 @@
 #
 #     docker build -t rolling-swt-bench .
 #
-# BASE is any Debian or Ubuntu with Python 3.11 to 3.13 and its venv; code of a newer grammar than its Python has is not
-# read. PYTHONS are what environments of instances are made
-# with, as `uv python install` has them; older ones come with BASE, by pyenv.
+# BASE is any Debian or Ubuntu with Python 3.11 to 3.13 and its venv: the newest, for code of a newer grammar is not read.
+# PYTHONS are what environments of instances are made with, as `uv python install` has them; older ones come with BASE,
+# by pyenv.
 ARG BASE=python:3.13-slim-bookworm
 FROM ${BASE}
 ARG PYTHONS="3.8 3.9 3.10 3.11 3.12 3.13"
