@@ -125,7 +125,11 @@ def ground_of(settings: Settings, snapshot: str, name: str, sandbox: SandboxKind
             sandbox=box,
             bases=Bases(places.bases) if box.overlays(places.bases) else None,
             environment=lambda spec: installed(
-                places.cache, bench.environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches
+                places.cache,
+                bench.environment,
+                machine_interpreters(places.cache),
+                spec.base_commit,
+                spec.built_patches,
             ),
             scratch=places.scratch,
             config={},

@@ -25,7 +25,8 @@ from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.domain.candidate import Suite
-from tasks.domain.outcome import CodeState, Outcome
+from tasks.domain.errors import InfrastructureError
+from tasks.domain.outcome import CodeState, Outcome, RunStatus
 from tasks.domain.run import RunSpec
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
 from tasks.evaluate.policy import golden_suite
@@ -58,8 +59,11 @@ Outcomes = dict[str, str]
 
 
 def outcomes(ground: Ground, spec: RunSpec) -> tuple[Outcomes, float]:
-    """What each case comes to, as the grader `paper` counts, and the CPU seconds of the run."""
+    """What each case comes to, as the grader `paper` counts, and the CPU seconds of the run; `InfrastructureError`
+    where it ends through a fault of ours, which refuses nobody."""
     recorded = ground.recorded(spec)
+    if recorded.run.status is RunStatus.INFRASTRUCTURE:
+        raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
     found: dict[str, set[str]] = defaultdict(set)
     for case in recorded.cases:
         found[case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))

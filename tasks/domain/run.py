@@ -106,6 +106,12 @@ class RunSpec:
         return self.patches if self.suite_kind is SuiteKind.NONE else self.patches[:-1]
 
     @property
+    def built_patches(self) -> tuple[str, ...]:
+        """What whoever compiles is to see: `code_patches` without a guard edit, which comes last and means the same."""
+        edited = self.variant in (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
+        return self.code_patches[:-1] if edited else self.code_patches
+
+    @property
     def order_seed(self) -> int | None:
         """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""
         return int(self.run_key[:8], 16) if self.order is CaseOrder.SHUFFLED else None

@@ -335,9 +335,11 @@ def _workshop(places: Places, settings: RunSettings, environment: Environment) -
 def _installed(places: Places, environment: Environment, spec: RunSpec) -> BuiltEnvironment:
     """What a run needs. Only golden patches are compiled: a fix that somebody proposed could leave anything behind in
     the compiler's cache, where the next build would find it."""
-    if spec.variant is RunVariant.PROPOSED and needs_extensions(environment) and build_patches(spec.code_patches):
+    if spec.variant is RunVariant.PROPOSED and needs_extensions(environment) and build_patches(spec.built_patches):
         raise BuildFailed("the proposed fix changes compiled sources, and nothing but golden patches is built")
-    return installed(places.cache, environment, machine_interpreters(places.cache), spec.base_commit, spec.code_patches)
+    return installed(
+        places.cache, environment, machine_interpreters(places.cache), spec.base_commit, spec.built_patches
+    )
 
 
 def check_sandbox(places: Places, settings: RunSettings) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from compiled_project import (
     CAN_COMPILE,
     COMMANDS,
     NO_COMPILER,
+    PACKAGE,
     REPO,
     SOURCE,
     compiled_mirror,
@@ -21,6 +23,7 @@ from compiled_project import (
 )
 
 from tasks.adapters.extensions.products import products_for
+from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.store.warehouse import Store
@@ -36,7 +39,8 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.plan import fix_spec
+from tasks.evaluate.guard_edits import guard_edits
+from tasks.evaluate.plan import fix_spec, guard_specs
 from tasks.evaluate.taking import take_candidates
 from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites
 from tasks.scrape.swe_bench_rows import import_instances
@@ -133,6 +137,36 @@ def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> No
     (run,) = bench.store.read(Run, variant="proposed")
     assert (run.status, run.cases) == (RunStatus.UNAPPLIED, 0)
     assert "changes compiled sources" in run.detail
+
+
+def test_guard_edits_of_what_a_build_reads_need_no_build_of_their_own(tmp_path: Path) -> None:
+    """They mean the same: a module of settings that lies in the package of the fix, and is reworded with it."""
+    bench = Bench(tmp_path)
+    fix = diff("fast/__init__.py", PACKAGE, PACKAGE + "text = 1\n")
+    bench.instance = replace(bench.instance, patch=bench.instance.patch + fix)
+    bench.store.write([bench.instance])
+    bench.outcomes()
+    settings, env_id = RunSettings(), bench.environment().env_id
+    unit = bench_of(bench.places, settings, "s", bench.instance.instance_id, env_id)
+    (suite,) = bench.store.read(Suite)
+    base = bench.instance.repo, bench.instance.base_commit
+    mirrors = Mirrors(bench.places.mirrors)
+    edits = guard_edits(bench.instance, partial(mirrors.read_file, *base), mirrors.list_paths(*base), "secret")
+    assert all("fast/setup_package.py" in edit.edited for edit in edits)
+
+    make_runs(bench.places, settings, unit, guard_specs(unit, suite, edits))
+
+    guards = {run.run_key: run for run in bench.store.read(Run) if run.variant in ("placebo", "paraphrase")}
+    assert {(run.variant, run.status) for run in guards.values()} == {
+        ("placebo", RunStatus.COMPLETED),
+        ("paraphrase", RunStatus.COMPLETED),
+    }
+    turned = {
+        (guards[case.run_key].variant, case.outcome)
+        for case in bench.store.read(CaseOutcome)
+        if case.run_key in guards and case.qualname == "Same.test_it_is_right"
+    }
+    assert turned == {("placebo", Outcome.FAILED), ("paraphrase", Outcome.PASSED)}
 
 
 def test_a_golden_patch_that_compiles_nothing_shares_one_build(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ PyMODINIT_FUNC PyInit__fast(void) {
 """
 FIXED = SOURCE.replace("41", "42")
 PACKAGE = "from fast._fast import answer\n"
+BUILD_SETTINGS = "def get_extensions():\n    found = []\n    return found\n"
 TESTS = "import unittest\n\nimport fast\n\n\nclass Same(unittest.TestCase):\n    def test_it_is_a_number(self):\n        self.assertGreater(fast.answer(), 0)\n"  # noqa: E501
 GOLDEN_TESTS = TESTS + "\n    def test_it_is_right(self):\n        self.assertEqual(fast.answer(), 42)\n"
 INCLUDE = "import sysconfig; print(sysconfig.get_path('include'))"
@@ -41,7 +42,13 @@ COMMANDS = (("sh", "-ec", COMPILE),)
 
 def write_project(folder: Path, source: str = SOURCE) -> Path:
     """The files of its base commit."""
-    files = {"src/fast.c": source, "fast/__init__.py": PACKAGE, "tests/__init__.py": "", "tests/test_fast.py": TESTS}
+    files = {
+        "src/fast.c": source,
+        "fast/__init__.py": PACKAGE,
+        "fast/setup_package.py": BUILD_SETTINGS,
+        "tests/__init__.py": "",
+        "tests/test_fast.py": TESTS,
+    }
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
