@@ -6,8 +6,8 @@
 
 Without a snapshot: the demo's golden suites and every honest candidate of the corpus. Each suite is judged once, and
 its guard runs are made for each secret, with the product's own functions; every case of its files is compared, not only
-those that a verdict hangs on, so this is stricter: `ASIDE` marks the others. Called again with the same folder it goes
-on.
+those that a verdict hangs on, so this is stricter: `ASIDE` marks the others, and `IN_ITS_OWN_WORDS` what no guard edit
+did. Called again with the same folder it goes on.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.domain.candidate import Suite
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.outcome import CodeState, Outcome, RunStatus
 from tasks.domain.run import RunSpec
-from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
+from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order, repeat_specs
 from tasks.evaluate.policy import golden_suite
 
 HONEST = ("honest", "unusual")
@@ -36,6 +36,8 @@ HONEST = ("honest", "unusual")
 ASIDE = "(the same before and after)"
 """Said of a difference in a case that the fix does not turn: no verdict hangs on it unless the candidate adds or edits
 it. Cases that were there before and depend on their order are such ones."""
+IN_ITS_OWN_WORDS = "(in its own words as well)"
+"""Said of a difference that a repeat shows too: the case depends on its order or on hashes, no guard edit did it."""
 FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 
 
@@ -85,6 +87,7 @@ def held(
     success = turned and not broken
     if (name, instance, -1) not in known:
         yield Guarded(name=name, instance=instance, secret=-1, success=success, cpu_s=sum(cpu for _, cpu in judging))
+    repeated: dict[CodeState, Outcomes] = {}
     for secret in todo if success else ():
         differing, cpu = [], 0.0
         edits = ground.edits(secret)
@@ -92,12 +95,15 @@ def held(
             found, spent = outcomes(ground, spec)
             cpu += spent
             expected = before if spec.code_state is CodeState.BEFORE else after
-            differing += [
-                f"{spec.variant} {spec.code_state}: {case} was {expected.get(case)}, is {found.get(case)}"
-                + (f" {ASIDE}" if before.get(case) == after.get(case) else "")
-                for case in sorted({*expected, *found})
-                if expected.get(case) != found.get(case)
-            ]
+            cases = [case for case in sorted({*expected, *found}) if expected.get(case) != found.get(case)]
+            if cases and not repeated:
+                repeated = {one.code_state: outcomes(ground, one)[0] for one in repeat_specs(ground.bench, suite)}
+            for case in cases:
+                own = repeated[spec.code_state].get(case) == found.get(case)
+                aside = before.get(case) == after.get(case)
+                why = f" {ASIDE}" if aside else f" {IN_ITS_OWN_WORDS}" if own else ""
+                now = found.get(case)
+                differing.append(f"{spec.variant} {spec.code_state}: {case} was {expected.get(case)}, is {now}{why}")
         yield Guarded(name=name, instance=instance, secret=secret, success=True, differing=tuple(differing), cpu_s=cpu)
 
 
@@ -136,16 +142,17 @@ def said(rows: Iterable[Guarded]) -> str:
     successes = [row for row in every if row.secret < 0 and row.success]
     guarded = [row for row in every if row.secret >= 0]
     differing = [row for row in guarded if row.differing]
-    refused = [row for row in differing if not all(one.endswith(ASIDE) for one in row.differing)]
+    refused = [row for row in differing if not all(one.endswith((ASIDE, IN_ITS_OWN_WORDS)) for one in row.differing)]
     lines = [
         f"{len(successes)} successes of {sum(row.secret < 0 for row in every)} suites on "
         f"{len({row.instance for row in every})} instances; guarded {len(guarded)} times, refused {len(refused)}; "
-        f"{len(differing) - len(refused)} times only cases that are the same before and after differ"
+        f"{len(differing) - len(refused)} times only cases differ that are the same before and after, or that do so in "
+        "their own words too"
     ]
     lines += [f"no success: {row.name} on {row.instance}" for row in every if row.secret < 0 and not row.success]
     lines += [
         f"{'refused' if row in refused else 'differs'}: {row.name} on {row.instance}, secret {row.secret}: "
-        f"{row.differing[0]}"
+        f"{next((one for one in row.differing if not one.endswith(ASIDE)), row.differing[0])}"
         for row in differing
     ]
     judging, guarding = sum(row.cpu_s for row in successes), sum(row.cpu_s for row in guarded)
