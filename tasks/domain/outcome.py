@@ -64,6 +64,10 @@ class RunVariant(StrEnum):
     PROPOSED = "proposed"
 
 
+EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
+"""Their code has a guard edit: the same in other words."""
+
+
 class CaseOrder(StrEnum):
     """In which order a runner takes its cases."""
 

@@ -21,6 +21,7 @@ from tasks.domain.names import (
     jsonable,
 )
 from tasks.domain.outcome import (
+    EDITED,
     CaseOrder,
     CodeState,
     Outcome,
@@ -108,8 +109,7 @@ class RunSpec:
     @property
     def built_patches(self) -> tuple[str, ...]:
         """What whoever compiles is to see: `code_patches` without a guard edit, which comes last and means the same."""
-        edited = self.variant in (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
-        return self.code_patches[:-1] if edited else self.code_patches
+        return self.code_patches[:-1] if self.variant in EDITED else self.code_patches
 
     @property
     def order_seed(self) -> int | None:

@@ -11,12 +11,10 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
-from tasks.domain.outcome import CodeState, RunStatus, RunVariant, SuiteKind
+from tasks.domain.outcome import EDITED, CodeState, RunStatus, SuiteKind
 from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
 
-EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
-"""Runs on other code."""
 AT_ONCE = 200_000
 """So many outcomes are in memory at once, and those of one instance more."""
 
