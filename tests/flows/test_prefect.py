@@ -152,7 +152,10 @@ def test_a_worker_runs_the_deployments(prefect: Prefect, shared_settings: Settin
     assert query(shared_settings.database, "SELECT method, rejected FROM strength").to_pylist() == [
         {"method": "golden", "rejected": 1}
     ]
-    counted = "SELECT method, count(*) FILTER (solved) AS solved FROM paper GROUP BY method"
+    counted = (
+        "SELECT method, count(*) FILTER (solved) AS solved FROM paper "
+        f"WHERE instance_id IN {tuple(two)} GROUP BY method"  # the store is shared with the tests around this one
+    )
     found = query(shared_settings.database, counted).to_pylist()
     assert {row["method"]: row["solved"] for row in found} == {"golden": 2, "nop": 0}
 
