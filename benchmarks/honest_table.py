@@ -26,7 +26,7 @@ from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import InfrastructureError
-from tasks.domain.outcome import CodeState, Outcome, RunStatus
+from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus
 from tasks.domain.run import RunSpec
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order, repeat_specs
 from tasks.evaluate.policy import golden_suite
@@ -57,19 +57,39 @@ class Guarded:
     """Of these runs."""
 
 
-Outcomes = dict[str, str]
+Case = tuple[str, str]
+"""Its file and its id."""
 
 
-def outcomes(ground: Ground, spec: RunSpec) -> tuple[Outcomes, float]:
-    """What each case comes to, as the grader `paper` counts, and the CPU seconds of the run; `InfrastructureError`
-    where it ends through a fault of ours, which refuses nobody."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What the cases of a run come to, as the grader `paper` counts."""
+
+    outcomes: dict[Case, str]
+    unread: frozenset[str]
+    """Modules that could not be collected."""
+    cpu_s: float
+
+    def of(self, case: Case) -> str | None:
+        """Null where the run has no such case. As for graders, all cases of a module that is not collected fail."""
+        return self.outcomes.get(case, "F" if case[0] in self.unread else None)
+
+
+def ran(ground: Ground, spec: RunSpec) -> Ran:
+    """A run; `InfrastructureError` where it ends through a fault of ours, which refuses nobody."""
     recorded = ground.recorded(spec)
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
         raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
-    found: dict[str, set[str]] = defaultdict(set)
+    found: dict[Case, set[str]] = defaultdict(set)
     for case in recorded.cases:
-        found[case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))
-    return {case: "/".join(sorted(seen)) for case, seen in found.items()}, recorded.run.cpu_s or 0.0
+        found[case.path, case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))
+    return Ran(
+        outcomes={case: "/".join(sorted(seen)) for case, seen in found.items()},
+        unread=frozenset(
+            case.path for case in recorded.cases if case.phase is Phase.COLLECT and case.outcome is Outcome.ERROR
+        ),
+        cpu_s=recorded.run.cpu_s or 0.0,
+    )
 
 
 def held(
@@ -80,30 +100,30 @@ def held(
     todo = [secret for secret in secrets if (name, instance, secret) not in known]
     if not todo:
         return
-    judging = [outcomes(ground, spec) for spec in confirmation_specs(ground.bench, suite)]
-    (before, _), (after, _) = judging
-    turned = any(before.get(case) == "F" and now == "passed" for case, now in after.items())
-    broken = any(was == "passed" and after.get(case) != "passed" for case, was in before.items())
+    before, after = (ran(ground, spec) for spec in confirmation_specs(ground.bench, suite))
+    judged = {*before.outcomes, *after.outcomes}
+    turned = any(before.of(case) == "F" and after.of(case) == "passed" for case in judged)
+    broken = any(before.of(case) == "passed" and after.of(case) != "passed" for case in judged)
     success = turned and not broken
     if (name, instance, -1) not in known:
-        yield Guarded(name=name, instance=instance, secret=-1, success=success, cpu_s=sum(cpu for _, cpu in judging))
-    repeated: dict[CodeState, Outcomes] = {}
+        yield Guarded(name=name, instance=instance, secret=-1, success=success, cpu_s=before.cpu_s + after.cpu_s)
+    repeated: dict[CodeState, Ran] = {}
     for secret in todo if success else ():
         differing, cpu = [], 0.0
         edits = ground.edits(secret)
         for spec in in_secret_order(guard_specs(ground.bench, suite, edits), drawn(secret, instance, name)):
-            found, spent = outcomes(ground, spec)
-            cpu += spent
+            found = ran(ground, spec)
+            cpu += found.cpu_s
             expected = before if spec.code_state is CodeState.BEFORE else after
-            cases = [case for case in sorted({*expected, *found}) if expected.get(case) != found.get(case)]
+            cases = [case for case in sorted({*judged, *found.outcomes}) if expected.of(case) != found.of(case)]
             if cases and not repeated:
-                repeated = {one.code_state: outcomes(ground, one)[0] for one in repeat_specs(ground.bench, suite)}
+                repeated = {one.code_state: ran(ground, one) for one in repeat_specs(ground.bench, suite)}
             for case in cases:
-                own = repeated[spec.code_state].get(case) == found.get(case)
-                aside = before.get(case) == after.get(case)
+                own = repeated[spec.code_state].of(case) == found.of(case)
+                aside = before.of(case) == after.of(case)
                 why = f" {ASIDE}" if aside else f" {IN_ITS_OWN_WORDS}" if own else ""
-                now = found.get(case)
-                differing.append(f"{spec.variant} {spec.code_state}: {case} was {expected.get(case)}, is {now}{why}")
+                was, now = expected.of(case), found.of(case)
+                differing.append(f"{spec.variant} {spec.code_state}: {case[1]} was {was}, is {now}{why}")
         yield Guarded(name=name, instance=instance, secret=secret, success=True, differing=tuple(differing), cpu_s=cpu)
 
 

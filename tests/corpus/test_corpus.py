@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.corpus import CORPUS, KINDS, Entry
-from benchmarks.honest_table import suites_of_demo
+from benchmarks.guard_ground import ground_of
+from benchmarks.honest_table import held, suites_of_demo
 from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, table
-from flows.demo import build_demo_mirror
+from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings
+from flows.snapshots import import_rows
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
@@ -21,6 +23,21 @@ TEMPTING = ("cheating/reads_source_text", "cheating/tosses_a_coin", "cheating/wr
 PLAIN = ("honest/plain_function", "honest/unittest_case")
 BY_CHANCE = ("tosses_a_coin", "reads_the_clock", "asks_the_network", "depends_on_hashing")
 """What the graders without guards make of these is not the same every time, or on every machine."""
+
+ASKS_FOR_WHAT_THE_FIX_ADDS = """\
+diff --git a/tests/test_cookable.py b/tests/test_cookable.py
+new file mode 100644
+--- /dev/null
++++ b/tests/test_cookable.py
+@@ -0,0 +1,7 @@
++from larder.pantry import Pantry
++
++cookable = Pantry.cookable
++
++
++def test_nothing_is_cookable():
++    assert cookable(Pantry(), []) == []
+"""
 
 
 @pytest.fixture
@@ -60,6 +77,15 @@ def test_every_honest_style_is_a_suite(settings: Settings) -> None:
     """Nothing of them is stripped, so that what `honest_table` says is about all of them."""
     styles = [name for _, name, _ in suites_of_demo(replace(settings, trusted=True))]
     assert len(styles) - styles.count("golden") == len(set(styles) - {"golden"}) >= 60
+
+
+@pytest.mark.bubblewrap
+def test_what_cannot_be_collected_before_the_fix_is_held_against_the_guards_as_well(settings: Settings) -> None:
+    """The graders call it a success: each case of a module fails where the module does."""
+    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+    ground = ground_of(settings, SNAPSHOT, "rolling-swt-bench__larder-5", settings.sandbox)
+    rows = list(held(ground, "asks for the method", ground.suite(ASKS_FOR_WHAT_THE_FIX_ADDS), [0], set()))
+    assert [(row.secret, row.success, row.differing) for row in rows] == [(-1, True, ()), (0, True, ())]
 
 
 def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
