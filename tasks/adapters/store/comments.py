@@ -60,7 +60,7 @@ def view_comments(connection: duckdb.DuckDBPyConnection, questions: Sequence[Que
     )
 
 
-def statements(comments: Iterable[ViewComment]) -> str:
+def statements(comments: Sequence[ViewComment]) -> str:
     """The comments as SQL."""
     lines = [f"COMMENT ON VIEW {one.name} IS {literal(one.text)};" for one in comments]
     lines += [

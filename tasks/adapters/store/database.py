@@ -211,7 +211,7 @@ def _write(path: Path, url: str, questions: tuple[Question, ...], definitions: s
     with _writing(path, url) as connection:
         for statement in (*_kept_views(kept, url), *table_views(url)):
             connection.execute(statement)
-        connection.execute(made.comments)
+        connection.execute(made.of_kept)
         inputs = f"[{', '.join(map(literal, kept.place.inputs))}]::VARCHAR[]"
         made_from = f"{literal(definitions)} AS digest, {literal(url)} AS store"
         kept_at = f"{literal(kept.place.root)} AS kept_below, {inputs} AS kept_from"
@@ -241,8 +241,8 @@ class _Made:
     """What a database file has whatever the store is."""
 
     file: bytes
-    comments: str
-    """Statements. DuckDB loses those of columns where it writes a file again, so they come last."""
+    of_kept: str
+    """Statements: comments on the views that are kept, which each file defines for itself."""
 
 
 @lru_cache(maxsize=2)
@@ -255,8 +255,10 @@ def _made(texts: tuple[tuple[Question, str], ...]) -> _Made:
             for row_type in TABLES:
                 connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
             _define_all(connection, questions)
-            found = comments.statements(comments.view_comments(connection, questions))
-        return _Made(path.read_bytes(), found)
+            found = comments.view_comments(connection, questions)
+            connection.execute(comments.statements(found))
+        kept = [one for one in found if one.name in kept_of(questions).names]
+        return _Made(path.read_bytes(), comments.statements(kept))
 
 
 def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
