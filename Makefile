@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check fmt lock clean help
+.PHONY: demo test check fmt lock lowest clean help
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -37,5 +37,11 @@ lock: $(READY)  ## resolve requirements.lock again: hashes, no index address
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
 		--no-header --quiet --upgrade -o requirements.lock
 
+lowest: $(READY)  ## the tests with the oldest releases that pyproject.toml promises; half an hour more, so not in CI
+	$(PYTHON) -m venv --clear $(VENV)-lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[dev]'
+	$(VENV)-lowest/bin/python -m pytest --numprocesses auto --no-loadscope-reorder \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
+
 clean:  ## forget the environment and the warehouse
-	rm -rf $(VENV) data/store data/cache data/report data/swt.duckdb
+	rm -rf $(VENV) $(VENV)-lowest data/store data/cache data/report data/swt.duckdb

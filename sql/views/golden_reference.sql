@@ -40,7 +40,7 @@ listed AS (
     SELECT
         t.snapshot, t.instance_id, t.instance_key, t.FAIL_TO_PASS, t.PASS_TO_PASS,
         coalesce(k.passing, []) AS passing, coalesce(k.turning, []) AS turning, coalesce(k.swallowed, []) AS swallowed,
-        [name for name in t.FAIL_TO_PASS || coalesce(t.PASS_TO_PASS, [])
+        [name for name in (t.FAIL_TO_PASS || coalesce(t.PASS_TO_PASS, []))
          if regexp_full_match(name, '\[( *\d+%\])?') AND NOT list_contains(coalesce(k.names, []), name)] AS marks
     FROM task_instance AS t
     LEFT JOIN known AS k ON k.instance_key = t.instance_key
