@@ -340,7 +340,7 @@ def test_a_question_as_markdown_and_latex(judged: Settings) -> None:
     out = {}
     for output in ("markdown", "latex"):
         out[output] = BytesIO()
-        ask(judged, "SELECT 'a|b_c' AS name, 1.5::DOUBLE AS share, NULL AS none", output, out[output])
+        ask(judged, "SELECT 'a|b_c' AS name, 1.5::DOUBLE AS share, NULL::VARCHAR AS none", output, out[output])
     lines = ["| name | share | none |", "| --- | --: | --- |", "| a\\|b_c | 1.5 | - |"]
     assert out["markdown"].getvalue().decode().splitlines() == lines
     assert r"a|b\_c & 1.5 & - \\" in out["latex"].getvalue().decode()
