@@ -15,6 +15,7 @@ from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings
 from flows.snapshots import import_rows
+from tasks.adapters.patch.render import Change, render
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
@@ -25,18 +26,13 @@ BY_CHANCE = ("tosses_a_coin", "reads_the_clock", "asks_the_network", "depends_on
 """What the graders without guards make of these is not the same every time, or on every machine."""
 
 ASKS_FOR_WHAT_THE_FIX_ADDS = """\
-diff --git a/tests/test_cookable.py b/tests/test_cookable.py
-new file mode 100644
---- /dev/null
-+++ b/tests/test_cookable.py
-@@ -0,0 +1,7 @@
-+from larder.pantry import Pantry
-+
-+cookable = Pantry.cookable
-+
-+
-+def test_nothing_is_cookable():
-+    assert cookable(Pantry(), []) == []
+from larder.pantry import Pantry
+
+cookable = Pantry.cookable
+
+
+def test_nothing_is_cookable():
+    assert cookable(Pantry(), []) == []
 """
 
 
@@ -84,7 +80,8 @@ def test_what_cannot_be_collected_before_the_fix_is_held_against_the_guards_as_w
     """The graders call it a success: each case of a module fails where the module does."""
     import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
     ground = ground_of(settings, SNAPSHOT, "rolling-swt-bench__larder-5", settings.sandbox)
-    rows = list(held(ground, "asks for the method", ground.suite(ASKS_FOR_WHAT_THE_FIX_ADDS), [0], set()))
+    patch = render([Change(path="tests/test_cookable.py", before=None, after=ASKS_FOR_WHAT_THE_FIX_ADDS)])
+    rows = list(held(ground, "asks for the method", ground.suite(patch), [0], set()))
     assert [(row.secret, row.success, row.differing) for row in rows] == [(-1, True, ()), (0, True, ())]
 
 

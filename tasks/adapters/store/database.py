@@ -257,8 +257,8 @@ def _made(texts: tuple[tuple[Question, str], ...]) -> _Made:
             _define_all(connection, questions)
             found = comments.view_comments(connection, questions)
             connection.execute(comments.statements(found))
-        kept = [one for one in found if one.name in kept_of(questions).names]
-        return _Made(path.read_bytes(), comments.statements(kept))
+        names = kept_of(questions).names
+        return _Made(path.read_bytes(), comments.statements([one for one in found if one.name in names]))
 
 
 def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
