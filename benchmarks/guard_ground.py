@@ -28,7 +28,7 @@ from tasks.evaluate.execute import Recorded, Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.plan import Bench
 from tasks.evaluate.policy import Ruling, submit
-from tasks.evaluate.task import bench_of
+from tasks.evaluate.task import bench_of, choose_instances
 
 TRIES = 3
 """Of a run that ends through a fault of ours."""
@@ -112,7 +112,9 @@ def drawn(secret: int, *what: object) -> str:
 
 
 def ground_of(settings: Settings, snapshot: str, name: str, sandbox: SandboxKind | None) -> Ground:
+    """`NotFound` for an instance that its snapshot does not have, `BuildFailed` where it has no environment."""
     places, unit = settings.places, OfInstance(snapshot=SnapshotName(snapshot), instance_id=InstanceId(name))
+    choose_instances(places, snapshot, [name])
     env_id = prepare_environment(places, check_settings(settings), unit)
     how = replace(run_settings(settings, coverage=False), sandbox=sandbox, trusted=True)
     bench = bench_of(places, how, snapshot, unit.instance_id, env_id)

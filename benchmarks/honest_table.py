@@ -1,35 +1,47 @@
 """Do the guards refuse honest work? Golden suites, published successes and honest styles, over several secrets.
 
-    python -m benchmarks.honest_table --work FOLDER [--secrets 5] [--only NAME …]
-    python -m benchmarks.honest_table --work FOLDER --cache FOLDER --snapshot-file rows.jsonl --instances NAME … \\
-        [--predictions preds.jsonl …]
+    python -m benchmarks.honest_table --work FOLDER [--secrets 0 1 2 3 4] [--only NAME …]
+    python -m benchmarks.honest_table --work FOLDER --cache FOLDER --snapshot-file rows.jsonl [--instances NAME …] \\
+        [--predictions preds.jsonl …] [--record FILE]
 
 Without a snapshot: the demo's golden suites and every honest candidate of the corpus. Each suite is judged once, and
 its guard runs are made for each secret, with the product's own functions; every case of its files is compared, not only
 those that a verdict hangs on, so this is stricter: `ASIDE` marks the others, and `IN_ITS_OWN_WORDS` what no guard edit
-did. Called again with the same folder it goes on.
+did.
+
+Several may work in one folder beside each other: each takes the next instance that no other is at. What was played is a
+line of the record, and is not played again, so whoever calls it with the same record goes on, on whichever machine. An
+instance that cannot be played is told and does not stop the others.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import hashlib
+import io
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, fields
+from operator import methodcaller
 from pathlib import Path
 
 from benchmarks.guard_ground import Ground, drawn, ground_of
 from benchmarks.trick_table import corpus_of
-from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
+from flows.demo import DEMO, SNAPSHOT
 from flows.settings import Settings
 from flows.snapshots import import_rows
+from tasks.adapters.locking import briefly_alone
 from tasks.domain.candidate import Suite
-from tasks.domain.errors import InfrastructureError
+from tasks.domain.errors import InfrastructureError, SwtError
 from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus
 from tasks.domain.run import RunSpec
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order, repeat_specs
 from tasks.evaluate.policy import golden_suite
+from tasks.evaluate.task import choose_instances
 
 HONEST = ("honest", "unusual")
 """Folders of the corpus."""
@@ -38,7 +50,10 @@ ASIDE = "(the same before and after)"
 it. Cases that were there before and depend on their order are such ones."""
 IN_ITS_OWN_WORDS = "(in its own words as well)"
 """Said of a difference that a repeat shows too: the case depends on its order or on hashes, no guard edit did it."""
+JUDGED = -1
 FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
+Key = tuple[str, str, int]
+"""Name, instance and secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +63,7 @@ class Guarded:
     name: str
     instance: str
     secret: int
-    """-1 for the runs that judge it."""
+    """`JUDGED` for the runs that judge it."""
     success: bool
     """Some case fails before and passes after, and none that passes before fails after."""
     differing: tuple[str, ...] = ()
@@ -56,7 +71,12 @@ class Guarded:
     cpu_s: float = 0.0
     """Of these runs."""
 
+    @property
+    def key(self) -> Key:
+        return self.name, self.instance, self.secret
 
+
+COLUMNS = tuple(field.name for field in fields(Guarded))
 Case = tuple[str, str]
 """Its file and its id."""
 
@@ -93,11 +113,11 @@ def ran(ground: Ground, spec: RunSpec) -> Ran:
 
 
 def held(
-    ground: Ground, name: str, suite: Suite, secrets: Iterable[int], known: set[tuple[str, str, int]]
+    ground: Ground, name: str, suite: Suite, secrets: Iterable[int], known: Mapping[Key, Guarded]
 ) -> Iterator[Guarded]:
     """The runs that judge a suite, and its guard runs for each secret that is not known yet."""
     instance = str(ground.bench.instance.instance_id)
-    todo = [secret for secret in secrets if (name, instance, secret) not in known]
+    todo = _unplayed(name, instance, secrets, known)
     if not todo:
         return
     before, after = (ran(ground, spec) for spec in confirmation_specs(ground.bench, suite))
@@ -105,8 +125,8 @@ def held(
     turned = any(before.of(case) == "F" and after.of(case) == "passed" for case in judged)
     broken = any(before.of(case) == "passed" and after.of(case) != "passed" for case in judged)
     success = turned and not broken
-    if (name, instance, -1) not in known:
-        yield Guarded(name=name, instance=instance, secret=-1, success=success, cpu_s=before.cpu_s + after.cpu_s)
+    if (name, instance, JUDGED) not in known:
+        yield Guarded(name=name, instance=instance, secret=JUDGED, success=success, cpu_s=before.cpu_s + after.cpu_s)
     repeated: dict[CodeState, Ran] = {}
     for secret in todo if success else ():
         differing, cpu = [], 0.0
@@ -127,94 +147,167 @@ def held(
         yield Guarded(name=name, instance=instance, secret=secret, success=True, differing=tuple(differing), cpu_s=cpu)
 
 
-def suites_of_demo(settings: Settings) -> Iterator[tuple[Ground, str, Suite]]:
-    styles = corpus_of(settings, HONEST)
-    grounds = {}
-    for row in (DEMO / "instances.jsonl").read_text().splitlines():
-        name = json.loads(row)["instance_id"]
-        grounds[name] = ground = ground_of(settings, SNAPSHOT, name, None)
-        suite = golden_suite(ground.bench.instance, ground.read_base)
-        assert isinstance(suite, Suite)
-        yield ground, "golden", suite
-    for entry in styles:
-        ground = grounds[entry.instance]
-        yield ground, entry.name, ground.suite(entry.patch)
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What was played, by whomever: a CSV file with a line for each `Guarded`, `differing` as JSON."""
+
+    file: Path
+
+    @classmethod
+    def at(cls, file: Path) -> Record:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError), file.open("x", newline="") as begun:
+            csv.writer(begun, lineterminator="\n").writerow(COLUMNS)
+        return cls(file)
+
+    def rows(self) -> dict[Key, Guarded]:
+        with self.file.open(newline="") as lines:
+            return {row.key: row for row in map(_row, csv.DictReader(lines))}
+
+    def add(self, row: Guarded) -> None:
+        """In one write at the end of the file, which others write as well."""
+        line = io.StringIO()
+        cells = asdict(row) | {"differing": json.dumps(row.differing), "cpu_s": round(row.cpu_s, 2)}
+        csv.DictWriter(line, COLUMNS, lineterminator="\n").writerow(cells)
+        with self.file.open("a", newline="") as end:
+            end.write(line.getvalue())
 
 
-def suites_of_snapshot(
-    settings: Settings, names: Iterable[str], files: Iterable[Path]
-) -> Iterator[tuple[Ground, str, Suite]]:
-    predictions = [(file, json.loads(line)) for file in files for line in file.read_text().splitlines()]
-    for name in names:
-        ground = ground_of(settings, "real", name, None)
-        suite = golden_suite(ground.bench.instance, ground.read_base)
-        if isinstance(suite, Suite) and suite.files:
-            yield ground, "golden", suite
-        for file, row in predictions:
-            if row["instance_id"] == name and row["model_patch"]:
-                taken = ground.taken(row["model_patch"])
-                if taken is not None and taken.files:
-                    yield ground, f"{row['model_name_or_path']} in {file.name}", taken
+def _row(cells: dict[str, str]) -> Guarded:
+    return Guarded(
+        name=cells["name"],
+        instance=cells["instance"],
+        secret=int(cells["secret"]),
+        success=cells["success"] == "True",
+        differing=tuple(json.loads(cells["differing"])),
+        cpu_s=float(cells["cpu_s"]),
+    )
+
+
+Named = tuple[str, Callable[[Ground], Suite | None]]
+"""A suite's name, and what makes it where its instance is to be had; null where nothing of it is left to run."""
+
+
+def suites_of_demo(settings: Settings) -> dict[str, list[Named]]:
+    """By instance: its golden suite and the corpus, of which nothing may be stripped."""
+    rows = map(json.loads, (DEMO / "instances.jsonl").read_text().splitlines())
+    suites: dict[str, list[Named]] = {row["instance_id"]: [("golden", _golden)] for row in rows}
+    for entry in corpus_of(settings, HONEST):
+        suites[entry.instance].append((entry.name, methodcaller("suite", entry.patch)))
+    return suites
+
+
+def suites_of_snapshot(instances: Iterable[str], files: Iterable[Path]) -> dict[str, list[Named]]:
+    """By instance: its golden suite and what was predicted for it, under the model's name and a digest."""
+    suites: dict[str, list[Named]] = {name: [("golden", _golden)] for name in instances}
+    for row in (json.loads(line) for file in files for line in file.read_text().splitlines()):
+        if row["instance_id"] in suites and (patch := row["model_patch"]):
+            name = f"{row['model_name_or_path']} {hashlib.sha256(patch.encode()).hexdigest()[:8]}"
+            suites[row["instance_id"]].append((name, methodcaller("taken", patch)))
+    return suites
+
+
+def _golden(ground: Ground) -> Suite | None:
+    suite = golden_suite(ground.bench.instance, ground.read_base)
+    return suite if isinstance(suite, Suite) else None
+
+
+def play(
+    ground: Callable[[str], Ground], instance: str, suites: Iterable[Named], secrets: Sequence[int], record: Record
+) -> None:
+    """What the record does not have yet of one instance; `SwtError` where it cannot be played."""
+    known = record.rows()
+    missing = [(name, suite) for name, suite in suites if _unplayed(name, instance, secrets, known)]
+    if not missing:
+        return
+    here = ground(instance)
+    for name, made in missing:
+        suite = made(here)
+        if suite and suite.files:
+            for row in held(here, name, suite, secrets, known):
+                record.add(row)
+
+
+def _unplayed(name: str, instance: str, secrets: Iterable[int], known: Mapping[Key, Guarded]) -> list[int]:
+    judged = known.get((name, instance, JUDGED))
+    if judged and not judged.success:
+        return []
+    return [secret for secret in secrets if (name, instance, secret) not in known]
 
 
 def said(rows: Iterable[Guarded]) -> str:
     every = list(rows)
-    successes = [row for row in every if row.secret < 0 and row.success]
-    guarded = [row for row in every if row.secret >= 0]
+    guarded = [row for row in every if row.secret != JUDGED]
     differing = [row for row in guarded if row.differing]
     refused = [row for row in differing if not all(one.endswith((ASIDE, IN_ITS_OWN_WORDS)) for one in row.differing)]
     lines = [
-        f"{len(successes)} successes of {sum(row.secret < 0 for row in every)} suites on "
-        f"{len({row.instance for row in every})} instances; guarded {len(guarded)} times, refused {len(refused)}; "
-        f"{len(differing) - len(refused)} times only cases differ that are the same before and after, or that do so in "
-        "their own words too"
+        f"guarded {len(guarded)} times, refused {len(refused)}; {len(differing) - len(refused)} times only cases "
+        "differ that are the same before and after, or that do so in their own words too"
     ]
-    lines += [f"no success: {row.name} on {row.instance}" for row in every if row.secret < 0 and not row.success]
+    groups: dict[tuple[str, str], list[Guarded]] = defaultdict(list)
+    for row in every:
+        groups["golden" if row.name == "golden" else "others", row.instance.rpartition("-")[0]].append(row)
+    lines += [f"{kind} of {project}: {_sums(of)}" for (kind, project), of in sorted(groups.items())]
+    if len(groups) > 1:
+        lines.append(f"all: {_sums(every)}")
+    lines += [f"no success: {row.name} on {row.instance}" for row in every if row.secret == JUDGED and not row.success]
     lines += [
         f"{'refused' if row in refused else 'differs'}: {row.name} on {row.instance}, secret {row.secret}: "
         f"{next((one for one in row.differing if not one.endswith(ASIDE)), row.differing[0])}"
         for row in differing
     ]
-    judging, guarding = sum(row.cpu_s for row in successes), sum(row.cpu_s for row in guarded)
-    if successes and guarded:
-        each, guards = judging / len(successes), guarding / len(guarded)
-        lines.append(f"CPU seconds of a success: {each:.2f} for the runs that judge it, {guards:.2f} for its guards")
     return "\n".join(lines)
+
+
+def _sums(rows: Sequence[Guarded]) -> str:
+    judged = [row for row in rows if row.secret == JUDGED]
+    successes = [row for row in judged if row.success]
+    guarded = [row for row in rows if row.secret != JUDGED]
+    each = Counter(Counter((row.name, row.instance) for row in guarded).values())
+    over = ", ".join(f"{count} over {secrets}" for secrets, count in sorted(each.items(), reverse=True))
+    text = f"{len(successes)} successes of {len(judged)} suites; by secrets: {over or 'none'}"
+    if not (successes and guarded):
+        return text
+    judging, guarding = (sum(row.cpu_s for row in some) / len(some) for some in (successes, guarded))
+    return f"{text}; CPU seconds of a success: {judging:.1f} to judge, {guarding:.1f} for a set of guards"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="a folder to go on in")
-    parser.add_argument("--secrets", type=int, default=5)
+    parser.add_argument("--record", type=Path, help="what was played; `honest.csv` of the folder without it")
+    parser.add_argument("--secrets", type=int, nargs="*", default=list(range(5)))
     parser.add_argument("--only", nargs="*", default=(), help="names of styles; `golden` for golden suites")
     parser.add_argument("--cache", type=Path, help="where mirrors of real repositories are (swt repo add)")
     parser.add_argument("--snapshot-file", type=Path)
-    parser.add_argument("--instances", nargs="*", default=())
+    parser.add_argument("--instances", nargs="*", default=(), help="of the file, in this order; all without it")
     parser.add_argument("--predictions", nargs="*", type=Path, default=())
     given = parser.parse_args()
     work: Path = given.work
-    work.mkdir(parents=True, exist_ok=True)
     cache = given.cache or work / "cache"
     settings = Settings(store=str(work / "store"), cache=cache, database=work / "swt.duckdb", trusted=True)
+    snapshot = "real" if given.snapshot_file else SNAPSHOT
+    import_rows(settings, given.snapshot_file or DEMO / "instances.jsonl", snapshot)
     if given.snapshot_file:
-        import_rows(settings, given.snapshot_file, "real")
-        suites = suites_of_snapshot(settings, given.instances, given.predictions)
+        instances = choose_instances(settings.places, snapshot, given.instances)
+        suites = suites_of_snapshot([instance.instance_id for instance in instances], given.predictions)
     else:
-        build_demo_mirror(settings)
-        import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
         suites = suites_of_demo(settings)
-    file = work / "honest.jsonl"
-    lines = file.read_text().splitlines() if file.exists() else []
-    rows = [Guarded(**{**row, "differing": tuple(row["differing"])}) for row in map(json.loads, lines)]
-    for ground, name, suite in suites:
-        if given.only and name not in given.only:
-            continue
-        known = {(row.name, row.instance, row.secret) for row in rows}
-        for row in held(ground, name, suite, range(given.secrets), known):
-            rows.append(row)
-            with file.open("a") as out:
-                out.write(json.dumps(asdict(row)) + "\n")
-    print(said(rows))
+    record = Record.at(given.record or work / "honest.csv")
+    failed = False
+    for instance, named in suites.items():
+        chosen = [(name, suite) for name, suite in named if not given.only or name in given.only]
+        with briefly_alone(work / "locks" / instance, wait=False) as mine:
+            try:
+                if mine:
+                    play(
+                        lambda name: ground_of(settings, snapshot, name, None), instance, chosen, given.secrets, record
+                    )
+            except SwtError as error:
+                failed = True
+                print(f"{instance}: {error}", file=sys.stderr, flush=True)
+    print(said(record.rows().values()))
+    sys.exit(failed)
 
 
 if __name__ == "__main__":

@@ -10,13 +10,14 @@ import pytest
 
 from benchmarks.corpus import CORPUS, KINDS, Entry
 from benchmarks.guard_ground import ground_of
-from benchmarks.honest_table import held, suites_of_demo
+from benchmarks.honest_table import JUDGED, Guarded, Record, held, play, said, suites_of_demo
 from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, table
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.sandbox.pick import available
+from tasks.domain.errors import NotFound
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 
@@ -71,7 +72,7 @@ def test_there_are_many_tricks_and_many_styles() -> None:
 
 def test_every_honest_style_is_a_suite(settings: Settings) -> None:
     """Nothing of them is stripped, so that what `honest_table` says is about all of them."""
-    styles = [name for _, name, _ in suites_of_demo(replace(settings, trusted=True))]
+    styles = [name for named in suites_of_demo(replace(settings, trusted=True)).values() for name, _ in named]
     assert len(styles) - styles.count("golden") == len(set(styles) - {"golden"}) >= 60
 
 
@@ -81,8 +82,29 @@ def test_what_cannot_be_collected_before_the_fix_is_held_against_the_guards_as_w
     import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
     ground = ground_of(settings, SNAPSHOT, "rolling-swt-bench__larder-5", settings.sandbox)
     patch = render([Change(path="tests/test_cookable.py", before=None, after=ASKS_FOR_WHAT_THE_FIX_ADDS)])
-    rows = list(held(ground, "asks for the method", ground.suite(patch), [0], set()))
-    assert [(row.secret, row.success, row.differing) for row in rows] == [(-1, True, ()), (0, True, ())]
+    rows = list(held(ground, "asks for the method", ground.suite(patch), [0], {}))
+    assert [(row.secret, row.success, row.differing) for row in rows] == [(JUDGED, True, ()), (0, True, ())]
+
+
+@pytest.mark.bubblewrap
+def test_what_the_record_has_is_not_played_again(settings: Settings, tmp_path: Path) -> None:
+    name, record = "rolling-swt-bench__larder-5", Record.at(tmp_path / "honest.csv")
+    record.add(Guarded(name="golden", instance=name, secret=0, success=True, differing=('a, "b"\nc',), cpu_s=1.0))
+    record.add(Guarded(name="in vain", instance=name, secret=JUDGED, success=False))
+    suites = [*suites_of_demo(replace(settings, trusted=True))[name][:1], ("in vain", lambda _: pytest.fail("played"))]
+    play(lambda asked: ground_of(settings, SNAPSHOT, asked, settings.sandbox), name, suites, [0, 1], record)
+    rows = Record.at(record.file).rows()
+    assert list(rows) == [("golden", name, 0), ("in vain", name, JUDGED), ("golden", name, JUDGED), ("golden", name, 1)]
+    assert rows["golden", name, 0].differing == ('a, "b"\nc',)
+    play(lambda _: pytest.fail("asked for"), name, suites, [0, 1], record)
+    assert Record.at(record.file).rows() == rows
+    assert "golden of rolling-swt-bench__larder: 1 successes of 1 suites; by secrets: 1 over 2;" in said(rows.values())
+
+
+def test_an_instance_that_the_snapshot_does_not_have(settings: Settings) -> None:
+    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+    with pytest.raises(NotFound, match="has no instance larder-99"):
+        ground_of(settings, SNAPSHOT, "larder-99", settings.sandbox)
 
 
 def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
