@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from benchmarks.second_corpus import Trick, known_of, suite_patch
@@ -41,6 +41,8 @@ class Ground:
     bench: Bench
     workshop: Workshop
     mirrors: Mirrors
+    made: dict[int, tuple[GuardEdit, ...]] = field(default_factory=dict)
+    """By secret: several suites of an instance are run with the same ones, and making them takes seconds."""
 
     @property
     def number(self) -> int:
@@ -101,9 +103,11 @@ class Ground:
         return submit(candidate, None, Policy.TESTS_ONLY, self.read_base)
 
     def edits(self, secret: int) -> tuple[GuardEdit, ...]:
-        instance = self.bench.instance
-        paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
-        return guard_edits(instance, self.read_base, paths, drawn(secret, instance.instance_id))
+        if secret not in self.made:
+            instance = self.bench.instance
+            paths = self.mirrors.list_paths(instance.repo, instance.base_commit)
+            self.made[secret] = guard_edits(instance, self.read_base, paths, drawn(secret, instance.instance_id))
+        return self.made[secret]
 
 
 def drawn(secret: int, *what: object) -> str:
