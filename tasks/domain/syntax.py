@@ -1,9 +1,10 @@
-"""Python's own parser, for code that runs on several threads, and how two of its trees are compared."""
+"""Python's own parser and compiler, for code that runs on several threads, and how two of its trees are compared."""
 
 from __future__ import annotations
 
 import ast
 import re
+import symtable
 import sys
 import tokenize
 import warnings
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from io import StringIO
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 DEEPEST = 200
 """Levels that a tree may have. Python's own `unparse` and `dump`, and some functions of ours, take up to three calls
@@ -25,6 +26,7 @@ _ONE_AT_A_TIME = Lock()
 _AGAIN = 5
 
 Block = list[ast.stmt]
+T = TypeVar("T")
 
 
 class TooComplex(ValueError):
@@ -47,7 +49,7 @@ def syntax_tree(source: str | bytes) -> ast.Module:
     if sys.version_info < (3, 12) and _has_endless_f_string(text):
         raise TooComplex(f"an f-string of it has more than {MOST_FIELDS:,} fields")
     try:
-        tree = _parsed(source)
+        tree = _quietly(lambda: ast.parse(source))
     except RecursionError as error:
         raise TooComplex(f"it is nested too deeply: {error}") from error
     if _is_deeper(tree, DEEPEST):
@@ -83,13 +85,23 @@ def alike(one: ast.AST, other: ast.AST, kept: Callable[[ast.AST, Block], Block] 
     return True
 
 
-def _parsed(source: str | bytes) -> ast.Module:
+def check_compiles(source: str) -> None:
+    """As `syntax_tree`, of `compile`: some of what has a tree does not run, such as a `return` of no function."""
+    _quietly(lambda: compile(source, "", "exec", dont_inherit=True))
+
+
+def scopes(source: str) -> symtable.SymbolTable:
+    """As `syntax_tree`, of `symtable`, which parses as well."""
+    return _quietly(lambda: symtable.symtable(source, "", "exec"))
+
+
+def _quietly(read: Callable[[], T]) -> T:
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(_AGAIN):
             with suppress(SystemError):
-                return ast.parse(source)
-        return ast.parse(source)
+                return read()
+        return read()
 
 
 def _has_endless_f_string(text: str) -> bool:

@@ -17,11 +17,10 @@ import ast
 import random
 import symtable
 import textwrap
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 
 from tasks.adapters.patch.read import split_lines
-from tasks.domain.syntax import syntax_tree
+from tasks.domain.syntax import check_compiles, scopes, syntax_tree
 
 NEVER = "not __name__"
 NEVER_IN_A_CLASS = "0"
@@ -128,10 +127,8 @@ def _arguments(function: _Function) -> list[str]:
 def same_scopes(text: str, original: str) -> bool:
     """Whether `text` compiles, and every name means in it what it means in `original`, but for code that never runs."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(text, "", "exec", dont_inherit=True)
-            return _agree(_Scopes(text), _Scopes(original))
+        check_compiles(text)
+        return _agree(_Scopes(text), _Scopes(original))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
 
@@ -142,7 +139,7 @@ class _Scopes:
     def __init__(self, text: str) -> None:
         every = (node for node in ast.walk(syntax_tree(text)) if isinstance(node, ast.stmt))
         self.dead = frozenset(_lines([node for node in every if never_runs(node)]))
-        self.top = symtable.symtable(text, "", "exec")
+        self.top = scopes(text)
 
     def every(self) -> Iterator[tuple[str, _Names]]:
         """Name and names of each, from the outside in."""

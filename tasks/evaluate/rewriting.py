@@ -28,7 +28,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
-from tasks.domain.syntax import syntax_tree
+from tasks.domain.syntax import check_compiles, scopes, syntax_tree
 from tasks.evaluate.dead_code import with_drawn_conditions
 from tasks.evaluate.idle_work import ADDED, BUILTINS, fresh, idle_work
 from tasks.evaluate.quoting import same_meaning
@@ -79,7 +79,7 @@ def rewritten(
             renamed = _with_idle_work(_renamed(text, tree, draw), draw, thorough, words)
             made = _swapped(renamed, _draw_swaps(renamed, syntax_tree(renamed), draw, spare, thorough))
             made = _with_remarks(made, draw, thorough, words)
-            compile(made, "", "exec", dont_inherit=True)
+            check_compiles(made)
             if not same_meaning(made, tree):
                 return made
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
@@ -89,7 +89,7 @@ def rewritten(
 def _renamed(text: str, tree: ast.Module, draw: random.Random) -> str:
     """With other names for some locals."""
     lines = [line.encode() for line in split_lines(text)]
-    tables = {(table.get_name(), table.get_lineno()): table for table in _tables(symtable.symtable(text, "", "exec"))}
+    tables = {(table.get_name(), table.get_lineno()): table for table in _tables(scopes(text))}
     taken = words_of(tree)
     swaps: list[tuple[int, int, int, str]] = []
     for function in _plain_functions(tree):

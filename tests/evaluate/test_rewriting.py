@@ -10,8 +10,10 @@ import heapq
 import random
 import statistics
 import sys
+import warnings
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import pytest
 
@@ -78,6 +80,23 @@ def test_everything_is_drawn_now_and_then() -> None:
         exec(text, space)
         assert space["every"](2, 3) == (5, [5, 3])  # type: ignore[operator]
         assert "    def get(self" in text
+
+
+OLD = 'def f(a):\n    word = "\\d"\n    return word is "x" or a is not 3\n'
+"""Python warns of its escape, and of what it compares by identity."""
+
+
+@pytest.mark.parametrize("action", ["error", "always"])
+def test_warnings_of_the_edited_code_are_not_ours_and_change_no_edit(action: Literal["error", "always"]) -> None:
+    """`PYTHONWARNINGS=error` left every such module as it was, so its guards had no other words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [rewritten(OLD, str(number)) for number in range(10)]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter(action)
+        assert [rewritten(OLD, str(number)) for number in range(10)] == expected
+    assert None not in expected
+    assert [str(one.message) for one in told] == []
 
 
 def test_the_same_secret_draws_the_same() -> None:
