@@ -116,17 +116,18 @@ def _has_endless_f_string(text: str) -> bool:
 
 
 def _is_deeper(tree: ast.AST, levels: int) -> bool:
-    """Level by level: `ast.walk` takes half as long again."""
+    """Level by level, and not into nodes without fields: `ast.walk` takes two and a half times as long."""
     level: list[Any] = [tree]
     for _ in range(levels):
         below: list[Any] = []
         for node in level:
-            for value in vars(node).values():
+            for name in node._fields:
+                value = getattr(node, name, None)
                 if isinstance(value, list):
                     below += value
                 elif isinstance(value, ast.AST):
                     below.append(value)
-        level = [node for node in below if isinstance(node, ast.AST)]
+        level = [node for node in below if isinstance(node, ast.AST) and node._fields]
         if not level:
             return False
     return True

@@ -24,7 +24,7 @@ import ast
 import random
 import symtable
 import tokenize
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.patch.read import split_lines
@@ -170,10 +170,9 @@ def _has_docstring(function: Function) -> bool:
 
 def _bound_names(tree: ast.AST) -> set[str]:
     """Every word of a file that is not merely loaded by a name; what a star may bring is not known."""
-    loads = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-    bound = {name for node in ast.walk(tree) if id(node) not in loads for name in _own_names(node)}
-    starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in ast.walk(tree))
-    return bound | BUILTINS if starred else bound
+    nodes = [node for node in ast.walk(tree) if not (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))]
+    starred = any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for node in nodes)
+    return _names_in(nodes) | BUILTINS if starred else _names_in(nodes)
 
 
 def _draw_swaps(
@@ -338,12 +337,13 @@ def _inner_statements(node: ast.AST) -> Iterator[ast.stmt]:
 
 def words_of(tree: ast.AST) -> set[str]:
     """Every word of a file that could be a name in it."""
-    return {word for node in ast.walk(tree) for word in _own_names(node)}
+    return _names_in(ast.walk(tree))
 
 
-def _own_names(node: ast.AST) -> Iterator[str]:
-    for _, value in ast.iter_fields(node):
-        yield from (word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str))
+def _names_in(nodes: Iterable[ast.AST]) -> set[str]:
+    values = [value for node in nodes for value in vars(node).values() if isinstance(value, str | list)]
+    words = (word for value in values for word in ([value] if isinstance(value, str) else value))
+    return {word for word in words if isinstance(word, str)}
 
 
 def _tables(top: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
