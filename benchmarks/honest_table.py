@@ -265,7 +265,7 @@ def _sums(rows: Sequence[Guarded]) -> str:
     guarded = [row for row in rows if row.secret != JUDGED]
     each = Counter(Counter((row.name, row.instance) for row in guarded).values())
     over = ", ".join(f"{count} over {secrets}" for secrets, count in sorted(each.items(), reverse=True))
-    text = f"{len(successes)} successes of {len(judged)} suites; by secrets: {over or 'none'}"
+    text = f"successes: {len(successes)} of {len(judged)} suites; by secrets: {over or 'none'}"
     if not (successes and guarded):
         return text
     judging, guarding = (sum(row.cpu_s for row in some) / len(some) for some in (successes, guarded))

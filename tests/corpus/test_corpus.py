@@ -98,7 +98,7 @@ def test_what_the_record_has_is_not_played_again(settings: Settings, tmp_path: P
     assert rows["golden", name, 0].differing == ('a, "b"\nc',)
     play(lambda _: pytest.fail("asked for"), name, suites, [0, 1], record)
     assert Record.at(record.file).rows() == rows
-    assert "golden of rolling-swt-bench__larder: 1 successes of 1 suites; by secrets: 1 over 2;" in said(rows.values())
+    assert "golden of rolling-swt-bench__larder: successes: 1 of 1 suites; by secrets: 1 over 2;" in said(rows.values())
 
 
 def test_an_instance_that_the_snapshot_does_not_have(settings: Settings) -> None:
