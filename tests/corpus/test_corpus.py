@@ -101,6 +101,13 @@ def test_what_the_record_has_is_not_played_again(settings: Settings, tmp_path: P
     assert "golden of rolling-swt-bench__larder: successes: 1 of 1 suites; by secrets: 1 over 2;" in said(rows.values())
 
 
+def test_the_readme_says_what_the_record_of_real_rows_has() -> None:
+    rows = Record.at(README.parents[2] / "benchmarks" / "honest.csv").rows()
+    sets = sum(secret != JUDGED for _, _, secret in rows)
+    assert said(rows.values()).startswith(f"guarded {sets} times, refused 0;")
+    assert f"The last {sets} sets stand in `benchmarks/honest.csv`" in README.read_text()
+
+
 def test_an_instance_that_the_snapshot_does_not_have(settings: Settings) -> None:
     import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
     with pytest.raises(NotFound, match="has no instance larder-99"):
