@@ -116,7 +116,7 @@ def _has_endless_f_string(text: str) -> bool:
 
 
 def _is_deeper(tree: ast.AST, levels: int) -> bool:
-    """Level by level, and not into nodes without fields: `ast.walk` takes two and a half times as long."""
+    """Level by level: `ast.walk` takes twice as long."""
     level: list[Any] = [tree]
     for _ in range(levels):
         below: list[Any] = []
@@ -127,7 +127,7 @@ def _is_deeper(tree: ast.AST, levels: int) -> bool:
                     below += value
                 elif isinstance(value, ast.AST):
                     below.append(value)
-        level = [node for node in below if isinstance(node, ast.AST) and node._fields]
+        level = [node for node in below if isinstance(node, ast.AST)]
         if not level:
             return False
     return True
