@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
@@ -12,9 +13,12 @@ from tasks.domain.names import content_key, jsonable
 CHAT = "chat"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelRequest:
-    """Everything that decides a reply, and nothing else: no key, no address, nobody's name."""
+    """Everything that decides a reply, and nothing else: no key, no address, nobody's name.
+
+    Without slots, so that its keys are made once: a call asks for them a dozen times, over all that was said so far.
+    """
 
     model: str
     """Name in data/models.toml."""
@@ -37,11 +41,11 @@ class ModelRequest:
     headers: str = "{}"
     """What the caller's headers switched on (`anthropic-beta`), as sorted JSON."""
 
-    @property
+    @cached_property
     def call_key(self) -> str:
         return content_key("llm", self.facts())
 
-    @property
+    @cached_property
     def prompt_hash(self) -> str:
         return content_key("prompt", self.facts()["messages"])
 
