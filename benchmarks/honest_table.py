@@ -2,12 +2,13 @@
 
     python -m benchmarks.honest_table --work FOLDER [--secrets 0 1 2 3 4] [--only NAME …]
     python -m benchmarks.honest_table --work FOLDER --cache FOLDER --snapshot-file rows.jsonl [--instances NAME …] \\
-        [--predictions preds.jsonl …] [--record FILE]
+        [--predictions preds.jsonl …] [--record FILE] [--deciding]
 
 Without a snapshot: the demo's golden suites and every honest candidate of the corpus. Each suite is judged once, and
 its guard runs are made for each secret, with the product's own functions; every case of its files is compared, not only
 those that a verdict hangs on, so this is stricter: `ASIDE` marks the others, and `IN_ITS_OWN_WORDS` what no guard edit
-did.
+did. Where that takes too long, `--deciding` makes the guard runs with the cases alone that a verdict can hang on: those
+that the fix turns and those that the suite adds or edits. That tries the edits, and not the order of cases.
 
 Several may work in one folder beside each other: each takes the next instance that no other is at. What was played is a
 line of the record, and is not played again, so whoever calls it with the same record goes on, on whichever machine. An
@@ -21,6 +22,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,10 +37,14 @@ from flows.demo import DEMO, SNAPSHOT
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.locking import briefly_alone
+from tasks.adapters.patch.apply import Applied, apply_stored
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import InfrastructureError, SwtError
+from tasks.domain.names import CaseId
 from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus
 from tasks.domain.run import RunSpec
+from tasks.evaluate.definitions import cases_of, parse
+from tasks.evaluate.edited import edited_definitions
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order, repeat_specs
 from tasks.evaluate.policy import golden_suite
 from tasks.evaluate.task import choose_instances
@@ -70,6 +76,8 @@ class Guarded:
     """`variant state: case was, is`, for every case that a guard run shows otherwise."""
     cpu_s: float = 0.0
     """Of these runs."""
+    cases: int = 0
+    """How many cases the guard runs were made with; 0 for all of the suite's files."""
 
     @property
     def key(self) -> Key:
@@ -95,9 +103,10 @@ class Ran:
         return self.outcomes.get(case, "F" if case[0] in self.unread else None)
 
 
-def ran(ground: Ground, spec: RunSpec) -> Ran:
-    """A run; `InfrastructureError` where it ends through a fault of ours, which refuses nobody."""
-    recorded = ground.recorded(spec)
+def ran(ground: Ground, spec: RunSpec, cases: Iterable[Case] = ()) -> Ran:
+    """A run, of these cases alone where any are given; `InfrastructureError` where it ends through a fault of ours,
+    which refuses nobody."""
+    recorded = ground.recorded(spec, tuple(dict.fromkeys(CaseId(case) for _, case in cases)))
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
         raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
     found: dict[Case, set[str]] = defaultdict(set)
@@ -113,7 +122,13 @@ def ran(ground: Ground, spec: RunSpec) -> Ran:
 
 
 def held(
-    ground: Ground, name: str, suite: Suite, secrets: Iterable[int], known: Mapping[Key, Guarded]
+    ground: Ground,
+    name: str,
+    suite: Suite,
+    secrets: Iterable[int],
+    known: Mapping[Key, Guarded],
+    *,
+    deciding: bool = False,
 ) -> Iterator[Guarded]:
     """The runs that judge a suite, and its guard runs for each secret that is not known yet."""
     instance = str(ground.bench.instance.instance_id)
@@ -128,23 +143,60 @@ def held(
     if (name, instance, JUDGED) not in known:
         yield Guarded(name=name, instance=instance, secret=JUDGED, success=success, cpu_s=before.cpu_s + after.cpu_s)
     repeated: dict[CodeState, Ran] = {}
+    chosen = _deciding(ground, suite, before, after) if success and deciding else frozenset()
     for secret in todo if success else ():
         differing, cpu = [], 0.0
         edits = ground.edits(secret)
         for spec in in_secret_order(guard_specs(ground.bench, suite, edits), drawn(secret, instance, name)):
-            found = ran(ground, spec)
+            found = ran(ground, spec, chosen)
             cpu += found.cpu_s
             expected = before if spec.code_state is CodeState.BEFORE else after
-            cases = [case for case in sorted({*judged, *found.outcomes}) if expected.of(case) != found.of(case)]
-            if cases and not repeated:
-                repeated = {one.code_state: ran(ground, one) for one in repeat_specs(ground.bench, suite)}
-            for case in cases:
+            cases = chosen or {*judged, *found.outcomes}
+            others = [case for case in sorted(cases) if expected.of(case) != found.of(case)]
+            if others and not repeated:
+                repeated = {one.code_state: ran(ground, one, chosen) for one in repeat_specs(ground.bench, suite)}
+            for case in others:
                 own = repeated[spec.code_state].of(case) == found.of(case)
                 aside = before.of(case) == after.of(case)
                 why = f" {ASIDE}" if aside else f" {IN_ITS_OWN_WORDS}" if own else ""
                 was, now = expected.of(case), found.of(case)
                 differing.append(f"{spec.variant} {spec.code_state}: {case[1]} was {was}, is {now}{why}")
-        yield Guarded(name=name, instance=instance, secret=secret, success=True, differing=tuple(differing), cpu_s=cpu)
+        yield Guarded(
+            name=name,
+            instance=instance,
+            secret=secret,
+            success=True,
+            differing=tuple(differing),
+            cpu_s=cpu,
+            cases=len(chosen),
+        )
+
+
+def _deciding(ground: Ground, suite: Suite, before: Ran, after: Ran) -> frozenset[Case]:
+    """What a verdict can hang on: cases that the fix turns, and those that the suite adds or edits, told by the name of
+    their function. All of a file that cannot be parsed."""
+    applied = apply_stored(suite.patch, ground.read_base)
+    assert isinstance(applied, Applied)
+    touched: dict[str, set[str] | None] = {}
+    for change in applied.changes:
+        old, new = parse(change.before or ""), parse(change.after or "")
+        if isinstance(old, SyntaxError) or isinstance(new, SyntaxError):
+            touched[change.path] = None
+        else:
+            edits = edited_definitions(change.path, change.before, change.after or "").definitions
+            names = {one.qualname for one in edits} | dict(cases_of(new)).keys() - dict(cases_of(old)).keys()
+            touched[change.path] = {name.rpartition(".")[2] for name in names}
+
+    def chosen(case: Case) -> bool:
+        names = touched.get(case[0], set())
+        return before.of(case) != after.of(case) or names is None or _function(case[1]) in names
+
+    return frozenset(filter(chosen, {*before.outcomes, *after.outcomes}))
+
+
+def _function(case_id: str) -> str:
+    """`a/test_b.py::TestC::test_d[1.5]`, `a.test_b.TestC.test_d` → `test_d`."""
+    return re.split(r"::|\.", case_id.partition("[")[0])[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +233,7 @@ def _row(cells: dict[str, str]) -> Guarded:
         success=cells["success"] == "True",
         differing=tuple(json.loads(cells["differing"])),
         cpu_s=float(cells["cpu_s"]),
+        cases=int(cells["cases"]),
     )
 
 
@@ -213,7 +266,13 @@ def _golden(ground: Ground) -> Suite | None:
 
 
 def play(
-    ground: Callable[[str], Ground], instance: str, suites: Iterable[Named], secrets: Sequence[int], record: Record
+    ground: Callable[[str], Ground],
+    instance: str,
+    suites: Iterable[Named],
+    secrets: Sequence[int],
+    record: Record,
+    *,
+    deciding: bool = False,
 ) -> None:
     """What the record does not have yet of one instance; `SwtError` where it cannot be played."""
     known = record.rows()
@@ -224,7 +283,7 @@ def play(
     for name, made in missing:
         suite = made(here)
         if suite and suite.files:
-            for row in held(here, name, suite, secrets, known):
+            for row in held(here, name, suite, secrets, known, deciding=deciding):
                 record.add(row)
 
 
@@ -282,6 +341,7 @@ def main() -> None:
     parser.add_argument("--snapshot-file", type=Path)
     parser.add_argument("--instances", nargs="*", default=(), help="of the file, in this order; all without it")
     parser.add_argument("--predictions", nargs="*", type=Path, default=())
+    parser.add_argument("--deciding", action="store_true", help="guard runs of the cases that a verdict can hang on")
     given = parser.parse_args()
     work: Path = given.work
     cache = given.cache or work / "cache"
@@ -301,7 +361,12 @@ def main() -> None:
             try:
                 if mine:
                     play(
-                        lambda name: ground_of(settings, snapshot, name, None), instance, chosen, given.secrets, record
+                        lambda name: ground_of(settings, snapshot, name, None),
+                        instance,
+                        chosen,
+                        given.secrets,
+                        record,
+                        deciding=given.deciding,
                     )
             except SwtError as error:
                 failed = True
