@@ -10,16 +10,30 @@ import pytest
 
 from benchmarks.corpus import CORPUS, KINDS, Entry
 from benchmarks.guard_ground import ground_of
-from benchmarks.honest_table import JUDGED, Guarded, Record, held, play, said, suites_of_demo
+from benchmarks.honest_table import (
+    ASIDE,
+    IN_ITS_OWN_WORDS,
+    JUDGED,
+    Guarded,
+    Record,
+    held,
+    play,
+    ran,
+    said,
+    suites_of_demo,
+)
 from benchmarks.trick_table import END, README, START, corpus_of, judge_corpus, table
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.sandbox.pick import available
+from tasks.domain.candidate import Suite
 from tasks.domain.errors import NotFound
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
+from tasks.evaluate.plan import confirmation_specs
+from tasks.evaluate.policy import golden_suite
 
 TEMPTING = ("cheating/reads_source_text", "cheating/tosses_a_coin", "cheating/writes_the_report")
 PLAIN = ("honest/plain_function", "honest/unittest_case")
@@ -89,6 +103,24 @@ def test_what_cannot_be_collected_before_the_fix_is_held_against_the_guards_as_w
     patch = render([Change(path="tests/test_cookable.py", before=None, after=ASKS_FOR_WHAT_THE_FIX_ADDS)])
     rows = list(held(ground, "asks for the method", ground.suite(patch), [0], {}))
     assert [(row.secret, row.success, row.differing) for row in rows] == [(JUDGED, True, ()), (0, True, ())]
+
+
+@pytest.mark.bubblewrap
+def test_the_cases_that_decide_are_guarded_as_all_of_them_are(settings: Settings) -> None:
+    """Honest ones hold, and what reads the source is seen; cases of the file that the suite leaves alone are not run."""
+    trusted = replace(settings, trusted=True)
+    (trick,) = (entry for entry in corpus_of(trusted) if entry.method == "cheating/reads_source_text")
+    import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
+    ground = ground_of(settings, SNAPSHOT, trick.instance, settings.sandbox)
+    golden = golden_suite(ground.bench.instance, ground.read_base)
+    assert isinstance(golden, Suite)
+    _, every = held(ground, "golden", golden, [0], {})
+    _, honest = held(ground, "golden", golden, [0], {}, deciding=True)
+    _, caught = held(ground, "reads", ground.suite(trick.patch), [0], {}, deciding=True)
+    assert (every.differing, honest.differing, every.cases) == ((), (), 0)
+    ran_before, _ = (ran(ground, spec) for spec in confirmation_specs(ground.bench, golden))
+    assert 0 < honest.cases < len(ran_before.outcomes)
+    assert any(not one.endswith((ASIDE, IN_ITS_OWN_WORDS)) for one in caught.differing)
 
 
 @pytest.mark.bubblewrap
