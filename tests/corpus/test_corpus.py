@@ -107,7 +107,7 @@ def test_what_cannot_be_collected_before_the_fix_is_held_against_the_guards_as_w
 
 @pytest.mark.bubblewrap
 def test_the_cases_that_decide_are_guarded_as_all_of_them_are(settings: Settings) -> None:
-    """Honest ones hold, and what reads the source is seen; cases of the file that the suite leaves alone are not run."""
+    """Honest ones hold, and what reads the source is seen; cases that the suite leaves alone are not run."""
     trusted = replace(settings, trusted=True)
     (trick,) = (entry for entry in corpus_of(trusted) if entry.method == "cheating/reads_source_text")
     import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT)
