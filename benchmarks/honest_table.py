@@ -22,7 +22,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,14 +36,14 @@ from flows.demo import DEMO, SNAPSHOT
 from flows.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.locking import briefly_alone
-from tasks.adapters.patch.apply import Applied, apply_stored
+from tasks.adapters.patch.read import to_text
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import InfrastructureError, SwtError
 from tasks.domain.names import CaseId
 from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus
 from tasks.domain.run import RunSpec
 from tasks.evaluate.definitions import cases_of, parse
-from tasks.evaluate.edited import edited_definitions
+from tasks.evaluate.edited import edited_rows
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order, repeat_specs
 from tasks.evaluate.policy import golden_suite
 from tasks.evaluate.task import choose_instances
@@ -94,6 +93,8 @@ class Ran:
     """What the cases of a run come to, as the grader `paper` counts."""
 
     outcomes: dict[Case, str]
+    qualnames: dict[Case, str]
+    """`TestX.test_y` of each, whatever its parameters."""
     unread: frozenset[str]
     """Modules that could not be collected."""
     cpu_s: float
@@ -106,7 +107,7 @@ class Ran:
 def ran(ground: Ground, spec: RunSpec, cases: Iterable[Case] = ()) -> Ran:
     """A run, of these cases alone where any are given; `InfrastructureError` where it ends through a fault of ours,
     which refuses nobody."""
-    recorded = ground.recorded(spec, tuple(dict.fromkeys(CaseId(case) for _, case in cases)))
+    recorded = ground.recorded(spec, tuple(sorted({CaseId(case) for _, case in cases})))
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
         raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
     found: dict[Case, set[str]] = defaultdict(set)
@@ -114,6 +115,7 @@ def ran(ground: Ground, spec: RunSpec, cases: Iterable[Case] = ()) -> Ran:
         found[case.path, case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))
     return Ran(
         outcomes={case: "/".join(sorted(seen)) for case, seen in found.items()},
+        qualnames={(case.path, case.case_id): case.qualname for case in recorded.cases},
         unread=frozenset(
             case.path for case in recorded.cases if case.phase is Phase.COLLECT and case.outcome is Outcome.ERROR
         ),
@@ -173,30 +175,20 @@ def held(
 
 
 def _deciding(ground: Ground, suite: Suite, before: Ran, after: Ran) -> frozenset[Case]:
-    """What a verdict can hang on: cases that the fix turns, and those that the suite adds or edits, told by the name of
-    their function. All of a file that cannot be parsed."""
-    applied = apply_stored(suite.patch, ground.read_base)
-    assert isinstance(applied, Applied)
-    touched: dict[str, set[str] | None] = {}
-    for change in applied.changes:
-        old, new = parse(change.before or ""), parse(change.after or "")
-        if isinstance(old, SyntaxError) or isinstance(new, SyntaxError):
-            touched[change.path] = None
-        else:
-            edits = edited_definitions(change.path, change.before, change.after or "").definitions
-            names = {one.qualname for one in edits} | dict(cases_of(new)).keys() - dict(cases_of(old)).keys()
-            touched[change.path] = {name.rpartition(".")[2] for name in names}
+    """What a verdict can hang on: cases that the fix turns, and those that the suite adds or edits. All of a file whose
+    base cannot be parsed."""
+    edited = {(row.path, row.qualname) for row in edited_rows(suite, ground.read_base)}
+    known: dict[str, set[str]] = {}
+    for path in suite.base_files:
+        module = parse(to_text(ground.read_base(path) or b""))
+        known[path] = set() if isinstance(module, SyntaxError) else set(dict(cases_of(module)))
 
     def chosen(case: Case) -> bool:
-        names = touched.get(case[0], set())
-        return before.of(case) != after.of(case) or names is None or _function(case[1]) in names
+        path, name = case[0], names[case]
+        return before.of(case) != after.of(case) or (path, name) in edited or name not in known.get(path, ())
 
-    return frozenset(filter(chosen, {*before.outcomes, *after.outcomes}))
-
-
-def _function(case_id: str) -> str:
-    """`a/test_b.py::TestC::test_d[1.5]`, `a.test_b.TestC.test_d` → `test_d`."""
-    return re.split(r"::|\.", case_id.partition("[")[0])[-1]
+    names = before.qualnames | after.qualnames
+    return frozenset(filter(chosen, names))
 
 
 @dataclass(frozen=True, slots=True)
