@@ -19,7 +19,7 @@ from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.names import CaseId, InstanceId, MethodName, SnapshotName
+from tasks.domain.names import InstanceId, MethodName, SnapshotName
 from tasks.domain.outcome import Policy, RunStatus, SandboxKind
 from tasks.domain.run import RunSpec
 from tasks.domain.undone import OfInstance
@@ -49,11 +49,10 @@ class Ground:
         """Of the pull request, in the instance's name."""
         return int(self.bench.instance.instance_id.rpartition("-")[2])
 
-    def recorded(self, spec: RunSpec, cases: tuple[CaseId, ...] = ()) -> Recorded:
-        """A run, of these cases alone where any are given; made again where it ended through a fault of ours, as a flow
-        does: honest work would look refused."""
+    def recorded(self, spec: RunSpec) -> Recorded:
+        """A run, made again where it ended through a fault of ours, as a flow does: honest work would look refused."""
         for _ in range(TRIES):
-            made = execute(spec, self.workshop, cases)
+            made = execute(spec, self.workshop)
             if made.run.status is not RunStatus.INFRASTRUCTURE:
                 break
         return made

@@ -26,7 +26,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from operator import methodcaller
 from pathlib import Path
 
@@ -107,7 +107,7 @@ class Ran:
 def ran(ground: Ground, spec: RunSpec, cases: Iterable[Case] = ()) -> Ran:
     """A run, of these cases alone where any are given; `InfrastructureError` where it ends through a fault of ours,
     which refuses nobody."""
-    recorded = ground.recorded(spec, tuple(sorted({CaseId(case) for _, case in cases})))
+    recorded = ground.recorded(replace(spec, cases=tuple(sorted({CaseId(case) for _, case in cases}))))
     if recorded.run.status is RunStatus.INFRASTRUCTURE:
         raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
     found: dict[Case, set[str]] = defaultdict(set)

@@ -87,11 +87,14 @@ class RunSpec:
     variant: RunVariant = RunVariant.PLAIN
     order: CaseOrder = CaseOrder.GIVEN
     network: bool = False
+    cases: tuple[CaseId, ...] = ()
+    """These and no others are run, in the order of their files; all of `files` where it is empty."""
 
     @property
     def run_key(self) -> RunKey:
         """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`) are left out, and so
-        are the order that cases are given in and no network: runs of before there was another keep their keys."""
+        are the order that cases are given in, no network and all cases: runs of before there was another keep their
+        keys."""
         facts = asdict(self)
         for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant"):
             facts.pop(name)
@@ -99,6 +102,8 @@ class RunSpec:
             facts.pop("order")
         if not self.network:
             facts.pop("network")
+        if not self.cases:
+            facts.pop("cases")
         return RunKey(content_key("run", jsonable(facts)))
 
     @property

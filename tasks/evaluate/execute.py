@@ -24,7 +24,7 @@ from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
-from tasks.domain.names import CaseId, content_key
+from tasks.domain.names import content_key
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
@@ -71,16 +71,12 @@ class _RunProgress:
     log: bytes = b""
 
 
-def execute(spec: RunSpec, workshop: Workshop, cases: tuple[CaseId, ...] = ()) -> Recorded:
-    """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome.
-
-    With `cases` these are run and no others, in the order of their files: that is not what the run's key stands for, so
-    nobody may store it.
-    """
+def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
+    """Run `spec` once. Our own failures come back as status `infrastructure`, never as an exception or an outcome."""
     progress = _RunProgress(started_at=datetime.now(UTC))
     try:
         with spare_folder(workshop.scratch) as folder:
-            unapplied = _perform(spec, cases, workshop, folder, progress)
+            unapplied = _perform(spec, workshop, folder, progress)
     except (InfrastructureError, OSError) as error:
         return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
     except BuildFailed as error:
@@ -90,7 +86,7 @@ def execute(spec: RunSpec, workshop: Workshop, cases: tuple[CaseId, ...] = ()) -
     return _recorded(spec, workshop, progress, *_status(progress))
 
 
-def _perform(spec: RunSpec, cases: tuple[CaseId, ...], workshop: Workshop, folder: Path, progress: _RunProgress) -> str:
+def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> str:
     """Prepare and run; why a patch does not apply, or an empty string."""
     begun = time.monotonic()
     built = workshop.environment(spec)
@@ -104,7 +100,7 @@ def _perform(spec: RunSpec, cases: tuple[CaseId, ...], workshop: Workshop, folde
             os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
         if refused := _apply(spec, checkout, base):
             return refused
-        job = _job(spec, cases, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
+        job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
         seal = new_seal(outbox)
         progress.setup_s = time.monotonic() - begun
         progress.finished = workshop.sandbox.run(replace(job, base=base))
@@ -151,7 +147,6 @@ def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> str:
 
 def _job(
     spec: RunSpec,
-    cases: tuple[CaseId, ...],
     sandbox: Sandbox,
     built: BuiltEnvironment,
     *,
@@ -164,7 +159,7 @@ def _job(
         kind=spec.runner,
         files=spec.files,
         test_args=spec.test_args,
-        cases=cases,
+        cases=spec.cases,
         source_roots=spec.source_roots,
         watch=spec.watch,
         tracer=spec.tracer,

@@ -13,7 +13,7 @@ from domain_rows import run_row
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
 from tasks.domain.guard_edit import EDITS
-from tasks.domain.names import RepoPath, RunKey, SuiteId
+from tasks.domain.names import CaseId, RepoPath, RunKey, SuiteId
 from tasks.domain.outcome import CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Limits, Run, RunSpec, files_key
 from tasks.evaluate.plan import Bench, guard_specs
@@ -82,6 +82,14 @@ def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench
     assert [spec.order_seed for spec in first] == [spec.order_seed for spec in second]
     assert len({spec.order_seed for spec in drawn}) == len(drawn) == 4
     assert all(spec.order_seed is None for spec in first if spec not in drawn)
+
+
+def test_a_run_of_chosen_cases_is_another_run(bench: Bench, suite: Suite) -> None:
+    specs = validation_specs(bench, suite, Repeats())
+    chosen = [replace(spec, cases=(CaseId("tests/test_a.py::test_b"),)) for spec in specs]
+    others = [replace(spec, cases=(CaseId("tests/test_a.py::test_c"),)) for spec in specs]
+
+    assert len({spec.run_key for spec in (*specs, *chosen, *others)}) == 3 * len(specs)
 
 
 def test_guards_take_the_cases_in_reversed_order_on_both_sides(bench: Bench, suite: Suite) -> None:
