@@ -202,3 +202,31 @@ def test_single_cases_are_found_by_the_names_of_every_runner(
     """A label of Django, a name of unittest, a function of sympy: run alone, and together with the one before it."""
     found = lone(tmp_path, name, path, project={**project, "stock.py": FILES["stock.py"]}, runner=runner)
     assert (found.reason, found.ended, found.earlier) == ("earlier-case", "passed", (fill,))
+
+
+WRAPPED = """
+import stock
+from sympy.core.marks import slow
+
+@slow
+def test_fill(): stock.ITEMS.append('salt')
+
+@slow
+def test_is_empty(): assert stock.ITEMS == []
+"""
+SLOW = """
+import functools
+
+def slow(function):
+    @functools.wraps(function)
+    def test_any(): function()
+    return test_any
+"""
+
+
+def test_a_case_of_sympy_that_another_module_wraps_belongs_to_its_file(tmp_path: Path) -> None:
+    first, second = (f"sympy/core/tests/test_{name}.py" for name in ("a", "b"))
+    files = {first: WRAPPED, second: FUNCTIONS.replace("test_", "test_other_"), "sympy/core/marks.py": SLOW}
+    project = {**SYMPY, **files, "stock.py": FILES["stock.py"]}
+    found = lone(tmp_path, f"{first}::test_is_empty", first, second, project=project, runner=RunnerKind.SYMPY)
+    assert (found.reason, found.ended, found.earlier) == ("earlier-case", "passed", (f"{first}::test_fill",))
