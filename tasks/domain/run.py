@@ -88,7 +88,8 @@ class RunSpec:
     order: CaseOrder = CaseOrder.GIVEN
     network: bool = False
     cases: tuple[CaseId, ...] = ()
-    """These and no others are run, in the order of their files; all of `files` where it is empty."""
+    """These and no others are run, in the order of their files; all of `files` where it is empty. Nothing stores such
+    runs: what picks the cases out is no part of `runner_version`, and would have to be."""
 
     @property
     def run_key(self) -> RunKey:

@@ -42,7 +42,7 @@ def run(config, debugger):
     swt_start._stand_aside()
     swt_start._source_roots(config, root)
     recorder = Recorder(Rows(debugger, case), swt_start.NoTracer(), root)
-    name_of, body_of = _KINDS[kind](debugger, NAMES[kind](recorder.relative, config["files"]))
+    name_of, body_of = _KINDS[kind](debugger, NAMES[kind](recorder.relative))
 
     def found(item):
         codes = codes_of(body_of(item))

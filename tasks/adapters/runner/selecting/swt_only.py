@@ -54,7 +54,7 @@ def stand_in(only):
         module.order_of = lambda config: only
 
 
-def _pytest(relative, files):
+def _pytest(relative):
     def name_of(item):
         rootdir = str(getattr(item.config, "rootdir", None) or getattr(item.config, "rootpath", "") or os.getcwd())
         path, sep, rest = item.nodeid.replace("::()::", "::").partition("::")
@@ -63,14 +63,14 @@ def _pytest(relative, files):
     return name_of
 
 
-def _unittest(relative, files):
+def _unittest(relative):
     def name_of(part):
         return part.id() if isinstance(part, unittest.TestCase) and swt_unittest._unloadable(part) is None else None
 
     return name_of
 
 
-def _sympy(relative, files):
+def _sympy(relative):
     seen = {}
 
     def name_of(item):
@@ -93,4 +93,4 @@ def _file_under_way():
 
 
 NAMES = {"pytest": _pytest, "unittest": _unittest, "django": _unittest, "sympy": _sympy}
-"""Runner → what makes a function from an item to its case id, from `Recorder.relative` and the files that run."""
+"""Runner → what makes a function from an item to its case id, from `Recorder.relative`."""

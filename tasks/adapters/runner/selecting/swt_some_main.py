@@ -25,6 +25,6 @@ if __name__ == "__main__":
     with open(sys.argv[1], encoding="utf-8") as source:
         config = json.load(source)
     start, only, recorder = _load([os.path.dirname(os.path.realpath(__file__)), os.path.realpath(config["runner"])])
-    names = only.NAMES[config["kind"]](recorder.Recorder(None, None, os.getcwd()).relative, config["files"])
+    names = only.NAMES[config["kind"]](recorder.Recorder(None, None, os.getcwd()).relative)
     only.stand_in(only.Only(config["cases"], names))
     start.start(sys.argv[1])
