@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
+from tasks.adapters.folders import remove
 from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
@@ -74,7 +75,7 @@ class Installer:
     def _make(self, agent: Agent, root: Path) -> None:
         half = root.with_name(f".{root.name}.half")
         for stale in (half, root):
-            shutil.rmtree(stale, ignore_errors=True)
+            remove(stale)
         started = time.monotonic()
         try:
             lock = self._python(agent.kit, half) if isinstance(agent.kit, PythonKit) else self._npm(agent.kit, half)
@@ -83,7 +84,7 @@ class Installer:
             (half / ROW).write_text(json.dumps(row, indent=1), encoding="utf-8")
             half.rename(root)
         finally:
-            shutil.rmtree(half, ignore_errors=True)
+            remove(half)
 
     def _python(self, kit: PythonKit, root: Path) -> list[str]:
         """A virtual environment that can be renamed. Bytecode is written now: inside, the folder is read-only."""

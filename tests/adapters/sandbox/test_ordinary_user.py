@@ -25,7 +25,8 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.domain.run import Limits
 root = Path(sys.argv[1])
 job = Job(argv=("sh", "-c", sys.argv[2]), checkout=root / "checkout", outbox=root / "outbox", log=root / "log",
-          base=root / "tree" if (root / "tree").exists() else None, limits=Limits(processes=30, disk_mb=int(sys.argv[3])))
+          base=root / "tree" if (root / "tree").exists() else None,
+          limits=Limits(processes=30, disk_mb=int(sys.argv[3])))
 sandbox = Bubblewrap(base=root)
 print(f"overlays={sandbox.overlays(root)}", sandbox.run(job))
 """
