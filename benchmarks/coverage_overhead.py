@@ -142,7 +142,7 @@ class Stage:
                 print(f"  {way}: {len(different)} cases differ from plain: {sorted(different)[:3]}", file=sys.stderr)
 
     def _outcomes(self, way: str) -> Iterator[tuple[str, str]]:
-        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"), self.seals[way])
+        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"), self.seals[way], self.watch)
         if not report.completed or not report.cases or (way in ("probe", "coverage") and not report.hits):
             raise SystemExit(f"{self.folder.name}: {way} did not run to its end; see {self.folder / way / 'log'}")
         for case in report.cases:

@@ -190,7 +190,7 @@ def make_runs(
     else is at comes last: mostly it is there by then.
 
     With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
-    made untraced all the same: they show that watching changed nothing. With `unless_hanging`, what `hangs` by the runs
+    made all the same. With `unless_hanging`, what `hangs` by the runs
     that there are is not run once more.
     """
     store = Store(places.store)
