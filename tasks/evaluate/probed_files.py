@@ -5,13 +5,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import groupby, pairwise
+from posixpath import commonpath, dirname
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.names import RepoName, Sha
 from tasks.domain.run import PathRange, RunSpec
 
-GROUP = 8
+GROUP = 4
 """Files of one group, at least. All lines of each that a test loads get probes."""
 LAST = "\U0010ffff"
 """After every path."""
@@ -27,8 +29,27 @@ def group_starts(paths: Iterable[str]) -> tuple[str, ...]:
     """Where each group of source files begins. The groups follow from all `paths` of a base commit and nothing else:
     knowing how they are made tells nothing about the files for which one was chosen."""
     files = sorted(path for path in paths if path.endswith(".py") and not is_test_path(path))
-    groups = max(1, len(files) // GROUP)
-    return ("", *(files[number * len(files) // groups] for number in range(1, groups)))
+    starts = [part[0] for group in _groups(files) for part in _parts(group)]
+    return ("", *starts[1:])
+
+
+def _groups(files: list[str]) -> list[list[str]]:
+    """Files of one folder, or of neighbouring folders where one has too few: an example is no cover for a module."""
+    groups = [list(run) for _, run in groupby(files, key=dirname)]
+    while (
+        len(groups) > 1 and (small := next((at for at, one in enumerate(groups) if len(one) < GROUP), None)) is not None
+    ):
+        pairs = [at for at in (small, small - 1) if 0 <= at < len(groups) - 1]
+        left = max(pairs, key=lambda at: len(commonpath((dirname(groups[at][-1]), dirname(groups[at + 1][0])))))
+        groups[left : left + 2] = [groups[left] + groups[left + 1]]
+    return groups
+
+
+def _parts(group: list[str]) -> list[list[str]]:
+    """A large group in equal parts."""
+    parts = max(1, len(group) // GROUP)
+    cuts = [number * len(group) // parts for number in range(parts + 1)]
+    return [group[first:end] for first, end in pairwise(cuts)]
 
 
 def probed_by(spec: RunSpec, mirrors: Mirrors) -> tuple[PathRange, ...]:

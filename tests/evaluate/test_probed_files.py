@@ -41,8 +41,15 @@ def test_groups_have_neighbours_and_no_tests() -> None:
         files_in((PathRange(first=first, end=end),), PATHS)
         for first, end in zip(starts, [*starts[1:], LAST], strict=True)
     ]
-    assert [len(group) for group in groups] == [10, 11]
+    assert [len(group) for group in groups] == [7, 7, 7]
     assert all(len(group) >= GROUP for group in groups)
+
+
+def test_a_folder_of_few_files_is_covered_by_its_nearest_neighbours() -> None:
+    """An example, or the setup of the project, would be no cover for a module."""
+    paths = ["docs/conf.py", *(f"examples/e{n}.py" for n in range(4)), *(f"src/p/m{n}.py" for n in range(5))]
+    (found,) = probe_ranges(group_starts([*paths, "src/p/json/tag.py", "src/p/json/init.py"]), ["src/p/json/tag.py"])
+    assert files_in((found,), paths) == paths[-5:]
 
 
 def test_a_new_file_is_in_the_group_of_its_name() -> None:

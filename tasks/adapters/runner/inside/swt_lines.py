@@ -33,12 +33,14 @@ def docstrings(tree):
 
 
 def scopes(code, found=None):
-    """{(name, first line): lines} of the code objects nested in `code`, without the steps that only set them up."""
+    """{(name, first line): lines} of the lambdas and generator expressions nested in `code`, without the steps that
+    only set them up. To disassemble every function took a fifth of all that planting probes takes."""
     found = {} if found is None else found
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            lines = found.setdefault((constant.co_name, constant.co_firstlineno), set())
-            lines.update(_working_lines(constant))
+            if constant.co_name in ("<lambda>", "<genexpr>"):
+                lines = found.setdefault((constant.co_name, constant.co_firstlineno), set())
+                lines.update(_working_lines(constant))
             scopes(constant, found)
     return found
 
