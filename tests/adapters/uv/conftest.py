@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.sandbox.pick import pick
 from tasks.adapters.uv.builder import Builder
 
 
@@ -121,4 +122,8 @@ def surroundings(tmp_path: Path, packages: PackageServer) -> dict[str, str]:
 
 @pytest.fixture
 def builder(tmp_path: Path, surroundings: dict[str, str]) -> Builder:
-    return Builder(cache=tmp_path / "cache", environ=surroundings, timeout_s=120)
+    """Builds behind the gate, as it is used; where nothing isolates, as trusted code."""
+    sandbox = pick(None, trusted=True, base=tmp_path)
+    return Builder(
+        cache=tmp_path / "cache", environ=surroundings, sandbox=sandbox, scratch=tmp_path / "scratch", timeout_s=120
+    )
