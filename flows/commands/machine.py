@@ -17,7 +17,7 @@ from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.sandbox.pick import Probe, automatic, available
+from tasks.adapters.sandbox.pick import Probe, automatic, available, swept
 from tasks.adapters.store.address import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
@@ -143,10 +143,14 @@ def list_agents(settings: Settings) -> str:
 def install_agents(settings: Settings, names: Sequence[str], environ: Mapping[str, str]) -> AgentInstalls:
     """Each into an environment of its own below the cache, unless it is there; one that fails keeps none from it.
 
-    `NotFound` for a name that is not known, before anything is done.
+    `NotFound` for a name that is not known, before anything is done; `UsageError` where nothing here isolates builds.
     """
     agents = [agent_named(name) for name in dict.fromkeys(names)] or list(AGENTS)
-    installer = Installer(folder=settings.places.agents, environ=environ, sources=settings.places.mirrors)
+    places = settings.places
+    sandbox = swept(None, trusted=settings.trusted, base=places.scratch)
+    installer = Installer(
+        folder=places.agents, environ=environ, sandbox=sandbox, scratch=places.scratch, sources=places.mirrors
+    )
     lines, problems = [], []
     for agent in agents:
         try:

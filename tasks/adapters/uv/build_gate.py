@@ -137,8 +137,8 @@ class GatedUv:
     ) -> str:
         """Standard output of `uv args…`; `build_env` are `NAME=value` pairs that builds see.
 
-        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved. Raises `BuildFailed` where a
-        package does not build or cannot be had, `InfrastructureError` where trying again may help.
+        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved. Raises
+        `BuildFailed` where a package does not build or cannot be had, `InfrastructureError` where trying again may help.
         """
         if not self.gate.sandbox.isolates:
             return self.tool.run(*args, stdin=stdin, extra_env=build_env, hint=hint)
@@ -180,7 +180,9 @@ class _Session:
         if not self.wanted_network:
             return tool_failure(what, output, hint)
         message = f"{what} failed: a build asks for the network, and builds have none here"
-        return PackageFailed(message, unbuilt(output), hint="install what it downloads, or drop the package in a recipe")
+        return PackageFailed(
+            message, unbuilt(output), hint="install what it downloads, or drop the package in a recipe"
+        )
 
     def raise_own_failure(self) -> None:
         """A sandbox that failed is our failure, whatever uv made of it."""
@@ -216,7 +218,8 @@ class _Session:
         finished = self.gate.sandbox.run(job)
         code, said = finished.exit_code, log.read_text(encoding="utf-8", errors="replace")
         if code == 0:
-            call.bring_back(checkout)
+            too_much = call.bring_back(checkout)
+            code, said = (1, said + too_much) if too_much else (0, said)
         elif code is None:
             limit = finished.limit or f"time, {job.limits.wall_s:.0f} s,"
             said += f"\nthe build passed the limit of {limit} and was ended\n"
@@ -323,8 +326,11 @@ class _Call:
         for at, path in enumerate(self.copies):
             yield Mount(checkout / COPIES / str(at), PurePosixPath(path), writable=True)
 
-    def bring_back(self, checkout: Path) -> None:
-        """Copy what uv asked for out of the private copies: plain files only, nothing that a link leads to."""
+    def bring_back(self, checkout: Path) -> str:
+        """Copy what uv asked for out of the private copies: plain files only, nothing that a link leads to.
+
+        Returns why not, empty where all of it was copied.
+        """
         room = BROUGHT_BACK_BYTES
         for at, (path, content) in enumerate(self.copies.items()):
             wanted = _is_wheel if content is _Content.NOTHING else self._names
@@ -333,12 +339,13 @@ class _Call:
             for relative, opened in _plain_files(checkout, (COPIES, str(at)), partial(wanted, path)):
                 room -= os.fstat(opened).st_size
                 if room < 0:
-                    raise ValueError(f"a build left more than {BROUGHT_BACK_BYTES >> 20} MiB")
+                    return f"the build left more than {BROUGHT_BACK_BYTES >> 20} MiB\n"
                 target = path / relative
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.unlink(missing_ok=True)
                 with os.fdopen(os.dup(opened), "rb") as made, target.open("xb") as file:
                     shutil.copyfileobj(made, file)
+        return ""
 
     def _names(self, folder: Path, relative: Path) -> bool:
         """Whether the script names a file of `folder`, or a folder that it is in."""
@@ -387,19 +394,20 @@ def _copy(source: Path, into: Path) -> None:
 def _plain_files(root: Path, below: tuple[str, ...], wanted: Callable[[Path], bool]) -> Iterator[tuple[Path, int]]:
     """Wanted plain files below a folder of `root`: relative paths and descriptors. No link is followed on the way."""
     with ExitStack() as stack:
-        at = _opened(stack, str(root), os.O_DIRECTORY)
+        at = _opened(stack, str(root), None)
         for name in below:
-            at = _opened(stack, name, os.O_DIRECTORY, at)
+            if not stat.S_ISDIR(os.stat(name, dir_fd=at, follow_symlinks=False).st_mode):
+                return
+            at = _opened(stack, name, at)
         for top, _, names, folder in os.fwalk(".", dir_fd=at, follow_symlinks=False):
             for path in filter(wanted, (Path(top, name) for name in names)):
-                with ExitStack() as one:
-                    file = _opened(one, path.name, os.O_NONBLOCK, folder)
-                    if stat.S_ISREG(os.fstat(file).st_mode):
-                        yield path, file
+                if stat.S_ISREG(os.stat(path.name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    with ExitStack() as one:
+                        yield path, _opened(one, path.name, folder)
 
 
-def _opened(stack: ExitStack, name: str, flags: int, folder: int | None = None) -> int:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | flags, dir_fd=folder)
+def _opened(stack: ExitStack, name: str, folder: int | None) -> int:
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=folder)
     stack.callback(os.close, descriptor)
     return descriptor
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +112,6 @@ class Builder:
             shutil.rmtree(half, ignore_errors=True)
 
 
-@lru_cache(maxsize=4)
 def machine_builder(cache: Path, sandbox: Sandbox, scratch: Path) -> Builder:
     """The builder with this machine's registries, proxies and certificates."""
     return Builder(cache=cache, environ=tool_environment(os.environ), sandbox=sandbox, scratch=scratch)

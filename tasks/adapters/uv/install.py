@@ -25,7 +25,7 @@ def install(uv: GatedUv, plan: EnvironmentPlan, lock: str, root: Path, checkout:
     else:
         _site_packages(root).joinpath(PTH).write_text(pth(plan.source_roots), encoding="utf-8")
     uv.gate.restore(root)
-    _compile(uv, plan.interpreter, root)
+    compile_packages(uv, plan.interpreter, root)
     _generate(plan, root)
 
 
@@ -71,7 +71,7 @@ def _site_packages(root: Path) -> Path:
     return folder
 
 
-def _compile(uv: GatedUv, interpreter: Interpreter, root: Path) -> None:
+def compile_packages(uv: GatedUv, interpreter: Interpreter, root: Path) -> None:
     """Compile what is installed: a test run must neither write bytecode nor see compile-time warnings.
 
     Compiling runs no third-party code: `-S` keeps the interpreter from the `.pth` files of the environment.

@@ -83,7 +83,9 @@ def test_a_package_that_is_nowhere_is_named() -> None:
     error = tool_failure("uv pip", f"  x No solution found when resolving dependencies:\n{said}", "")
     assert isinstance(error, PackageFailed)
     assert error.packages == {"codecov"}
-    assert type(tool_failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
+    assert (
+        type(tool_failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,8 +118,10 @@ def test_a_missing_tool_is_our_failure(tmp_path: Path) -> None:
         Tool(tmp_path / "uv", {}, 5).run("pip")
 
 
-def test_a_tool_gets_its_surroundings_and_nothing_else() -> None:
-    assert Tool(Path("/usr/bin/env"), {"A": "1"}, 5).run("-u", "LC_CTYPE", extra_env=("B=2=3",)) == "A=1\nB=2=3\n"
+def test_a_tool_gets_its_variables_an_empty_home_and_nothing_else() -> None:
+    lines = Tool(Path("/usr/bin/env"), {"A": "1"}, 5).run("-u", "LC_CTYPE", extra_env=("B=2=3",)).splitlines()
+    assert [line for line in lines if not line.startswith("HOME=")] == ["A=1", "B=2=3"]
+    assert Tool(Path("/bin/sh"), {}, 5).run("-c", "ls -A $HOME; test $HOME = $PWD") == ""
 
 
 def test_the_cutoff_is_a_full_utc_timestamp() -> None:

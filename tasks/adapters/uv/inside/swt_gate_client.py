@@ -14,7 +14,8 @@ CHUNK = 1 << 16
 
 
 def main() -> int:
-    request = {"argv": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ)}
+    cwd = os.getcwd()  # noqa: PTH109 - pathlib is slow to import
+    request = {"argv": sys.argv[1:], "cwd": cwd, "env": dict(os.environ)}
     try:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(os.environ[ADDRESS])
