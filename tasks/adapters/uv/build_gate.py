@@ -137,8 +137,10 @@ class GatedUv:
     ) -> str:
         """Standard output of `uv args…`; `build_env` are `NAME=value` pairs that builds see.
 
-        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved. Raises
-        `BuildFailed` where a package does not build or cannot be had, `InfrastructureError` where trying again may help.
+        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved.
+
+        Raises `BuildFailed` where a package does not build or cannot be had, `InfrastructureError` where trying again
+        may help.
         """
         if not self.gate.sandbox.isolates:
             return self.tool.run(*args, stdin=stdin, extra_env=build_env, hint=hint)
@@ -297,8 +299,8 @@ class _Call:
         environment = Path(argv[0]).absolute().parent.parent
         named = tuple(_paths_in(argv))
         copies: dict[Path, _Content] = {}
-        if (environment / SETTINGS).is_file():
-            copies[environment] = _Content.ALL if environment.parent == builds else _Content.INTERPRETER
+        for at in _environments(Path(argv[0]).absolute()):
+            copies[at] = _Content.ALL if at.parent == builds else _Content.INTERPRETER
         for path in named:
             if path == session.output or (path.parent == builds and path.is_dir()):
                 copies.setdefault(path, _Content.NOTHING)
@@ -354,6 +356,16 @@ class _Call:
 
 def _is_wheel(_folder: Path, relative: Path) -> bool:
     return relative.suffix == ".whl" and len(relative.parts) == 1
+
+
+def _environments(python: Path) -> Iterator[Path]:
+    """The virtual environments on the way from an interpreter to the real one: before Python 3.11 uv links a build
+    environment to the environment that the package is built for."""
+    while (python.parent.parent / SETTINGS).is_file():
+        yield python.parent.parent
+        if not python.is_symlink():
+            return
+        python = python.parent / python.readlink()
 
 
 def _is_source(cwd: Path, cache: Path, checkout: Path | None) -> bool:

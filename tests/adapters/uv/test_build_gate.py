@@ -13,6 +13,8 @@ from uv_plans import PYPROJECT, plan, toy_files
 from tasks.adapters.tool_environment import tool_environment
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.install import compile_packages
+from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.adapters.uv.plan import Interpreter
 from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.errors import BuildFailed
 
@@ -114,6 +116,22 @@ def test_a_checkout_that_is_built_sees_no_secret_and_leaves_nothing(
     check(json.loads(points.read_text().partition("x = ")[2]), each_builder, planted)
 
 
+@pytest.mark.parametrize("interpreter", machine_interpreters(), ids=lambda found: found.minor)
+def test_every_python_of_this_machine_builds(
+    builder: Builder, packages, tmp_path: Path, interpreter: Interpreter
+) -> None:
+    """A source distribution into an environment, then a checkout: uv links build environments in several ways."""
+    packages.upload_source("needed", "1.0", DAY, backend("return wheel(folder, 'needed', {'needed.py': 'x = 5'})"))
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for path, text in backend("return wheel(folder, 'toy', {}, '1.5')").items():
+        (checkout / path).write_text(text)
+    wanted = plan(requirements=("needed",), interpreter=interpreter, editable=True, project_files=toy_files())
+    built = builder.build(wanted, lambda: checkout)
+    done = subprocess.run([built.python, "-c", "import needed, sys; print(needed.x, sys.prefix)"], capture_output=True)
+    assert done.stdout.decode().split() == ["5", str(built.root)]
+
+
 def test_variables_of_the_plan_reach_a_build(builder: Builder, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     checkout.mkdir()
@@ -168,7 +186,7 @@ def test_a_build_is_ended_at_the_time_limit(builder: Builder, packages, tmp_path
     from dataclasses import replace
 
     packages.upload_source("hostile", "1.0", DAY, backend("import time\ntime.sleep(600)"))
-    with pytest.raises(Exception, match="took longer|time, "):
+    with pytest.raises(Exception, match=r"took longer|time, "):
         replace(builder, timeout_s=4).build(plan(requirements=("hostile",)), lambda: tmp_path)
 
 
