@@ -23,6 +23,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.errors import NotFound, SwtError, UsageError
+from tasks.domain.outcome import SandboxKind
 from tasks.environment.recipes import libraries_of_builds
 
 CCACHE_MISSING = "no: every commit of a compiled project is compiled from scratch"
@@ -53,7 +54,17 @@ def _sandboxes() -> list[str]:
         kind = automatic(probes, trusted=trusted)
         name = "auto, trusted code" if trusted else "auto, other code"
         lines.append(_line(name, kind or "no: nothing here isolates, so such code does not run"))
+        lines.append(_line("", _builds(kind)))
     return lines
+
+
+def _builds(kind: SandboxKind | None) -> str:
+    """How packages and checkouts are built where `kind` is what `auto` takes."""
+    if kind is None:
+        return "environments are not built: builds need a sandbox as tests do"
+    if kind is SandboxKind.PROCESS:
+        return "builds run as you, with a network, allow-listed variables and an empty HOME"
+    return f"builds run in {kind}, without network, host files or secrets; uv downloads outside"
 
 
 def _sandbox(probe: Probe) -> list[str]:
