@@ -34,7 +34,7 @@ def _sync(uv: GatedUv, plan: EnvironmentPlan, lock: str, python: Path) -> None:
         path = Path(folder) / "lock.txt"
         path.write_text(lock, encoding="utf-8")
         uv.run(
-            *("pip", "sync", "--quiet", "--python", str(python), "--require-hashes"),
+            *("pip", "sync", "--quiet", "--no-sources", "--python", str(python), "--require-hashes"),
             *building_options(plan.building, Path(folder)),
             *(*cutoff(plan.exclude_newer), str(path)),
             hint="a locked package does not build here: drop it in the recipe, or install what it needs",
