@@ -39,6 +39,9 @@ RepoName = NewType("RepoName", str)
 RepoPath = NewType("RepoPath", str)
 """POSIX path relative to the root of the repository."""
 
+RequestId = NewType("RequestId", str)
+"""Content key of a run, of the instance that asks for it, and of what it is to that instance."""
+
 RunKey = NewType("RunKey", str)
 """Content key of all that decides the result of a run."""
 
