@@ -1,6 +1,6 @@
 -- Audit, must be empty: a run that an instance asked for, that is not stored, and that nothing reports as incomplete.
 --
--- Columns of `run_request`. A later request for the same suite, code state and repeat whose run is stored answers an
+-- Columns of `run_request`, requested_at: when the run was asked for. A later request for the same suite, code state and repeat whose run is stored answers an
 -- earlier one: the environment or the runner changed between them. A run that failed for internal reasons is not stored.
 -- needs: run, run_request, undone_now
 CREATE OR REPLACE VIEW audit_request_unanswered AS

@@ -200,6 +200,7 @@ class RunRequest:
     repeat: int
     """As in `run`."""
     requested_at: datetime
+    """When, UTC."""
 
     @staticmethod
     def of(spec: RunSpec, run_key: RunKey, requested_at: datetime) -> RunRequest:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from pathlib import Path
@@ -16,7 +17,7 @@ from flows.cli import app
 from tasks.adapters.sandbox.pick import available
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
-from tasks.domain.run import Run
+from tasks.domain.run import Run, RunRequest
 
 REPO = "rolling-swt-bench/larder"
 """The repository whose recipe is the interpreter that runs this."""
@@ -138,3 +139,71 @@ def test_the_second_of_two_rows_with_one_base_is_measured(
     }
     before = [run for run in Store(str(tmp_path / "store")).read(Run) if run.code_state == "before" and run.suite_id]
     assert len({run.run_key for run in before}) == len(before)
+
+
+def import_and_evaluate(swt: Swt, rows: dict[str, Path], *names: str) -> str:
+    """What the evaluation of the last of these snapshots says."""
+    said = ""
+    for name in names:
+        assert swt("import", str(rows[name]), "--snapshot", name)[0] == 0
+        code, said = swt("evaluate", "golden", "--snapshot", name, "--trusted", "--no-guards", "--no-confirm")
+        assert code == 0, said
+    return said
+
+
+def test_a_store_from_before_there_were_requests_answers_and_needs_no_new_run(
+    swt: Swt, rows: dict[str, Path], tmp_path: Path
+) -> None:
+    import_and_evaluate(swt, rows, "first", "revised")
+    shutil.rmtree(tmp_path / "store" / "run_request")
+    shutil.rmtree(tmp_path / "store" / "judged")
+    (tmp_path / "swt.duckdb").unlink()
+    code, said = swt("query", "SELECT snapshot, measured FROM paper ORDER BY snapshot", "--format", "csv")
+    assert (code, said.split()[-3:]) == (0, ["snapshot,measured", "first,True", "revised,False"])
+    code, said = swt("evaluate", "golden", "--snapshot", "revised", "--trusted", "--no-guards", "--no-confirm")
+    assert code == 0
+    assert "0 runs, " in said
+    assert ask(tmp_path, "SELECT measured, solved FROM paper WHERE snapshot = 'revised'") == [
+        {"measured": True, "solved": True}
+    ]
+
+
+def test_nothing_is_requested_twice(swt: Swt, rows: dict[str, Path], tmp_path: Path) -> None:
+    import_and_evaluate(swt, rows, "first")
+    store = Store(str(tmp_path / "store"))
+    before = store.disk.paths("run_request")
+    assert len(store.read(RunRequest)) == len({row.request_id for row in store.read(RunRequest)}) == 2
+    import_and_evaluate(swt, rows, "first")
+    store.compact(grace_s=0)
+    compacted = store.disk.paths("run_request")
+    import_and_evaluate(swt, rows, "first")
+    assert store.disk.paths("run_request") == compacted
+    assert len(before) == 2  # with the file that holds the columns alone
+
+
+def test_validation_counts_the_runs_that_another_row_made(swt: Swt, rows: dict[str, Path], tmp_path: Path) -> None:
+    for name in ("first", "revised"):
+        assert swt("import", str(rows[name]), "--snapshot", name)[0] == 0
+        code, said = swt("validate", "--snapshot", name, "--trusted")
+        assert code == 0, said
+    found = ask(tmp_path, "SELECT snapshot, valid, runs FROM validation ORDER BY snapshot")
+    assert [(row["snapshot"], row["valid"]) for row in found] == [("first", True), ("revised", True)]
+    assert found[0]["runs"] == found[1]["runs"]
+    assert unjoined(tmp_path) == []
+
+
+def test_a_fix_that_was_proposed_for_both_rows_is_judged_for_both(
+    swt: Swt, rows: dict[str, Path], tmp_path: Path
+) -> None:
+    row = json.loads(rows["first"].read_text())
+    fixes = tmp_path / "fixes.jsonl"
+    fix = {"instance_id": row["instance_id"], "model_name_or_path": "m", "model_patch": row["patch"]}
+    fixes.write_text(json.dumps(fix) + "\n")
+    for name in ("revised", "first"):
+        import_and_evaluate(swt, rows, name)
+        code, said = swt("fixes", str(fixes), "--snapshot", name, "--trusted")
+        assert code == 0, said
+    assert ask(tmp_path, "SELECT snapshot, n, resolved FROM repair_rate ORDER BY snapshot") == [
+        {"snapshot": name, "n": 1, "resolved": 1} for name in ("first", "revised")
+    ]
+    assert unjoined(tmp_path) == []

@@ -29,7 +29,7 @@ from tasks.adapters.store.layout import (
     run_file,
     run_of_file,
 )
-from tasks.adapters.store.parquet import content_hash, data_files, parquet_bytes, stamped, stored_schema
+from tasks.adapters.store.parquet import content_hash, parquet_bytes, stamped, stored_schema
 from tasks.adapters.store.quarantine import Problem, quarantine_new
 from tasks.adapters.store.schema import arrow_schema, from_arrow, to_arrow
 from tasks.domain.errors import BadInput, NotFound
@@ -45,8 +45,8 @@ FRESH_S = 20.0
 _LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
 """By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
 _REQUESTS: dict[str, tuple[set[str], set[RequestId]]] = {}
-"""By store: the files of requests that were read, and the requests in them. Files are only added, so each is read once:
-to read all of them for each unit of work would take a time that grows with the square of the units."""
+"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them after
+a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
 
 
 class Store:
@@ -163,12 +163,14 @@ class Store:
         return tuple(dict.fromkeys((*own, *asked)))
 
     def _request_ids(self) -> set[RequestId]:
-        seen, ids = _REQUESTS.setdefault(self.url, (set(), set()))
-        for entry in data_files(self.disk, RunRequest):
-            if entry.path not in seen:
-                with self.disk.source(entry.path) as source:
-                    ids.update(pq.read_table(source, columns=["request_id"])["request_id"].to_pylist())
-                seen.add(entry.path)
+        paths = {path for path in self.disk.paths(table_name(RunRequest)) if path.endswith(".parquet")}
+        known = _REQUESTS.get(self.url, (set(), set()))
+        seen, ids = known if known[0] <= paths else (set(), set())
+        for path in paths - seen:
+            with self.disk.source(path) as source:
+                ids.update(pq.read_table(source, columns=["request_id"])["request_id"].to_pylist())
+            seen.add(path)
+        _REQUESTS[self.url] = seen, ids
         return ids
 
     def _keys(self, paths: Iterable[str]) -> Iterator[RunKey]:
