@@ -227,9 +227,7 @@ def make_runs(
     for spec in [spec for spec in todo if not make(spec, wait=False)]:
         make(spec, wait=True)
     now = datetime.now(UTC)
-    store.write_requests(
-        RunRequest.of(spec, answers[spec.run_key], now) for spec in planned if spec.run_key in answers
-    )
+    store.write_requests(RunRequest.of(spec, answers[spec.run_key], now) for spec in planned if spec.run_key in answers)
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
         executed=len(runs),

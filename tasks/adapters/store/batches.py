@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.latest import column_list, latest, quoted
-from tasks.adapters.store.layout import FACTS, PART, folder
+from tasks.adapters.store.layout import FACTS, PART, folder, may_hold
 from tasks.adapters.store.questions import Question, as_tables, define
 from tasks.adapters.store.reading import source_in, source_of
 from tasks.adapters.store.schema import columns
@@ -92,7 +92,9 @@ def _instances(
 ) -> tuple[Instance, ...]:
     """By repository, so that a batch reads the files of few."""
     keyed = {table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one)}
-    found = " UNION ".join(f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in sorted(keyed))))
+    found = " UNION ".join(
+        f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in sorted(keyed)))
+    )
     wanted = "" if keys is None else f"WHERE k.{KEY} IN (FROM asked)"
     rows = connection.sql(
         f"SELECT k.{KEY}, coalesce(any_value(r.repo), ''), coalesce(sum(r.cases), 0)::BIGINT FROM ({found}) AS k "
@@ -150,15 +152,10 @@ def _load_facts(
     wanted = f"SELECT run_key, {PART} FROM {FULL}run{_about(Run)}"
     keys = {row[0] for row in connection.sql(wanted).fetchall()}
     listed = (entry for repo in sorted({one.repo for one in batch}) for entry in disk.files(folder(row_type, repo)))
-    files = [entry for entry in listed if entry.path.endswith(".parquet") and _may_hold(entry.name, keys)]
+    files = [entry for entry in listed if entry.path.endswith(".parquet") and may_hold(row_type, entry.name, keys)]
     found = source_in(connection, disk, row_type, files)
     shown = ", ".join(f"fact.{quoted(column.name)}" for column in columns(row_type))
     connection.execute(
         f"CREATE OR REPLACE TABLE {name} AS SELECT {shown} "
         f"FROM {found} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
     )
-
-
-def _may_hold(file: str, keys: set[str]) -> bool:
-    """Files of one run say in their name which; packs may hold any."""
-    return not file.startswith("part-") or file.removeprefix("part-").partition("-")[0] in keys
