@@ -27,7 +27,7 @@ from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer
-from tasks.domain.run import Run
+from tasks.domain.run import Run, RunRequest
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.driven import drive_golden_suites
@@ -174,7 +174,7 @@ class _Suites:
         return self._known() != self.known
 
     def _known(self) -> str:
-        return self.run.store.version((Run, GuardEdit))
+        return self.run.store.version((Run, RunRequest, GuardEdit))
 
     def _run(self, label: str, purpose: Purpose, suites: Mapping[InstanceId, tuple[SuiteId, ...]]) -> None:
         units = [

@@ -19,7 +19,8 @@ from flows.snapshot_parameters import RateRequest, ReportRequest
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
-from tasks.report.naming import LEADERBOARD, file_name
+from tasks.domain.names import file_name
+from tasks.report.naming import LEADERBOARD
 from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_report
 
 STORY = "report"

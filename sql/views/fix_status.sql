@@ -43,7 +43,8 @@ refused AS (
     SELECT p.fix_id, min(r.detail) AS detail
     FROM fix_run AS p
     JOIN golden_suite AS g ON g.instance_key = p.instance_key AND g.suite_id = p.suite_id
-    JOIN current_run AS r ON r.run_key = p.run_key AND r.status = 'unapplied'
+    JOIN current_run AS r
+        ON r.run_key = p.run_key AND r.instance_key = p.instance_key AND r.status = 'unapplied'
     GROUP BY p.fix_id
 ),
 counted AS (

@@ -6,15 +6,15 @@
 -- runner than its own, `not-run`), else empty.
 -- counted  no duplicate, and no later candidate took its place
 -- applied  the patch applies
--- needs: candidate, placed_candidate, submission, submission_run, run, current_run
+-- needs: candidate, placed_candidate, submission, submission_run, requested_run, current_run
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (
-    SELECT DISTINCT instance_key, suite_id FROM run
+    SELECT DISTINCT instance_key, suite_id FROM requested_run
     WHERE status = 'infrastructure' AND suite_id IS NOT NULL AND coalesce(variant, 'plain') = 'plain'
 ),
 superseded AS (
     SELECT DISTINCT instance_key, suite_id
-    FROM run ANTI JOIN current_run USING (run_key)
+    FROM requested_run ANTI JOIN current_run USING (run_key, instance_key)
     WHERE status <> 'infrastructure' AND suite_id IS NOT NULL
 )
 SELECT

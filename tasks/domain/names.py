@@ -39,6 +39,9 @@ RepoName = NewType("RepoName", str)
 RepoPath = NewType("RepoPath", str)
 """POSIX path relative to the root of the repository."""
 
+RequestId = NewType("RequestId", str)
+"""Content key of a run, of the instance that asks for it, and of what it is to that instance."""
+
 RunKey = NewType("RunKey", str)
 """Content key of all that decides the result of a run."""
 
@@ -58,10 +61,18 @@ RepairId = NewType("RepairId", str)
 """Content key of what a repair method handed in."""
 
 KEY_DIGITS = 32
+FILE_NAME_BYTES = 80
+"""Longest file name that `file_name` makes; file systems take 255 bytes, suffixes and temporary names included."""
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
 """What a word inside the name of an experiment cannot hold, since names are put together with it:
 `METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
 _INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d{1,18})")
+
+_PLAIN_FILE = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_DIGEST_DIGITS = 16
+_ENDS_IN_DIGEST = re.compile(rf".*--[0-9a-f]{{{_DIGEST_DIGITS}}}")
+_RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+"""Windows opens a device under these names, whatever suffix follows."""
 
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
 
@@ -82,6 +93,20 @@ def content_key(*parts: object) -> str:
     except UnicodeEncodeError:
         data = text.encode("utf-8", "surrogatepass")  # half a pair, which models emit
     return hashlib.sha256(data).hexdigest()[:KEY_DIGITS]
+
+
+def file_name(name: str) -> str:
+    """A file name for any name: no two names have the same one, on file systems that ignore case too.
+
+    At most `FILE_NAME_BYTES` ASCII letters, digits, `_` and `-`, so a suffix after a dot is told apart. A short name in
+    lower case stays as it is; any other one ends in `--` and a digest of the whole name.
+    """
+    plain = _PLAIN_FILE.fullmatch(name) and len(name) <= FILE_NAME_BYTES
+    if plain and not _RESERVED.fullmatch(name) and not _ENDS_IN_DIGEST.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[: FILE_NAME_BYTES - _DIGEST_DIGITS - 2]
+    return f"{readable or 'x'}--{digest}"
 
 
 def instance_id(repo: RepoName, number: int) -> InstanceId:

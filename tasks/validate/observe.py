@@ -76,10 +76,10 @@ def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve,
 
 
 def runs_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, tuple[Run, ...]]:
-    """The runs of each instance that are not superseded; none for one that was never run."""
+    """The runs that each instance asked for and that are not superseded; none for one that was never run."""
     keys = tuple({instance.instance_key for instance in instances})
     found: dict[InstanceKey, list[Run]] = {key: [] for key in keys}
-    for run in store.read(Run, instance_key=keys) if keys else ():
+    for run in store.requested_runs(keys):
         found[run.instance_key].append(run)
     return {key: current(runs) for key, runs in found.items()}
 

@@ -183,6 +183,22 @@ class SqlStore:
             self.add("watched_file", run_key=key, path="src.py", loaded=loaded, executable=executable or [])
         return key
 
+    def request(self, run_key: str, instance: str, suite: str | None, state: str, **more: Any) -> None:
+        """What `instance` asked for: a run that another instance may have made."""
+        kind = "none" if suite is None else "golden" if suite.endswith("-golden") else "candidate"
+        facts = {"files_key": files_key(instance, ("test_a.py",)), "variant": "plain"} | more
+        self.add(
+            "run_request",
+            request_id=f"request{self.value('SELECT count(*) FROM run_request')}",
+            run_key=run_key,
+            instance_key=instance,
+            instance_id=instance,
+            suite_kind=kind,
+            suite_id=suite,
+            code_state=state,
+            **facts,
+        )
+
     def _case(self, run_key: str, case_id: str, outcome: str, label: str, position: int) -> None:
         collect = case_id.endswith(".py")
         path = case_id if "::" not in case_id else case_id.split("::")[0]

@@ -15,7 +15,7 @@ import hashlib
 import json
 import random
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.leases import shared_time_ns
-from tasks.adapters.store.batches import KEY, batches, enter, has_key, load
+from tasks.adapters.store.batches import ASKING, KEY, batches, enter, has_key, load
 from tasks.adapters.store.disk import Disk, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.headers import without_comments
@@ -40,6 +40,7 @@ from tasks.adapters.store.questions import Question, as_tables, define, named_qu
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.adapters.store.schema import arrow_schema, columns
 from tasks.domain.candidate import Candidate
+from tasks.domain.run import Run
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -242,7 +243,8 @@ def _compare(connection: duckdb.DuckDBPyConnection, name: str, source: Callable[
 def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> list[tuple[str, str]]:
     """Instances whose kept rows are missing or of other inputs, with a digest of these."""
     keyed = [row_type for row_type in kept.inputs if has_key(row_type)]
-    parts = [_fingerprint(row_type, source_of(connection, disk, row_type)) for row_type in keyed]
+    sources = {row_type: source_of(connection, disk, row_type) for row_type in (*keyed, *ASKING)}
+    parts = [_fingerprint(row_type, sources) for row_type in keyed]
     source = kept_source(disk, kept)
     return connection.sql(
         f"WITH said AS (SELECT {KEY}, md5(string_agg(name || ' ' || total, ' ' ORDER BY name)) AS now "
@@ -252,15 +254,18 @@ def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> lis
     ).fetchall()
 
 
-def _fingerprint(row_type: type[Any], source: str) -> str:
-    """SELECT of a number for each instance that changes with any row about it."""
-    name = table_name(row_type)
+def _fingerprint(row_type: type[Any], sources: Mapping[type[Any], str]) -> str:
+    """SELECT of a number for each instance that changes with any row about it, and with any run that it asked for."""
+    name, source = table_name(row_type), sources[row_type]
     hashed = [quoted(c.name) for c in columns(row_type) if (name, c.name) not in NAMED_BY_CONTENT]
     rows = latest(row_type, lambda _: source)
     total = f"sum(hash({', '.join(hashed)}))"
     if row_type is Candidate:  # what counts for one place is decided between all candidates for it
         inner = f"SELECT {KEY}, {total} OVER (PARTITION BY instance_id) AS total FROM ({rows})"
         rows, total = inner, "any_value(total)"
+    if row_type is Run:
+        asked = " UNION ".join(f"SELECT {KEY}, run_key FROM {sources[one]}" for one in (Run, *ASKING))
+        rows = f"SELECT a.{KEY} AS {KEY}, r.* EXCLUDE ({KEY}) FROM ({asked}) AS a JOIN ({rows}) AS r USING (run_key)"
     return f"SELECT {KEY}, {literal(name)} AS name, {total}::VARCHAR AS total FROM ({rows}) GROUP BY {KEY}"
 
 
