@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import threading
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -68,6 +69,9 @@ def main() -> None:
             sys.stdout.flush()
             os._exit(INTERRUPTED)
         raise
+    except Exception:  # Python's own last words would hold whatever third-party text a message quotes
+        say(traceback.format_exc(), err=True)
+        sys.exit(1)
 
 
 def _version(asked: bool) -> None:
@@ -136,7 +140,7 @@ def view(
     """
     from flows.report import view as serve
 
-    serve(settings(), snapshot, folder, port, lambda text: typer.echo(text, err=True), browser)
+    serve(settings(), snapshot, folder, port, lambda text: say(text, err=True), browser)
 
 
 @repo_app.command("add")
@@ -183,7 +187,7 @@ def export(
     """
     from flows.commands.asking import export as write
 
-    typer.echo(write(settings(), kind, out, snapshot, method, image))
+    say(write(settings(), kind, out, snapshot, method, image))
 
 
 @app.command()

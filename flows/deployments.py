@@ -21,6 +21,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, cast
 from uuid import UUID
@@ -49,7 +50,7 @@ from flows.settings import Settings, settings_here
 from flows.shards import planned, share
 from flows.stories import STORIES, Story, teller
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.text import in_words
+from tasks.adapters.text import in_words, printable
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries
 
@@ -291,7 +292,9 @@ class ServerLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if FlowRunContext.get() or TaskRunContext.get():
-            self.inner.emit(record)
+            shown = copy(record)
+            shown.msg, shown.args = printable(record.getMessage()), ()
+            self.inner.emit(shown)
 
 
 def listen() -> None:

@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -25,6 +26,8 @@ from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_repo
 
 STORY = "report"
 HOST = "127.0.0.1"
+NAMES = (HOST, "localhost", "[::1]")
+"""By which a browser of this machine may ask for a report, with the port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,17 @@ def serving(folder: Path, port: int) -> ThreadingHTTPServer:
 
 class QuietHandler(SimpleHTTPRequestHandler):
     """Files of one folder; nothing is logged, and nothing kept by the browser: pages are written anew."""
+
+    def parse_request(self) -> bool:
+        """Refuse a request that names another host: a page of that host, whose name now means this machine, may read
+        the answer (DNS rebinding)."""
+        if not super().parse_request():
+            return False
+        _, port = self.server.server_address[:2]
+        if self.headers.get("Host", "").lower() in {f"{name}:{port}" for name in NAMES}:
+            return True
+        self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+        return False
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING
 
 from flows.settings import Settings
 from tasks.adapters.tabular import FORMATS, text_table, write_answer
-from tasks.adapters.text import say
+from tasks.adapters.text import printable_log, say
 from tasks.domain.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +70,9 @@ def listing(settings: Settings, *, everything: bool) -> str:
 
 
 def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
-    """Write what a run printed to `out`; one line on the run. `run` is its key, or the beginning of it that is its own.
+    """Write what a run printed to `out`, control characters spelled out; one line on the run.
+
+    `run` is its key, or the beginning of it that is its own.
 
     Raises `NotFound` where there is no such run, `UsageError` where there are several.
     """
@@ -83,7 +85,7 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
     row = run_named(settings.database, run)
     if row["log"]:
         with store.open_file(row["log"]) as log:
-            out.write(log.read())
+            out.writelines(printable_log(log))
     detail = f": {row['detail']}" if row["detail"] else ""
     return f"{row['run_key']} {row['instance_id']} {row['suite_kind']} {row['code_state']} {row['status']}{detail}"
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from tasks.adapters import folders
+
 SHORTEST = timedelta(days=7)
 """Longer than any flow run may take."""
 GB = 1e9
@@ -75,4 +77,4 @@ def remove(path: Path) -> None:
         return
     going = path.with_name(f".{path.name}.going")
     path.rename(going)
-    shutil.rmtree(going, ignore_errors=True)
+    folders.remove(going)

@@ -23,11 +23,13 @@ def write_answer(answer: pa.Table, output: str, out: IO[bytes]) -> None:
 
         pq.write_table(answer, out)
     elif output == "csv":
-        out.write(_csv(answer).encode("utf-8", "backslashreplace"))
+        text = _csv(answer)
+        out.write((printable(text) if out.isatty() else text).encode("utf-8", "backslashreplace"))
     elif output == "json":
         import json
 
-        out.write((json.dumps(answer.to_pylist(), default=str, indent=1) + "\n").encode("utf-8", "backslashreplace"))
+        text = json.dumps(answer.to_pylist(), default=str, indent=1).replace("\x7f", "\\u007f")
+        out.write(f"{text}\n".encode("utf-8", "backslashreplace"))
     elif output in ("markdown", "latex"):
         rows = markdown_table(answer) if output == "markdown" else latex_table(answer)
         out.write(rows.encode("utf-8", "backslashreplace"))

@@ -5,20 +5,24 @@ from __future__ import annotations
 import logging
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 
-_ACTS_ON_A_TERMINAL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufff9-\ufffb]"
+)
+"""Characters that move a cursor, change a colour or turn the direction of writing, and halves of a surrogate pair: all
+controls of Unicode but the line feed and the tab."""
 _BEGINS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def printable(text: str) -> str:
-    """`text` without what moves a cursor, changes a colour or turns the direction of writing: that is spelled out.
+    """`text` with every character of `CONTROL` spelled out, such as `\\x1b`.
 
-    Names, messages and patches come from others, and a terminal does what they say. Halves of a surrogate pair, which
-    no terminal can be sent, are spelled out as well.
+    Third parties write names, messages, patches and logs, and a terminal obeys what it finds in them.
     """
-    return _ACTS_ON_A_TERMINAL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -37,6 +41,13 @@ class PrintableFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The record as one text."""
         return printable(super().format(record))
+
+
+def printable_log(log: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a log as they may go to a terminal. Each ends at a line feed, with or without a carriage return."""
+    for line in log:
+        text = line.decode("utf-8", "backslashreplace").removesuffix("\n")
+        yield printable(text.removesuffix("\r")).encode() + (b"\n" if line.endswith(b"\n") else b"")
 
 
 def counted(number: int, noun: str) -> str:

@@ -15,13 +15,12 @@ from pygments.lexers import PythonLexer, PythonTracebackLexer
 from pygments.lexers.special import TextLexer
 
 from tasks.adapters.patch.read import split_lines
+from tasks.adapters.text import CONTROL
 
 LONGEST = 400_000
 """Characters of a patch that are coloured and shown; what is longer is cut, and says so."""
 _HUNK = re.compile(r"@@ -(\d{1,15})(?:,\d+)? \+(\d{1,15})(?:,\d+)? @@")
 _FILE = re.compile(r"diff --git a/.* b/(.*)")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202a-\u202e\u2066-\u2069]")
-"""What a page may not hold, or what turns the direction of the text around it."""
 
 Lines = Mapping[tuple[str, str], Collection[int]]
 """(path, side) → line numbers."""
@@ -53,7 +52,7 @@ class Painted:
 
 def clean(text: str) -> str:
     """The text without control characters: they stand as U+FFFD."""
-    return _CONTROL.sub("\ufffd", text.encode("utf-8", "backslashreplace").decode()).replace("\r", "")
+    return CONTROL.sub("\ufffd", text.encode("utf-8", "backslashreplace").decode())
 
 
 def python(text: str) -> Markup:

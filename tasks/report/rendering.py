@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from tasks.adapters.text import CONTROL
 from tasks.report import code, naming, prose
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -41,8 +42,9 @@ CELLS = {
 
 
 def render(path: str, template: str, shown: Mapping[str, Any]) -> str:
-    """The page at `path`."""
-    return _environment().get_template(template).render(shown, root="../" * path.count("/"), path=path)
+    """The page at `path`. Control characters of third-party text stand as U+FFFD, wherever a template shows it."""
+    page = _environment().get_template(template).render(shown, root="../" * path.count("/"), path=path)
+    return CONTROL.sub("\ufffd", page)
 
 
 @cache

@@ -1,12 +1,13 @@
 """What others wrote does nothing to a terminal or a spreadsheet; numbers are told in words that fit."""
 
 from dataclasses import dataclass
+from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.text import counted, in_words, printable, spreadsheet_cell
+from tasks.adapters.text import counted, in_words, printable, printable_log, spreadsheet_cell
 from tasks.domain.run import CodeState
 
 
@@ -34,6 +35,12 @@ class Came:
 )
 def test_control_characters_are_spelled_out(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+def test_a_log_is_shown_line_by_line() -> None:
+    log = BytesIO(b"\x1b[31mred\r\nover\rwritten\n\xff\xc2\x9b2J\nlast \xe2\x80\xae")
+    shown = b"".join(printable_log(log)).decode().split("\n")
+    assert shown == ["\\x1b[31mred", "over\\rwritten", "\\xff\\x9b2J", "last \\u202e"]
 
 
 @given(st.text())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from http.client import HTTPConnection
 from pathlib import Path
 from threading import Thread
 from urllib.request import urlopen
@@ -11,11 +12,13 @@ from urllib.request import urlopen
 import pytest
 
 from flows.report import serving
+from tasks.adapters.text import CONTROL
 from tasks.domain.errors import UsageError
 from tasks.report.code import Painted, clean, patch_lines, python
 from tasks.report.drawing import draw, inline
 from tasks.report.naming import candidate_page
 from tasks.report.prose import TextPiece, pieces
+from tasks.report.rendering import render
 from tasks.report.site import BUILT, open_site
 
 PACKAGE = Path(__file__).parents[2] / "tasks" / "report"
@@ -52,6 +55,14 @@ def test_changed_lines_say_who_executes_them() -> None:
 def test_code_is_escaped() -> None:
     assert "<b>" not in "".join(line.text for line in patch_lines(PATCH))
     assert re.sub(r"</?span[^>]*>", "", python("x = 1 < 2  # </pre>")) == "x = 1 &lt; 2  # &lt;/pre&gt;"
+
+
+def test_a_control_character_gets_into_no_page() -> None:
+    """Not even where a template shows a text as it is."""
+    shown = {"snapshot": "s", "golden": False, "extra": (("other.html", "a\x1b[31m\u202eb\x9bc\r"),)}
+    page = render("guide.html", "guide.html.j2", shown)
+    assert ">a\ufffd[31m\ufffdb\ufffdc\ufffd</a>" in page
+    assert not CONTROL.search(page)
 
 
 def test_text_cannot_turn_the_page_around() -> None:
@@ -131,5 +142,39 @@ def test_a_report_is_served_to_this_machine(tmp_path: Path) -> None:
         thread.start()
         with urlopen(f"http://127.0.0.1:{server.server_address[1]}/index.html") as answer:
             assert answer.read() == b"here"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:{port}", 200),
+        ("LOCALHOST:{port}", 200),
+        ("[::1]:{port}", 200),
+        ("example.org:{port}", 421),
+        ("127.0.0.1.example.org:{port}", 421),
+        ("localhost:1", 421),
+        ("localhost", 421),
+        ("", 421),
+        (None, 421),
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_report_is_served_under_no_other_name(tmp_path: Path, host: str | None, status: int, method: str) -> None:
+    (tmp_path / "index.html").write_text("here")
+    with serving(tmp_path, 0) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        port = server.server_address[1]
+        connection = HTTPConnection("127.0.0.1", port)
+        connection.putrequest(method, "/index.html", skip_host=True)
+        if host is not None:
+            connection.putheader("Host", host.format(port=port))
+        connection.endheaders()
+        answer = connection.getresponse()
+        assert answer.status == status
+        assert (b"here" in answer.read()) == (status == 200 and method == "GET")
+        connection.close()
         server.shutdown()
         thread.join()

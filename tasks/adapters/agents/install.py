@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
+from tasks.adapters.folders import remove
 from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Mount, Sandbox
 from tasks.adapters.tool_environment import tool_environment
@@ -81,7 +82,7 @@ class Installer:
     def _make(self, agent: Agent, root: Path) -> None:
         half = root.with_name(f".{root.name}.half")
         for stale in (half, root):
-            shutil.rmtree(stale, ignore_errors=True)
+            remove(stale)
         started = time.monotonic()
         try:
             lock = self._python(agent.kit, half) if isinstance(agent.kit, PythonKit) else self._npm(agent.kit, half)
@@ -90,7 +91,7 @@ class Installer:
             (half / ROW).write_text(json.dumps(row, indent=1), encoding="utf-8")
             half.rename(root)
         finally:
-            shutil.rmtree(half, ignore_errors=True)
+            remove(half)
 
     def _python(self, kit: PythonKit, root: Path) -> list[str]:
         """A virtual environment that can be renamed. Bytecode is written now: inside, the folder is read-only."""

@@ -18,6 +18,7 @@ from tasks.adapters.extensions.products import FOLDER, Products, archive_path, f
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.locking import alone
 from tasks.adapters.patch.layers import FIXED_MTIME
+from tasks.adapters.patch.paths import too_long
 from tasks.adapters.runner.launch import environment_mounts, write_generated
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
@@ -147,7 +148,8 @@ def _tail(log: Path) -> str:
 def _files(checkout: Path) -> Iterator[RepoPath]:
     """Every plain file of a checkout, sorted. Links are none: one that a build made could lead anywhere."""
     for at, folders, names in os.walk(checkout):
-        folders.sort()
+        above = Path(at).relative_to(checkout)
+        folders[:] = sorted(name for name in folders if not too_long((above / name).as_posix()))
         for name in sorted(names):
             path = Path(at, name)
             if stat.S_ISREG(path.lstat().st_mode):

@@ -28,7 +28,8 @@ NO_CREDIT = ("insufficient_quota", "billing_not_active", "billing_hard_limit_rea
 EMPTY = re.compile(
     r"credit balance is too low|insufficient (balance|credits?|funds|quota)|api key (not valid|expired)", re.I
 )
-"""What some providers say with status 400: Anthropic of an account without credit, Google of a key."""
+"""What some providers say with status 400: Anthropic of an account without credit, Google of a key. A provider also
+repeats a caller's text with status 400, so this decides about the one call and never about the next ones."""
 ACCOUNT_HINT = "look at the account's credit, and at the key's variable, named in data/models.toml; then run it again"
 SHOWN = 300
 """Characters of a provider's complaint that a message holds."""
@@ -51,10 +52,14 @@ KINDS: Mapping[str, int] = {
 
 
 def complaint(status: int, said: Mapping[str, Any], key: Secret, retry_after: float | None = None) -> ModelError:
-    """The error of a status and what came with it: its `code` or `type`, and its `message`."""
+    """The error of a status and what came with it: its `code` or `type`, and its `message`.
+
+    Only a status or a code is certain enough to stop all calls to a provider. A 403 without a code may come from a
+    firewall that refuses the text of one request.
+    """
     code, text = str(said.get("code") or said.get("type") or ""), str(said.get("message") or "")
     message = f"HTTP {status} {key.scrub(code)[:SHOWN]}: {key.scrub(text)[:SHOWN]}".strip()
-    if code in NO_CREDIT or (status == 400 and EMPTY.search(text)):
+    if code in NO_CREDIT:
         return AccountRefused(message, hint=ACCOUNT_HINT)
     if status == 429:
         return ProviderFailed(message, kind="rate-limit", retry_after_s=retry_after)
@@ -65,7 +70,9 @@ def complaint(status: int, said: Mapping[str, Any], key: Secret, retry_after: fl
     if code in FILTERED or (status == 403 and MODERATED.search(text)):
         return ContentFiltered(message, hint="the provider does not answer this content")
     if status in NO_ACCOUNT:
-        return AccountRefused(message, hint=ACCOUNT_HINT)
+        return AccountRefused(message, hint=ACCOUNT_HINT, certain=status != 403 or bool(code))
+    if status == 400 and EMPTY.search(text):
+        return AccountRefused(message, hint=ACCOUNT_HINT, certain=False)
     return ProviderRefused(message, hint="look at the model's id and parameters in data/models.toml")
 
 

@@ -4,7 +4,7 @@ InfrastructureError
 └── ModelError                 the root of this file; `retry` says whether a later attempt may pass
     ├── ProviderFailed         rate limits, 5xx, timeouts, cut streams, garbage: after all attempts (retry)
     ├── ProviderRefused        the model's name or a parameter is wrong: stop and look
-    │   └── AccountRefused     the key is dead or the account is empty: the provider is not asked again in this run
+    │   └── AccountRefused     the key is dead or the account is empty: where certain, the provider is not asked again
     ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
     ├── UnansweredInLimit      all of the reply's limit went into hidden reasoning, twice: give it more room
     ├── ContentFiltered        the provider would not answer this content
@@ -42,7 +42,13 @@ class ProviderRefused(ModelError):
 
 
 class AccountRefused(ProviderRefused):
+    """`certain` is false where only the text of the provider says so: a text may repeat what the caller asked."""
+
     slug = "provider-account"
+
+    def __init__(self, message: str, *, hint: str = "", certain: bool = True) -> None:
+        super().__init__(message, hint=hint)
+        self.certain = certain
 
 
 class ContextTooLong(ModelError):

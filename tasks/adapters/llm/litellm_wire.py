@@ -58,13 +58,13 @@ class LiteLLMWire:
         except Exception as error:  # whatever the libraries below it raise: none of it is the caller's
             raise self._typed(litellm, error) from None
         seconds = time.monotonic() - began
-        facts = answer.model_dump()
+        raw = self.key.scrub(json.dumps(answer.model_dump(), default=str))
         try:
-            reply = chat.reply_of(facts, raw=self.key.scrub(json.dumps(facts, default=str)), seconds=seconds)
+            reply = chat.reply_of(json.loads(raw), raw=raw, seconds=seconds)
         except NotAReply as problem:
             raise ProviderFailed(f"litellm's answer is none: {problem}", kind="garbage") from None
         hidden = getattr(answer, "_hidden_params", None) or {}
-        return replace(_scrubbed(reply, self.key), cost_usd=hidden.get("response_cost"))
+        return replace(_with_cache(reply), cost_usd=hidden.get("response_cost"))
 
     def _asked(self, request: ModelRequest, card: ModelCard) -> dict[str, Any]:
         body = chat.request_body(request, limit_name=card.limit_name)
@@ -110,11 +110,11 @@ def _imported() -> ModuleType:
     return module
 
 
-def _scrubbed(reply: Reply, key: Secret) -> Reply:
-    """Without the key, and with what was put into a cache, which the chat dialect of others does not tell."""
+def _with_cache(reply: Reply) -> Reply:
+    """With the tokens that were put into a cache, which the chat dialect of other providers does not count."""
     usage = (json.loads(reply.raw).get("usage") or {}) if reply.raw else {}
     written = count(usage.get("cache_creation_input_tokens"))
-    return replace(reply, text=key.scrub(reply.text), usage=replace(reply.usage, written=written))
+    return replace(reply, usage=replace(reply.usage, written=written))
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

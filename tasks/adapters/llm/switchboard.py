@@ -265,8 +265,8 @@ class Switchboard:
             raise AccountRefused(f"{name} is not asked again in this run: {said}", hint=said.hint)
 
     def _note_failure(self, error: ModelError, card: ModelCard, limiter: Limiter) -> None:
-        """A provider that names a pause gets it from everybody, and one that refuses the account is left alone."""
-        if isinstance(error, AccountRefused):
+        """Pause all calls to a provider that asks for it, and stop those to one that certainly refuses the account."""
+        if isinstance(error, AccountRefused) and error.certain:
             self._refused[card.provider.name] = error
         if isinstance(error, ProviderFailed) and error.retry_after_s:
             seconds = min(error.retry_after_s, self.patience.longest_retry_after_s)

@@ -11,6 +11,8 @@ from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
 NAME_BYTES = 255
 PATH_BYTES = 2000
 """What file systems take, with room for the folders above a tree."""
+LEVELS = 200
+"""Folders of one path: `pathlib` makes folders by recursion, and Python ends at 1,000 calls."""
 BINARY_BYTES = 50_000_000
 """Of one binary file: base85 of zlib holds a thousand times its length."""
 SHOWN = 200
@@ -63,6 +65,16 @@ def kind_problem(file: FilePatch) -> Reason | None:
     return Reason.BINARY if file.binary or any("\0" in line for hunk in file.hunks for line in hunk.lines) else None
 
 
+def too_long(path: str) -> bool:
+    """Whether a path, or one of its names, has more bytes or levels than a tree may have."""
+    parts = path.split("/")
+    return (
+        len(os.fsencode(path)) > PATH_BYTES
+        or len(parts) > LEVELS
+        or any(len(os.fsencode(part)) > NAME_BYTES for part in parts)
+    )
+
+
 def path_problem(path: str) -> str:
     """What is wrong with a path relative to the root of a tree; empty if nothing is."""
     parts = path.split("/")
@@ -72,7 +84,7 @@ def path_problem(path: str) -> str:
         return "climbs out of the tree"
     if any(part.lower() in (".git", "git~1") for part in parts):
         return "lies in .git"
-    if len(os.fsencode(path)) > PATH_BYTES or any(len(os.fsencode(part)) > NAME_BYTES for part in parts):
+    if too_long(path):
         return "is too long"
     if any(part in ("", ".") for part in parts) or any(ord(char) < 0x20 for char in path):
         return "is not a plain path"

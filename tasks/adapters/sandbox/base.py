@@ -83,7 +83,7 @@ class Finished:
     """Null where it was killed by us; negative where a signal ended it."""
     timed_out: bool
     limit: str
-    """`memory`, `processes`, `disk` where that limit ended it; empty otherwise."""
+    """`memory`, `processes`, `disk`, `files` where that limit ended it; empty otherwise."""
     log_truncated: bool
     wall_s: float
     cpu_s: float | None

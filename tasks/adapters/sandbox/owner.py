@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
+from tasks.adapters.folders import walk
+
 UIDS = range(1_000_000, 2_000_000)
 """Where a run started by root takes its user from; below 2^21, as old archive formats want."""
 
@@ -24,10 +26,16 @@ def _give(folder: Path, uid: int) -> None:
 
     Files with several names (hard links) keep theirs: another name may belong to a mirror that the job must not write.
     """
-    os.chown(folder, uid, uid)
-    for _, names, files, at in os.fwalk(folder):
-        for name in names:
-            os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
-        for name in files:
-            if os.stat(name, dir_fd=at, follow_symlinks=False).st_nlink == 1:
-                os.chown(name, uid, uid, dir_fd=at, follow_symlinks=False)
+
+    def visit(at: int) -> list[str]:
+        folders = []
+        os.fchown(at, uid, uid)
+        with os.scandir(at) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.name)
+                elif entry.stat(follow_symlinks=False).st_nlink == 1:
+                    os.chown(entry.name, uid, uid, dir_fd=at, follow_symlinks=False)
+        return folders
+
+    walk(folder, visit)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.adapters.folders import open_unreadable, remove, walk
 from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.label import MARKER, PREFIX, Label
 from tasks.adapters.sandbox.supervisor import tree
@@ -104,28 +103,25 @@ def _labelled(base: Path, label: Label) -> Iterator[Path]:
         remove(folder)
 
 
-def remove(folder: Path) -> None:
-    """Delete a folder that a job could write: read-only directories and any depth included, nothing followed."""
-    with suppress(OSError, RecursionError):
-        shutil.rmtree(folder)
-        return
-    subprocess.run(["chmod", "-R", "u+rwx", str(folder)], check=False, capture_output=True)
-    subprocess.run(["rm", "-rf", "--one-file-system", str(folder)], check=False, capture_output=True)
-
-
 def keep_plain_files(outbox: Path) -> None:
     """Remove links, pipes, sockets and devices: what leaves a sandbox is files and folders that lead nowhere else.
 
     A report that is a link to a file of the host would be read with the flow's rights, and a pipe would block it.
     """
-    waiting = [str(outbox)]
-    while waiting:
-        with suppress(OSError), os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    waiting.append(entry.path)
-                elif not entry.is_file(follow_symlinks=False):
-                    Path(entry).unlink(missing_ok=True)
+    with suppress(OSError):
+        walk(outbox, _keep_plain_files_of, open_folder=open_unreadable)
+
+
+def _keep_plain_files_of(folder: int) -> list[str]:
+    folders = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.name)
+            elif not entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    os.unlink(entry.name, dir_fd=folder)
+    return folders
 
 
 def sweep(base: Path) -> int:

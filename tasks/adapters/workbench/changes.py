@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.layers import FIXED_MTIME
+from tasks.adapters.patch.paths import too_long
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.patch.render import Change
 
@@ -33,7 +34,7 @@ def changes_in(checkout: Path, base_paths: frozenset[str], base: ReadBase, skip:
         fresh = path in base_paths and facts.st_mtime == FIXED_MTIME
         if path in skip or fresh or not stat.S_ISREG(facts.st_mode) or facts.st_size > MAX_BYTES:
             continue
-        change = _change(path, base(path) if path in base_paths else None, (checkout / path).read_bytes())
+        change = _change(path, base(path) if path in base_paths else None, _bytes_of(checkout / path))
         if change is not None:
             changes.append(change)
     for path in sorted(base_paths - seen):
@@ -50,19 +51,32 @@ def _change(path: str, before: bytes | None, after: bytes) -> Change | None:
 
 
 def _files(root: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """Every file and link below `root`, links not followed, leftovers left out."""
+    """Every file and link below `root`, links not followed, leftovers and paths that no patch may hold left out."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        with os.scandir(root / folder) as entries:
+        with os.scandir(readable(root / folder)) as entries:
             for entry in sorted(entries, key=lambda one: one.name):
                 path = f"{folder}/{entry.name}" if folder else entry.name
-                if _leftover(entry.name):
+                if _leftover(entry.name) or too_long(path):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     waiting.append(path)
                 else:
                     yield path, entry.stat(follow_symlinks=False)
+
+
+def readable(path: Path) -> Path:
+    """The path of a file or folder, which its owner may read from now on, whatever mode a command left it in."""
+    facts = path.lstat()
+    needed = stat.S_IRWXU if stat.S_ISDIR(facts.st_mode) else stat.S_IRUSR
+    if facts.st_mode & needed != needed and not stat.S_ISLNK(facts.st_mode) and os.geteuid() == facts.st_uid:
+        path.chmod(stat.S_IMODE(facts.st_mode) | needed)
+    return path
+
+
+def _bytes_of(path: Path) -> bytes:
+    return readable(path).read_bytes()
 
 
 def _leftover(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,8 @@ from tasks.domain.run import Limits
 
 OUTPUT_CHARACTERS = 16_000
 """Of a command's output, half from its start and half from its end."""
+OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.ENFILE)
+"""Errors that a command in the checkout cannot cause."""
 SEARCH_BYTES = 1 << 20
 """Larger files are not searched."""
 
@@ -257,24 +260,32 @@ class LocalWorkbench:
 def _text_of(checkout: Path, path: str) -> str | None:
     """A text file of a checkout that untrusted code may have written: nothing is followed out of it."""
     found = checkout / path
-    if not found.is_file() or not found.resolve().is_relative_to(checkout.resolve()):
+    try:
+        if not found.is_file() or not found.resolve().is_relative_to(checkout.resolve()):
+            return None
+        if found.stat().st_size > SEARCH_BYTES:
+            return None
+        data = found.read_bytes()
+    except OSError:  # a folder on the way, or the file itself, was closed to its owner
         return None
-    if found.stat().st_size > SEARCH_BYTES:
-        return None
-    data = found.read_bytes()
     return None if b"\0" in data else to_text(data)
 
 
 def _put(checkout: Path, path: str, text: str | None) -> None:
-    """Writes or removes one file; a link on the way is an obstacle, never a way out."""
-    target = checkout / path
-    if not target.parent.resolve().is_relative_to(checkout.resolve()) or target.is_symlink():
-        raise BadInput(f"{path} goes through a link", hint="write to a plain file of the repository")
-    if text is None:
-        target.unlink(missing_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(to_bytes(text))
+    """Writes or removes one file. `BadInput` where a link is on the way, or something that is no folder."""
+    target, hint = checkout / path, "write to a plain file of the repository"
+    try:
+        if not target.parent.resolve().is_relative_to(checkout.resolve()) or target.is_symlink():
+            raise BadInput(f"{path} goes through a link", hint=hint)
+        if text is None:
+            target.unlink(missing_ok=True)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(to_bytes(text))
+    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before CPython 3.13
+        if isinstance(error, OSError) and error.errno in OF_THE_DISK:
+            raise
+        raise BadInput(f"{path} cannot be written: {error}", hint=hint) from error
 
 
 def _own_place(outbox: Path, guest: str, name: str) -> Mount:

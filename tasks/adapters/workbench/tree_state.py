@@ -7,13 +7,15 @@ Nothing is followed out of a checkout that untrusted commands could write.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.folders import remove
+from tasks.adapters.patch.paths import too_long
+from tasks.adapters.workbench.changes import readable
 from tasks.domain.errors import BadInput
 
 MAX_BYTES = 8 << 20
@@ -31,13 +33,14 @@ def state_of(checkout: Path) -> TreeState:
     waiting = [""]
     while waiting:
         folder = waiting.pop()
-        with os.scandir(checkout / folder) as entries:
+        with os.scandir(readable(checkout / folder)) as entries:
             for entry in entries:
                 path = f"{folder}/{entry.name}" if folder else entry.name
                 facts = entry.stat(follow_symlinks=False)
                 if stat.S_ISDIR(facts.st_mode):
-                    waiting.append(path)
                     found[path] = (facts.st_mode,)
+                    if not too_long(path):
+                        waiting.append(path)
                 else:
                     found[path] = (facts.st_mode, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_ino)
     return found
@@ -52,7 +55,7 @@ def delta_of(checkout: Path, before: TreeState, after: TreeState) -> TreeDelta |
     links = [path for path in new if stat.S_ISLNK(after[path][0])]
     folders = [path for path in new if stat.S_ISDIR(after[path][0])]
     others = len(new) - len(files) - len(links) - len(folders)  # sockets and the like
-    if others or sum(after[path][1] for path in files) > MAX_BYTES:
+    if others or any(map(too_long, folders)) or sum(after[path][1] for path in files) > MAX_BYTES:
         return None
     try:
         return {
@@ -103,6 +106,6 @@ def _inside(checkout: Path, path: str) -> Path:
 
 def _remove(target: Path) -> None:
     if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
+        remove(target)
     else:
         target.unlink(missing_ok=True)

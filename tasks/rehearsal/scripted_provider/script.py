@@ -83,15 +83,19 @@ class Fault(StrEnum):
     ERROR_FIRST = "error-first"
     ERROR_MIDWAY = "error-midway"
     HALF_EVENT = "half-event"
+    ECHO = "echo"
+    """400, with the caller's own words in its text."""
 
 
 STREAMED = (Fault.UNENDED, Fault.ONLY_PINGS, Fault.ERROR_FIRST, Fault.ERROR_MIDWAY, Fault.HALF_EVENT)
 """What only a stream can have. To who asks for none, these steps are well."""
 ACCOUNT = (
-    *(Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.LOW_BALANCE, Fault.FORBIDDEN),
-    *(Fault.BILLING_OFF, Fault.HARD_LIMIT, Fault.EXPIRED_KEY),
+    *(Fault.AUTH, Fault.NO_QUOTA, Fault.NO_CREDIT, Fault.FORBIDDEN),
+    *(Fault.BILLING_OFF, Fault.HARD_LIMIT),
 )
-"""What a dead key or an empty account gets, whatever it asks."""
+"""What a dead key or an empty account gets, whatever it asks, as a status or a code says."""
+ACCOUNT_BY_TEXT = (Fault.LOW_BALANCE, Fault.EXPIRED_KEY)
+"""The same as only a text says, which an echo could say as well."""
 SAID_INSTEAD: Mapping[Fault, Reply] = {
     Fault.FILTERED: Reply(text="", finish_reason=Finish.CONTENT_FILTER),
     Fault.SILENT: Reply(text=""),

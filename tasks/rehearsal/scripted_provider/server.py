@@ -179,6 +179,9 @@ def _key(request: Request) -> str:
 def _said(dialect: ModuleType, answer: SpokenAnswer, step: Step, key: str) -> Response:
     if step.fault in REFUSALS or step.fault is Fault.AUTH:
         return _refused(dialect, step, key)
+    if step.fault is Fault.ECHO:
+        said_last = answer.spoken.messages[-1].text if answer.spoken.messages else ""
+        return said(400, dialect.error_body("invalid_request_error", f"Invalid value: '{said_last}'"), {})
     if step.fault is Fault.HANG_UP:
         return hung_up()
     if step.fault in BODIES:

@@ -10,7 +10,6 @@ import hmac
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -110,7 +109,7 @@ class Judge(object):
                 print("the run was ended after", self.config["timeout_s"], "seconds", file=sys.stderr)
             return cases(os.path.join(outbox, _REPORT), seal, self.config["gravity"])
         finally:
-            shutil.rmtree(outbox, ignore_errors=True)
+            subprocess.run(("rm", "-rf", outbox), check=False)  # tests may leave more levels than Python can recurse
 
 
 def cases(report, seal, gravity):

@@ -11,6 +11,7 @@ from llm_bench import KEY, MODEL, Benches, TestClock, ask, work
 
 from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolSpec, Usage, tool_result
 from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.complaints import complaint
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import (
     AccountRefused,
@@ -29,7 +30,7 @@ from tasks.adapters.llm.wire import OpenAIWire
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import ACCOUNT, Fault, Step
+from tasks.rehearsal.scripted_provider.script import ACCOUNT, ACCOUNT_BY_TEXT, Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
 
 
@@ -156,6 +157,45 @@ def test_a_dead_key_or_an_empty_account_is_asked_once(bench: Benches, fault: Fau
     [failed] = made.rows(status=CallStatus.FAILED)
     assert (failed.error.partition(":")[0], failed.cost_usd) == ("provider-account", 0.0)
     assert made.board().model(MODEL, work("two")).complete(ask("two")).text == "b"  # the next run tries again
+
+
+@pytest.mark.parametrize("fault", ACCOUNT_BY_TEXT)
+def test_what_only_a_text_says_of_an_account_is_of_one_call(bench: Benches, fault: Fault) -> None:
+    made = bench([Step(fault=fault), text_step("b")])
+    board = made.board()
+    with pytest.raises(AccountRefused):
+        board.model(MODEL, work("one")).complete(ask("one"))
+    assert board.model(MODEL, work("two")).complete(ask("two")).text == "b"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "invalid api key",
+        "API key not valid. API key expired",
+        "insufficient_quota: insufficient credits, insufficient balance",
+        "Your credit balance is too low to access the API",
+        "billing_not_active billing_hard_limit_reached",
+        "model not found: model_not_found, authentication_error 401 permission_error",
+        "flagged by moderation: content_filter content_policy_violation",
+        "context_length_exceeded: maximum context length, prompt is too long",
+        '{"error": {"code": "insufficient_quota", "type": "authentication_error"}}',
+    ],
+)
+def test_words_of_one_call_that_a_provider_repeats_stop_no_other_call(bench: Benches, words: str) -> None:
+    made = bench([Step(fault=Fault.ECHO), text_step("b")])
+    board = made.board()
+    with pytest.raises(ModelError):
+        board.model(MODEL, work("one")).complete(ask(words))
+    assert board.model(MODEL, work("two")).complete(ask("two")).text == "b"
+    assert len(made.provider.books) == 2
+
+
+def test_a_page_with_403_is_of_one_call(bench: Benches) -> None:
+    """A firewall says it to one text, and has no code."""
+    error = complaint(403, {"message": "<html>Forbidden</html>"}, Secret("k" * 20))
+    assert isinstance(error, AccountRefused)
+    assert not error.certain
 
 
 def test_attempts_end(bench: Benches) -> None:

@@ -157,8 +157,8 @@ ENDED = {
         "disk or memory",
         "kept = []\nwhile True: kept.append(os.memfd_create('x')); os.write(kept[-1], b'x' * (4 << 20))",
     ),
-    "disk: files that hold nothing": (
-        "disk",
+    "files that hold nothing": (
+        "files",
         "import itertools\nfor n in itertools.count(): open(f'{n:x}', 'w').close()",
     ),
     "disk": ("disk", "with open('big', 'wb') as f:\n    while True: f.write(b'x' * (1 << 20)); f.flush()"),

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 
+import pytest
+
+from tasks.adapters.folders import remove
 from tasks.adapters.sandbox.supervisor import tree
 
 MIB = 1 << 20
@@ -181,6 +185,74 @@ def test_disk_in_many_files_everywhere(bench):
     assert sum(path.stat().st_size for path in bench.root.rglob("*") if path.is_file()) < 1024 * MIB
 
 
+FILL = """
+with open("big", "wb") as file:
+    for _ in range(150):
+        file.write(b"x" * (1 << 20))
+        file.flush()
+        time.sleep(0.01)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize(("levels", "name"), [(20, "x" * 250), (6000, "d")])
+def test_disk_below_a_path_that_is_too_long_to_open(bench, levels, name):
+    descend = f"import os, time\nfor _ in range({levels}):\n  os.mkdir({name!r}); os.chdir({name!r})\n"
+    finished = bench.python(descend + FILL, disk_mb=100)
+    assert (finished.exit_code, finished.limit) == (None, "disk")
+    began = time.monotonic()
+    assert remove(bench.checkout)
+    assert time.monotonic() - began < 120
+
+
+def test_files_that_hold_nothing(bench):
+    code = "import itertools, time\nfor n in itertools.count(): open(f'{n:x}', 'w').close()"
+    finished = bench.python(code, disk_mb=60)
+    assert (finished.exit_code, finished.limit) == (None, "files")
+
+
+def test_names_of_one_file(bench):
+    code = (
+        "import os, time\nopen('first', 'w').close()\nfor n in range(9999): os.link('first', f'{n:x}')\ntime.sleep(60)"
+    )
+    finished = bench.python(code, disk_mb=60)
+    assert (finished.exit_code, finished.limit) == (None, "files")
+
+
+def test_files_in_shared_memory(isolating):
+    code = "import time\nfor n in range(20_000): open(f'/dev/shm/{n:x}', 'w').close()\ntime.sleep(60)"
+    finished = isolating.python(code, disk_mb=60)
+    assert (finished.exit_code, finished.limit) == (None, "files")
+
+
+def test_as_many_files_as_allowed(bench):
+    finished = bench.python(
+        "import time\nfor n in range(3800): open(f'{n:x}', 'w').close()\ntime.sleep(1.5); raise SystemExit(3)",
+        disk_mb=60,
+    )
+    assert (finished.exit_code, finished.limit) == (3, "")
+
+
+def test_folders_that_move_and_links_that_take_their_place_are_no_way_out(bench):
+    """The host's root, behind a link, holds more than the limit."""
+    finished = bench.python(
+        """
+        import os, time
+        for n in range(300):
+            os.makedirs(f"a/{n}/b/c/d")
+        end = time.monotonic() + 4
+        while time.monotonic() < end:
+            for n in range(300):
+                os.rename(f"a/{n}", f"moved{n}")
+                os.symlink("/", f"a/{n}")
+                os.unlink(f"a/{n}")
+                os.rename(f"moved{n}", f"a/{n}")
+        """,
+        disk_mb=60,
+    )
+    assert (finished.exit_code, finished.limit) in ((0, ""), (None, "disk")), "counted, or it moved all the time"
+
+
 def test_disk_behind_a_removed_name(bench):
     finished = bench.python(
         """
@@ -218,7 +290,9 @@ def test_what_was_there_before_is_not_added(bench):
 
 
 def test_a_sparse_file_takes_no_room(bench):
-    finished = bench.python("f = open('s', 'wb'); f.seek(200 << 20); f.write(b'x'); f.close(); exit(1)", disk_mb=60)
+    finished = bench.python(
+        "f = open('s', 'wb'); f.seek(200 << 20); f.write(b'x'); f.close(); raise SystemExit(1)", disk_mb=60
+    )
     assert (finished.exit_code, finished.limit) == (1, "")
 
 

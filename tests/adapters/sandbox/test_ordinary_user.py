@@ -25,7 +25,8 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.domain.run import Limits
 root = Path(sys.argv[1])
 job = Job(argv=("sh", "-c", sys.argv[2]), checkout=root / "checkout", outbox=root / "outbox", log=root / "log",
-          base=root / "tree" if (root / "tree").exists() else None, limits=Limits(processes=30))
+          base=root / "tree" if (root / "tree").exists() else None,
+          limits=Limits(processes=30, disk_mb=int(sys.argv[3])))
 sandbox = Bubblewrap(base=root)
 print(f"overlays={sandbox.overlays(root)}", sandbox.run(job))
 """
@@ -47,8 +48,8 @@ def run(tmp_path):
             break
         path.chmod(path.stat().st_mode | 0o011)
 
-    def go(script: str) -> str:
-        argv = [PYTHON, "-c", FLOW, str(tmp_path), script]
+    def go(script: str, disk_mb: int = 2048) -> str:
+        argv = [PYTHON, "-c", FLOW, str(tmp_path), script, str(disk_mb)]
         done = subprocess.run(argv, cwd=ROOT, user=NOBODY, group=NOBODY, extra_groups=[], env={"PATH": "/usr/bin:/bin"},
                               capture_output=True, text=True, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -109,3 +110,21 @@ def test_a_fork_bomb_over_a_base_ends(run, tmp_path):
     (tmp_path / "tree").mkdir()
     os.chown(tmp_path / "tree", NOBODY, NOBODY)
     assert "limit='processes'" in run("for i in $(seq 200); do sleep 20 & done; wait; sleep 20")
+
+
+LOCKED = "mkdir locked; (cd locked; head -c {size} /dev/zero > big; chmod {mode} .; sleep 3); echo end"
+
+
+@pytest.mark.parametrize("mode", ["000", "300", "111"])
+def test_disk_in_a_folder_that_cannot_be_read(run, mode):
+    assert "limit='disk'" in run(LOCKED.format(size="100M", mode=mode), disk_mb=30)
+
+
+def test_a_folder_that_cannot_be_read_is_no_reason_to_end_a_job(run):
+    said = run(LOCKED.format(size="1M", mode="000"), disk_mb=30)
+    assert said.startswith("end\n")
+    assert "limit=''" in said
+
+
+def test_files_in_shared_memory(run):
+    assert "limit='files'" in run("cd /dev/shm; seq 9999 | xargs touch; sleep 60", disk_mb=30)

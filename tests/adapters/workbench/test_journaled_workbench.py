@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tasks.adapters.folders import remove
 from tasks.adapters.workbench import tree_state
 from tasks.adapters.workbench.base import Workbench
 from tasks.adapters.workbench.journaled import JournaledWorkbench
@@ -139,3 +140,18 @@ def test_a_pipe_cannot_be_kept(tmp_path: Path) -> None:
     before = state_of(tmp_path)
     os.mkfifo(tmp_path / "pipe")
     assert delta_of(tmp_path, before, state_of(tmp_path)) is None
+
+
+def test_what_no_path_reaches_cannot_be_kept(tmp_path: Path) -> None:
+    """And what comes after it is run again, too."""
+    (tmp_path / "at").mkdir()
+    before = state_of(tmp_path)
+    here = os.open(tmp_path / "at", os.O_RDONLY)
+    for _ in range(1500):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert delta_of(tmp_path, before, state_of(tmp_path)) is None
+    assert remove(tmp_path / "at")

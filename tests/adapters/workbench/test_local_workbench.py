@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from tasks.adapters.debugger.session import DebugState
 from tasks.adapters.text import without_middle
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.errors import BadInput
-from tasks.domain.outcome import Outcome
+from tasks.domain.outcome import Outcome, RunStatus
 from tasks.rehearsal.toys import TOYS
 
 NEW = "from counting import words\n\n\ndef test_none():\n    assert words('') == 0\n"
@@ -118,3 +119,32 @@ def test_some_cases_run_without_the_others(bench: LocalWorkbench) -> None:
     tested = bench.run_tests(files, ["tests/test_counting.py::test_two"])
     assert [(case.qualname, case.outcome) for case in tested.cases] == [("test_two", Outcome.PASSED)]
     assert bench.run_tests(files, ["tests/test_counting.py::test_nine"]).cases == ()
+
+
+DEEP = """
+import os
+os.mkdir("locked", 0o700); open("locked/file.py", "w").write("x = 1\\n"); os.chmod("locked", 0)
+os.symlink("loop", "loop")
+open("tests/test_new.py", "w").write("def test_new():\\n    pass\\n")
+os.mkdir("long"); os.chdir("long")
+for _ in range(20):
+    os.mkdir("n" * 250); os.chdir("n" * 250)
+open("test_far.py", "w").close()
+os.chdir("/".join([".."] * 21)); os.mkdir("deep"); os.chdir("deep")
+for _ in range(2500):
+    os.mkdir("d"); os.chdir("d")
+open("test_deep.py", "w").close()
+"""
+
+
+def test_a_tree_that_no_path_reaches_is_no_error_and_no_work(bench: LocalWorkbench, tmp_path: Path) -> None:
+    assert bench.run([sys.executable, "-c", DEEP]).exit_code == 0
+    assert {change.path for change in bench.changes()} == {"tests/test_new.py", "locked/file.py"}
+    assert bench.run(["true"]).exit_code == 0
+    assert bench.run_tests(["tests/test_new.py"]).status is RunStatus.COMPLETED
+    assert bench.search("words", under="tests")
+    for path in ("loop/a.py", "counting.py/a.py", "tests"):
+        with pytest.raises(BadInput):
+            bench.write(path, "")
+    bench.__exit__()
+    assert left(tmp_path) == []

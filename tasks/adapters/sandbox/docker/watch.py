@@ -16,7 +16,7 @@ from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.docker.cgroup import Cgroup
 from tasks.adapters.sandbox.docker.stream import Frames
 from tasks.adapters.sandbox.supervisor import tree
-from tasks.adapters.sandbox.supervisor.disk import DiskMeter
+from tasks.adapters.sandbox.supervisor.disk import DISK, DiskMeter
 from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
 from tasks.domain.errors import SandboxError
 
@@ -44,7 +44,7 @@ class ContainerEnd:
     """What was seen of a job until it ended or had to be ended."""
 
     limit: str
-    """`wall`, `memory`, `processes`, `disk`; empty where it ended by itself."""
+    """`wall`, `memory`, `processes`, `disk`, `files`; empty where it ended by itself."""
     wall_s: float
     cpu_s: float
     log_truncated: bool
@@ -82,7 +82,7 @@ class ContainerWatch:
 
     def late_limit(self, code: int) -> str:
         """A job that failed by itself may have failed because the disk was full for it."""
-        return "disk" if code == -signal.SIGXFSZ or self.disk.added(()) > self.disk.limit else ""
+        return DISK if code == -signal.SIGXFSZ else self.disk.passed(())
 
     def _await_starter(self) -> None:
         """Raises `SandboxError` with what the engine said where the process could not be started."""
@@ -132,7 +132,7 @@ class ContainerWatch:
         ceiling = self.limits.memory_mb * MIB
         if tree.memory(_members(pids), ceiling) > ceiling:
             return "memory"
-        return "disk" if self.disk.over(pids) else ""
+        return self.disk.over(pids)
 
     def _kernel_limit(self) -> str:
         """What the kernel itself had to refuse: a job can be faster than a look."""

@@ -48,7 +48,7 @@ class Verdict(NamedTuple):
     """Null where the supervisor killed it; negative where a signal ended it."""
     timed_out: bool
     limit: str
-    """`memory`, `processes`, `disk` or empty."""
+    """`memory`, `processes`, `disk`, `files` or empty."""
     log_truncated: bool
     wall_s: float
     cpu_s: float

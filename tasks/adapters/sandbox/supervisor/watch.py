@@ -16,7 +16,7 @@ from contextlib import suppress
 from types import FrameType
 
 from tasks.adapters.sandbox.supervisor import tree
-from tasks.adapters.sandbox.supervisor.disk import DiskMeter
+from tasks.adapters.sandbox.supervisor.disk import DISK, DiskMeter
 from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
 from tasks.adapters.sandbox.supervisor.order import ProcessOrder, Verdict
 from tasks.adapters.sandbox.supervisor.start import die_with_parent, start
@@ -136,7 +136,7 @@ class ProcessWatch:
             return "processes"
         if tree.memory(processes, self.order.memory_bytes) > self.order.memory_bytes:
             return "memory"
-        return "disk" if self.disk.over(process.pid for process in processes) else ""
+        return self.disk.over(process.pid for process in processes)
 
     def _counted(self, processes: list[tree.Member]) -> list[tree.Member]:
         self.seen_s = max(self.seen_s, self.reaped_s + sum(process.cpu_s for process in processes))
@@ -144,7 +144,7 @@ class ProcessWatch:
 
     def _late_limit(self, code: int) -> str:
         """A job that failed by itself may have failed because the disk was full for it."""
-        return "disk" if code == -signal.SIGXFSZ or self.disk.added(()) > self.disk.limit else ""
+        return DISK if code == -signal.SIGXFSZ else self.disk.passed(())
 
     def _clear(self) -> None:
         """End what is left of the tree, collect it, and copy the rest of the output."""
