@@ -300,8 +300,20 @@ class GenerateRequest(SharedRequest):
             raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
-        variant_of(self.param)
         self._check_gifts()
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        """`UsageError` where an experiment asks for what nothing reads beside the other options."""
+        asked = {name for name, _ in self.variant.parameters}
+        shown = asked & {"context", "locate", "top_n"} if Give.MODIFIED_FILES in self.give else set()
+        if shown:
+            hint = "leave out --param, or --give modified-files"
+            raise UsageError(f"{', '.join(sorted(shown))} changes nothing where modified-files are shown", hint=hint)
+        written = asked & {"format", "test_command"} if self.script else set()
+        if written:
+            hint = "leave out --param, or --script"
+            raise UsageError(f"{', '.join(sorted(written))} changes nothing where a script is asked for", hint=hint)
 
     def _check_gifts(self) -> None:
         patches = {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH} & set(self.give)

@@ -16,6 +16,8 @@ from tasks.domain.names import is_word
 
 STEPS = ("judge", "locate", "search", "write")
 """Parts of methods that may have a model of their own. `locate` is the agent that finds a method's context."""
+CONTEXT_TOKENS = 27_000
+"""Of retrieved files in one prompt."""
 AGENT = "agent"
 """The context that the localization agent finds."""
 
@@ -79,7 +81,7 @@ PARAMETERS: Mapping[str, Callable[[str], object]] = {
 }
 """Name of a parameter → its values; `ValueError` for what is none. `judge=MODEL` names a model for that step."""
 
-ANYWAY = {"context": str(RetrieverKind.CODE), "top_n": str(TOP_N)}
+ANYWAY = {"context": str(RetrieverKind.CODE), "context_tokens": str(CONTEXT_TOKENS), "top_n": str(TOP_N)}
 """What every method is given where nobody says otherwise."""
 
 
@@ -97,6 +99,10 @@ class Variant:
     def __getitem__(self, name: str) -> str | None:
         """The value of a parameter; null where it is not changed."""
         return dict(self.parameters).get(name)
+
+    def without(self, name: str) -> Variant:
+        """The same without one parameter."""
+        return Variant(tuple(pair for pair in self.parameters if pair[0] != name))
 
     def count(self, name: str) -> int | None:
         return None if self[name] is None else int(self[name] or 0)

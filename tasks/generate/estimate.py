@@ -52,7 +52,7 @@ class NotEstimable(Exception):
 
 def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> WorkEstimate:
     """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
-    calls, room = method.calls(budget), assignment.variant.count("reasoning_tokens") or 0
+    calls, room = method.calls(budget, assignment.variant), assignment.variant.count("reasoning_tokens") or 0
     if method.external:
         least = token_count(method.run.errand(assignment, budget)) if isinstance(method.run, External) else 0
         return WorkEstimate(calls=calls, tokens_in=None, tokens_in_least=least, grows=True, tokens_out=None)

@@ -17,11 +17,12 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.workbench.base import Tested, Workbench
 from tasks.domain.outcome import Outcome
+from tasks.domain.variant import Variant
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
 from tasks.methods.json_replies import first_object
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import CALLS_A_SAMPLE, Assignment, MethodBudget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
@@ -53,8 +54,7 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     With `filter=off` none is run and none judged: of what `pass_at_5` would draw, the shortest.
     """
     asked = assignment.variant
-    samples, temperature = asked.count("samples") or SAMPLES, asked.number("temperature")
-    filtered = asked["filter"] != "off"
+    samples, temperature, filtered = _samples(asked), asked.number("temperature"), _is_filtered(asked)
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
@@ -78,6 +78,19 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     chosen = choose(drawn)
     conversation.took(f"chose {chosen.sample}")
     yield conversation.proposal(chosen.patch, rung=chosen.rung)
+
+
+def most_replies(variant: Variant) -> int:
+    """Replies that it can use in an experiment; without the filter no sample is judged."""
+    return _samples(variant) * (CALLS_A_SAMPLE if _is_filtered(variant) else 1)
+
+
+def _samples(variant: Variant) -> int:
+    return variant.count("samples") or SAMPLES
+
+
+def _is_filtered(variant: Variant) -> bool:
+    return variant["filter"] != "off"
 
 
 def choose(drawn: Sequence[Sample]) -> Sample:
