@@ -198,7 +198,8 @@ class LocalizeRequest(SharedRequest):
         if bool(self.model) != (self.method is Locator.AGENT):
             raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
         if not self.model and self.top_n != TOP_N:
-            raise UsageError("bm25 ranks as deep as it goes", hint="--method agent --model NAME --top-n 5")
+            hint = "bm25 takes retriever, with_tests; --method agent --model NAME takes top_n as well"
+            raise UsageError("bm25 has no top_n: it ranks as deep as it goes", hint=hint)
 
     @property
     def runs(self) -> int:
@@ -244,15 +245,21 @@ class RepairRequest(SharedRequest):
     budget_calls: Calls = None
 
     def __post_init__(self) -> None:
-        self.roles  # noqa: B018 - whoever asks for what there is not hears it at once
-        if self.method != TDFLOW and (self.param or self.tests == "generate" or self.iterations != 10):
-            hint = "leave out --param, --iterations and --tests generate"
-            raise UsageError(f"{self.method} has no sub-agents, iterations or tests of its own", hint=hint)
+        asked = {"param": bool(self.param), "iterations": self.iterations != 10, "tests=generate": self.generates}
+        if self.method != TDFLOW and any(asked.values()):
+            hint = f"{self.method} takes model, tests (golden or METHOD@MODEL), budget_usd, budget_calls"
+            raise UsageError(f"{self.method} has no {', '.join(name for name in asked if asked[name])}", hint=hint)
+        self.roles  # noqa: B018 - raises UsageError for a sub-agent that does not exist
 
     @property
     def roles(self) -> Roles:
         """Sub-agents with a model of their own."""
-        return roles_of(self.param, self.model, generating=self.tests == "generate")
+        return roles_of(self.param, self.model, generating=self.generates)
+
+    @property
+    def generates(self) -> bool:
+        """Whether a sub-agent writes the tests."""
+        return self.tests == "generate"
 
     @property
     def runs(self) -> int:
