@@ -180,6 +180,10 @@ class Thread:
                 text = again(problem)
         raise ValueError("tries must be 1 or more")
 
+    def holds(self, text: str) -> bool:
+        """Whether a text is in its messages: what was trimmed is not, and can be asked for again."""
+        return any(text.strip() in message.text for message in self.messages)
+
     def _trim(self, tokens: int) -> None:
         """Empty the oldest messages between the opening and the last one until the prompt fits."""
         opening = [message.role for message in self.messages].index(Role.USER)

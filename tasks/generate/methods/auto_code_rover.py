@@ -42,11 +42,11 @@ def _search(assignment: Assignment, bench: Workbench, conversation: Conversation
     """What the searches showed, and what the model concluded (empty where it searched to the end)."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
     rounds = rounds_within(replies(ROUNDS + ATTEMPTS, conversation.budget, assignment.variant))
-    tools = Toolbox(conversation, CodeSearch(bench).tools)
+    thread = Thread(conversation, step="search")
+    tools = Toolbox(thread, CodeSearch(bench).tools)
     as_text = assignment.variant["tools"] == "text"
     told = signatures(tools.specs) if as_text else []
-    opening = user(prompt("auto_code_rover_search.j2", rounds=rounds, signatures=told, **facts))
-    thread = Thread(conversation, [opening], step="search")
+    thread.messages.append(user(prompt("auto_code_rover_search.j2", rounds=rounds, signatures=told, **facts)))
     for _ in range(rounds):
         reply = thread.go_on(tools=() if as_text else tools.specs)
         calls = calls_in(reply.text, tools.specs) if as_text else reply.tool_calls
