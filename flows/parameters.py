@@ -19,7 +19,7 @@ from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import TOP_N, Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
-from tasks.domain.repair import Roles, roles_of
+from tasks.domain.repair import Roles, check_agent, roles_of
 from tasks.domain.variant import Variant, variant_of
 from tasks.domain.window import since_when
 
@@ -245,21 +245,15 @@ class RepairRequest(SharedRequest):
     budget_calls: Calls = None
 
     def __post_init__(self) -> None:
-        asked = {"param": bool(self.param), "iterations": self.iterations != 10, "tests=generate": self.generates}
-        if self.method != TDFLOW and any(asked.values()):
-            hint = f"{self.method} takes model, tests (golden or METHOD@MODEL), budget_usd, budget_calls"
-            raise UsageError(f"{self.method} has no {', '.join(name for name in asked if asked[name])}", hint=hint)
+        if self.method != TDFLOW:
+            generated = self.tests == "generate"
+            check_agent(self.method, param=self.param, iterations=self.iterations != 10, tests=generated)
         self.roles  # noqa: B018 - raises UsageError for a sub-agent that does not exist
 
     @property
     def roles(self) -> Roles:
         """Sub-agents with a model of their own."""
-        return roles_of(self.param, self.model, generating=self.generates)
-
-    @property
-    def generates(self) -> bool:
-        """Whether a sub-agent writes the tests."""
-        return self.tests == "generate"
+        return roles_of(self.param, self.model, generating=self.tests == "generate")
 
     @property
     def runs(self) -> int:
@@ -308,19 +302,7 @@ class GenerateRequest(SharedRequest):
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
         self._check_gifts()
-        self._check_parameters()
-
-    def _check_parameters(self) -> None:
-        """`UsageError` where an experiment asks for what nothing reads beside the other options."""
-        asked = {name for name, _ in self.variant.parameters}
-        shown = asked & {"context", "locate", "top_n"} if Give.MODIFIED_FILES in self.give else set()
-        if shown:
-            hint = "leave out --param, or --give modified-files"
-            raise UsageError(f"{', '.join(sorted(shown))} changes nothing where modified-files are shown", hint=hint)
-        written = asked & {"format", "test_command"} if self.script else set()
-        if written:
-            hint = "leave out --param, or --script"
-            raise UsageError(f"{', '.join(sorted(written))} changes nothing where a script is asked for", hint=hint)
+        self.variant.check(modified_files=Give.MODIFIED_FILES in self.give, script=self.script)
 
     def _check_gifts(self) -> None:
         patches = {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH} & set(self.give)

@@ -33,10 +33,8 @@ from flows.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.batches.desk import BatchDesk, check_taken
 from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.dialects.all import refuse_unsent
 from tasks.adapters.llm.factory import metered, open_switchboard
 from tasks.adapters.llm.model_facts import record_models
-from tasks.adapters.llm.models import Models, read_models
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.patch.read import to_bytes
@@ -59,18 +57,10 @@ from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
 from tasks.generate.estimate import Remaining
 from tasks.generate.given import changed_files, fixes_in, most_changed
-from tasks.generate.planning import Planned, Prospect, environments_in_use, plan_text, planned, prospects_of
+from tasks.generate.planning import Planned, Prospect, check_sent, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
-from tasks.generate.task import (
-    GenerationSettings,
-    MethodWork,
-    asked_options,
-    estimate_work,
-    generate,
-    is_left,
-    options_of,
-)
+from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, is_left, options_of
 from tasks.methods.method import Method
 
 STORY = "sweep"
@@ -125,11 +115,10 @@ def sweep(
     request: GenerateRequest, settings: Settings, run: StoryRun, patience: CallRetries | None = None
 ) -> SweepSummary:
     """The story. `patience` says how often one model call is tried."""
-    methods = _methods(request)
+    methods = _methods(request, settings)
     instances = chosen_instances(request, settings)
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, _models(request), budget, patience=patience, batch=request.batch)
-    _refuse_unsent(request, board.models)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, board.models)
     # The first questions of a batch are asked before their units begin.
@@ -205,8 +194,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
-    methods = _methods(request)
-    _refuse_unsent(request, read_models(settings.models / "models.toml", settings.own_models))
+    methods = _methods(request, settings)
     prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store, batch=request.batch)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
@@ -310,11 +298,12 @@ def open_board(
     return replace(board, patience=patience) if patience else board
 
 
-def _methods(request: GenerateRequest) -> list[Method]:
-    """The methods; `UsageError` where the experiment asks for what would change nothing of one of them."""
+def _methods(request: GenerateRequest, settings: Settings) -> list[Method]:
+    """The methods; `UsageError` where the experiment asks for what changes nothing of one of them, or of a model."""
     methods = [method_named(name) for name in request.methods]
     for method in methods:
         method.check(request.variant)
+    check_sent(request.models, request.variant, settings.models, settings.own_models)
     if request.batch:
         check_batches(methods, request.variant)
     return methods
@@ -323,13 +312,6 @@ def _methods(request: GenerateRequest) -> list[Method]:
 def _models(request: GenerateRequest) -> tuple[str, ...]:
     """All models that are asked, those of single steps included."""
     return tuple(dict.fromkeys((*request.models, *request.variant.models.values())))
-
-
-def _refuse_unsent(request: GenerateRequest, models: Models) -> None:
-    """`UsageError` where the experiment asks for an option that one of its models is not sent."""
-    steps = request.variant.without("locate").models
-    for name in dict.fromkeys((*request.models, *steps.values())):
-        refuse_unsent(models.card(name), asked_options(request.variant))
 
 
 def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[TaskInstance, ...]:

@@ -70,7 +70,6 @@ class Conversation:
         temperature: float | None = 0.0,
         sample: int = 0,
         tools: Sequence[ToolSpec] = (),
-        max_tokens: int | None = None,
         step: str = "",
     ) -> Reply:
         """One reply; `OutOfBudget` where the budget has none left."""
@@ -78,7 +77,7 @@ class Conversation:
         if overdue or not self.left:
             self.took("out-of-budget")
             raise OutOfBudget("seconds" if overdue else "calls")
-        options = Options(temperature=temperature, max_tokens=max_tokens or self.budget.reply_tokens)
+        options = Options(temperature=temperature, max_tokens=self.budget.reply_tokens)
         question = ModelQuestion(
             messages=tuple(messages), tools=tuple(tools), options=options, sample=sample, step=step
         )

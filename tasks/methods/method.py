@@ -89,8 +89,8 @@ class MethodBudget:
     """Replies of the model."""
     context_tokens: int = CONTEXT_TOKENS
     """Of retrieved files in one prompt."""
-    reply_tokens: int = 4_096
-    """Of one reply."""
+    reply_tokens: int | None = None
+    """Of one reply. Null for the model's own limit."""
     seconds: float = 3_600.0
     """No call is begun later than this."""
 

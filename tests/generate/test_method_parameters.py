@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 from agent_bench import WALKER, office, put, toy_bench
+from domain_rows import task_instance
 
 from flows.context import searches_of, wants_files
 from flows.parameters import GenerateRequest
@@ -26,15 +27,18 @@ from tasks.domain.llm import AgentRun
 from tasks.domain.names import InstanceId
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.variant import PARAMETERS, PLAIN, Variant, variant_of
+from tasks.evaluate.hacking.reading import judged
 from tasks.generate.estimate import PaperBench
 from tasks.generate.methods.external import External, errand_for, validation_of
-from tasks.generate.registry import METHODS, methods
+from tasks.generate.registry import METHODS, OURS, methods
 from tasks.generate.task import options_of
+from tasks.localize.settings import AgentSettings
 from tasks.methods.method import Assignment, ContextFile, Method, MethodBudget
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import text_step
 from tasks.rehearsal.toys import TOYS
+from tasks.repair.settings import TdflowLimits
 
 BUDGET = MethodBudget(seconds=120.0)
 CARD = ModelCard(name="m", model_id="m", provider=Provider(name="p", base_url="http://127.0.0.1:9"), source="a test")
@@ -298,3 +302,25 @@ def test_room_for_reasoning_needs_a_limit_beside_it() -> None:
 def test_what_nothing_reads_beside_other_options_is_refused(more: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         GenerateRequest(snapshot="s", methods=("zero_shot",), models=("m",), **more)  # type: ignore[arg-type]
+
+
+def asked_by(method: Method, *param: str) -> list[ModelQuestion]:
+    variant, model = variant_of(param), Scripted(busy)
+    given = replace(TOYS[0].assignment, variant=variant)
+    list(method.run(given, QuickBench(tuple(TOYS[0].files), read), model, BUDGET.changed(variant)))
+    return model.asked
+
+
+@pytest.mark.parametrize("method", OURS, ids=lambda method: method.name)
+def test_a_method_has_the_models_own_limit_unless_an_experiment_sets_one(method: Method) -> None:
+    plain, limited = asked_by(method), asked_by(method, "max_tokens=700")
+    assert {question.options.max_tokens for question in plain} == {None}
+    assert {question.options.max_tokens for question in limited} == {700}
+    assert len({question.step for question in plain}) == 1 + (method.name in ("libro", "auto_code_rover"))
+
+
+def test_nor_do_the_stages() -> None:
+    assert MethodBudget().reply_tokens is AgentSettings().budget.reply_tokens is TdflowLimits().reply_tokens is None
+    model = Scripted(lambda _: '{"signs": []}')
+    assert judged(model, task_instance(), "patch")
+    assert model.asked[0].options.max_tokens is None

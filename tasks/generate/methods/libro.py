@@ -29,7 +29,6 @@ TEMPERATURE = 0.7
 BAD = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 FAILURES, FAILURE_CHARACTERS = 3, 2_000
 """How many failing cases the judge is shown, and how much of each."""
-JUDGE_TOKENS = 500
 GROUPS = ("same-problem", "fails", "passes")
 """From most to least preferred."""
 UNFILTERED = GROUPS[-1]
@@ -149,9 +148,7 @@ def _same_problem(assignment: Assignment, failure: str, conversation: Conversati
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
     question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
     try:
-        return Thread(conversation, step="judge").ask_until(
-            question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS
-        )
+        return Thread(conversation, step="judge").ask_until(question, read_verdict, _ask_again, tries=2)
     except Unusable:
         return False
 
