@@ -19,7 +19,7 @@ from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import TOP_N, Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
-from tasks.domain.repair import Roles, roles_of
+from tasks.domain.repair import Roles, check_agent, roles_of
 from tasks.domain.variant import Variant, variant_of
 from tasks.domain.window import since_when
 
@@ -198,7 +198,8 @@ class LocalizeRequest(SharedRequest):
         if bool(self.model) != (self.method is Locator.AGENT):
             raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
         if not self.model and self.top_n != TOP_N:
-            raise UsageError("bm25 ranks as deep as it goes", hint="--method agent --model NAME --top-n 5")
+            hint = "bm25 takes retriever, with_tests; --method agent --model NAME takes top_n as well"
+            raise UsageError("bm25 has no top_n: it ranks as deep as it goes", hint=hint)
 
     @property
     def runs(self) -> int:
@@ -244,10 +245,10 @@ class RepairRequest(SharedRequest):
     budget_calls: Calls = None
 
     def __post_init__(self) -> None:
-        self.roles  # noqa: B018 - whoever asks for what there is not hears it at once
-        if self.method != TDFLOW and (self.param or self.tests == "generate" or self.iterations != 10):
-            hint = "leave out --param, --iterations and --tests generate"
-            raise UsageError(f"{self.method} has no sub-agents, iterations or tests of its own", hint=hint)
+        if self.method != TDFLOW:
+            generated = self.tests == "generate"
+            check_agent(self.method, param=self.param, iterations=self.iterations != 10, tests=generated)
+        self.roles  # noqa: B018 - raises UsageError for a sub-agent that does not exist
 
     @property
     def roles(self) -> Roles:
@@ -300,8 +301,8 @@ class GenerateRequest(SharedRequest):
             raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
-        variant_of(self.param)
         self._check_gifts()
+        self.variant.check(modified_files=Give.MODIFIED_FILES in self.give, script=self.script)
 
     def _check_gifts(self) -> None:
         patches = {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH} & set(self.give)

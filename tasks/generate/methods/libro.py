@@ -17,18 +17,18 @@ from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.workbench.base import Tested, Workbench
 from tasks.domain.outcome import Outcome
+from tasks.domain.variant import Variant
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
 from tasks.methods.json_replies import first_object
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import CALLS_A_SAMPLE, Assignment, MethodBudget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
 BAD = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 FAILURES, FAILURE_CHARACTERS = 3, 2_000
 """How many failing cases the judge is shown, and how much of each."""
-JUDGE_TOKENS = 500
 GROUPS = ("same-problem", "fails", "passes")
 """From most to least preferred."""
 UNFILTERED = GROUPS[-1]
@@ -53,8 +53,7 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     With `filter=off` none is run and none judged: of what `pass_at_5` would draw, the shortest.
     """
     asked = assignment.variant
-    samples, temperature = asked.count("samples") or SAMPLES, asked.number("temperature")
-    filtered = asked["filter"] != "off"
+    samples, temperature, filtered = _samples(asked), asked.number("temperature"), _is_filtered(asked)
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
@@ -78,6 +77,19 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     chosen = choose(drawn)
     conversation.took(f"chose {chosen.sample}")
     yield conversation.proposal(chosen.patch, rung=chosen.rung)
+
+
+def most_replies(variant: Variant) -> int:
+    """Replies that it can use in an experiment; without the filter no sample is judged."""
+    return _samples(variant) * (CALLS_A_SAMPLE if _is_filtered(variant) else 1)
+
+
+def _samples(variant: Variant) -> int:
+    return variant.count("samples") or SAMPLES
+
+
+def _is_filtered(variant: Variant) -> bool:
+    return variant["filter"] != "off"
 
 
 def choose(drawn: Sequence[Sample]) -> Sample:
@@ -136,9 +148,7 @@ def _same_problem(assignment: Assignment, failure: str, conversation: Conversati
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
     question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
     try:
-        return Thread(conversation, step="judge").ask_until(
-            question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS
-        )
+        return Thread(conversation, step="judge").ask_until(question, read_verdict, _ask_again, tries=2)
     except Unusable:
         return False
 
