@@ -24,6 +24,7 @@ from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
 from tasks.domain.collect import PullRequest, Rejection
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import repo_folder
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
@@ -173,7 +174,7 @@ def _rebuilt(settings: Settings, months: Sequence[RebuildSummary]) -> Iterator[s
 def build_demo_mirror(settings: Settings) -> Path:
     """The demo project's history as a mirror, made from text unless it is there."""
     (repo,) = {row.repo for row in _demo_instances()}
-    mirror = settings.places.mirrors / f"{repo.replace('/', '__')}.git"
+    mirror = settings.places.mirrors / f"{repo_folder(repo)}.git"
     return mirror if mirror.exists() else build_mirror(DEMO, mirror)
 
 

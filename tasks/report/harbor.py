@@ -31,6 +31,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import path_component
 from tasks.domain.places import Places
 
 FOLDER = Path(__file__).parent / "harbor_task"
@@ -62,7 +63,7 @@ def write_tasks(rows: Iterable[TaskInstance], places: Places, database: Path, ou
         why = _cannot(environment)
         if environment is not None and not why:
             try:
-                _write_task(row, environment, trees, transitions, out / row.instance_id, base)
+                _write_task(row, environment, trees, transitions, out / path_component(row.instance_id), base)
                 written += 1
             except SwtError as error:
                 why = str(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +9,8 @@ from typing import Any
 
 from tasks.domain.collect import Repository
 from tasks.domain.errors import BadInput, NotFound
-from tasks.domain.names import RepoName
+from tasks.domain.names import repo_name
 
-_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 _REQUIRED = ("licence", "default_branch")
 _GLOBS = ("test_globs", "source_globs")
 
@@ -45,8 +43,10 @@ def find_repository(repositories: tuple[Repository, ...], repo: str) -> Reposito
 
 def _repository(name: str, table: Any, path: Path) -> Repository:
     where = f"{path.name}, {name!r}"
-    if not _REPO.fullmatch(name):
-        raise BadInput(f"{where} is not owner/name", hint='a table is headed ["owner/name"]')
+    try:
+        repo = repo_name(name)
+    except BadInput as error:
+        raise BadInput(f"{where} is not owner/name", hint='a table is headed ["owner/name"]') from error
     if not isinstance(table, dict):
         raise BadInput(f"{where} is not a table", hint=f'["{name}"] on a line of its own, its keys below')
     if unknown := sorted(set(table) - {*_REQUIRED, *_GLOBS}):
@@ -54,7 +54,7 @@ def _repository(name: str, table: Any, path: Path) -> Repository:
             f"{where} has unknown keys: {', '.join(unknown)}", hint=f"known: {', '.join((*_REQUIRED, *_GLOBS))}"
         )
     return Repository(
-        repo=RepoName(name),
+        repo=repo,
         licence=_text(table, "licence", where),
         default_branch=_text(table, "default_branch", where),
         test_globs=_globs(table, "test_globs", where),
