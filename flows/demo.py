@@ -127,8 +127,8 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildS
     with listening(Hub(world)) as address:
         for name, until, limit in MONTHS:
             world.until = None if already_published(settings.places, name) else until
-            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, git="", unchanged=True)
-            made.append(rebuild_here(request, replace(settings, github=f"{address}/graphql")))
+            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, unchanged=True)
+            made.append(rebuild_here(request, replace(settings, git="", github=f"{address}/graphql")))
     return tuple(made)
 
 

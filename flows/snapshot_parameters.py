@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from flows.options import ARGUMENT, Option, Request
+from flows.options import ARGUMENT, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishRequest(Request):
     """Validate a snapshot's instances and publish those that are valid under another name, for good."""
 
-    pool: Annotated[str, Option(help="Name of the snapshot to take instances from.", flag=ARGUMENT)]
-    snapshot: Annotated[str, Option(help="Name of the snapshot to publish.", flag="--as")]
+    pool: Annotated[str, Option(help="Name of the snapshot to take instances from.", flag=ARGUMENT, text=SNAPSHOT)]
+    snapshot: Annotated[str, Option(help="Name of the snapshot to publish.", flag="--as", text=SNAPSHOT)]
 
     @property
     def title(self) -> str:
@@ -26,8 +26,10 @@ class ReportRequest(Request):
     """Write the report of a snapshot: a static site with leaderboard, figures, and a page for each instance, method and
     candidate. What is there and has not changed is left as it is."""
 
-    snapshot: Annotated[str, Option(help="Name of the snapshot; empty: the newest that is in use.")] = ""
-    out: Annotated[Path | None, Option(help="Folder of the site; default: report/SNAPSHOT beside the database.")] = None
+    snapshot: Annotated[str, Option(help="Name of the snapshot; empty: the newest that is in use.", text=SNAPSHOT)] = ""
+    out: Annotated[
+        Path | None, Option(help="Folder of the site; default: report/SNAPSHOT beside the database.", text=OUTPUT)
+    ] = None
     with_golden: Annotated[
         bool, Option(help="Show what a submitter must not see: held-out golden sides, messages on fixed code.")
     ] = False
@@ -42,8 +44,8 @@ class RateRequest(Request):
     """Put all methods on one scale, whichever snapshots they ran on, and say how hard each snapshot is. Methods that
     ran on several tie them together. `swt query ability` shows it beside the scores."""
 
-    snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.")] = ()
-    grader: Annotated[str, Option(help="By whose verdicts.")] = "paper"
+    snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.", text=SNAPSHOT)] = ()
+    grader: Annotated[str, Option(help="By whose verdicts.", text=TEXT)] = "paper"
     guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False
     times: Annotated[int, Option(help="How often instances are drawn again for the intervals.", least=1)] = 400
     seed: Annotated[int, Option(help="Of these draws.", least=0)] = 0
@@ -58,9 +60,11 @@ class WithdrawRequest(Request):
     """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
     snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""
 
-    snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT)]
-    reason: Annotated[str, Option(help="Why, for those who used it.")]
-    instance: Annotated[str, Option(help="Only this instance, such as one that its authors want taken down.")] = ""
+    snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT, text=SNAPSHOT)]
+    reason: Annotated[str, Option(help="Why, for those who used it.", text=TEXT)]
+    instance: Annotated[
+        str, Option(help="Only this instance, such as one that its authors want taken down.", text=INSTANCE)
+    ] = ""
 
     @property
     def title(self) -> str:

@@ -63,6 +63,7 @@ KEY_DIGITS = 32
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
 """What a word inside the name of an experiment cannot hold, since names are put together with it:
 `METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
+SNAPSHOT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 COMPONENT = r"[^./\\\x00-\x1f\x7f-][^/\\\x00-\x1f\x7f]{0,199}"
 """One component of a path: no separator, no control character, neither hidden nor `..`, and no option of a program."""
 _COMPONENT = re.compile(COMPONENT)
@@ -101,6 +102,13 @@ def path_component(name: str) -> str:
     if not _COMPONENT.fullmatch(name) or len(name.encode("utf-8", "surrogatepass")) > 200:
         raise BadInput(f"{name!r} cannot be the name of a file", hint="use no separator, no `.` or `-` at the start")
     return name
+
+
+def snapshot_name(text: str) -> SnapshotName:
+    """Returns `text` if it can name a snapshot; raises `BadInput` for anything else."""
+    if not re.fullmatch(SNAPSHOT_NAME, text):
+        raise BadInput(f"{text!r} cannot name a snapshot", hint="letters, digits, `.`, `_` and `-`")
+    return SnapshotName(text)
 
 
 def repo_name(text: str) -> RepoName:

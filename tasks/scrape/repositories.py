@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.files import regular_file
 from tasks.domain.collect import Repository
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import repo_name
@@ -18,11 +19,8 @@ _GLOBS = ("test_globs", "source_globs")
 def read_repositories(path: Path) -> tuple[Repository, ...]:
     """Every table of the file, in its order. `BadInput` names the table and the key that is wrong."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFound(
-            f"there is no list of repositories at {path}", hint="start from data/repositories.toml"
-        ) from None
+        text = regular_file(path, hint="start from data/repositories.toml").read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name}: {error}", hint="the file is TOML, one table for each repository") from error
     found = tuple(_repository(name, table, path) for name, table in tables.items())

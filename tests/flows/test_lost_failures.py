@@ -64,10 +64,8 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def rebuilt(settings: Settings, url: str, board: Faulty, free_gb: float = 0) -> RebuildSummary:
-    request = RebuildRequest(
-        snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb, git=""
-    )
-    there = replace(settings, github=url)
+    request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb)
+    there = replace(settings, github=url, git="")
     return begin(
         rebuilding.STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, there, run)
     )

@@ -71,7 +71,7 @@ def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
     assert set(schema(story).get("required", [])) == required
     for name, one in asked.items():
         said = one.option.help if options[name].nargs == -1 else one.help_of_flag
-        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.option.help)
+        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.help_in_form)
         check_kind(story, one, options[name], properties[name])
 
 

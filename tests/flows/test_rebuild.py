@@ -41,9 +41,9 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def rebuild(settings: Settings, hub: Hub, name: str, **changes: Any) -> RebuildSummary:
     with listening(hub) as url:
         request = RebuildRequest(
-            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, git="", **changes
+            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, **changes
         )
-        return rebuild_here(request, replace(settings, github=f"{url}/graphql"))
+        return rebuild_here(request, replace(settings, github=f"{url}/graphql", git=""))
 
 
 def fail_once(store: Store, case: str) -> None:
