@@ -11,10 +11,11 @@ from pathlib import Path
 
 from flows.evaluation import evaluate_here
 from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, RepairRequest, SweepRequest
+from flows.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
 from flows.repairs import repair_here
 from flows.settings import RESOURCES, Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.database import selection

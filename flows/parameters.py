@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Self
 
-from flows.options import ARGUMENT, FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Request
+from flows.options import ARGUMENT, FILE, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import TOP_N, Locator, RetrieverKind
@@ -20,7 +20,6 @@ from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
 from tasks.domain.repair import Roles, roles_of
 from tasks.domain.variant import Variant, variant_of
-from tasks.domain.window import since_when
 
 CANDIDATES = ("golden", "nop", "stored:")
 """What stands for candidates in place of a predictions file; `stored:METHOD` takes those of the store."""
@@ -389,41 +388,3 @@ class SweepRequest(GenerateRequest):
     @property
     def evaluates(self) -> bool:
         return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebuildRequest(Request):
-    """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
-
-    snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.", text=SNAPSHOT)] = ""
-    repositories: Annotated[
-        tuple[str, ...], Option(help="OWNER/NAME; default: the list.", flag="--repos", text=REPOSITORY)
-    ] = ()
-    repositories_file: Annotated[
-        Path | None, Option(help="The list of repositories; default: data/repositories.toml.", text=FILE)
-    ] = None
-    since: Annotated[
-        str, Option(help="Go back to this day (UTC), or so far: 2 months; empty: to the first.", text=TEXT)
-    ] = ""
-    limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
-    looks: Annotated[float, Option(help="Share of the old instances that is looked at again.", least=0)] = 1.0
-    hours: Annotated[float | None, Option(help="Begin with no further new instance after so long.", least=0)] = None
-    free_gb: Annotated[float, Option(help="Begin only where so much disk is free.", least=0)] = 5.0
-    collected: Annotated[float, Option(help="Publish where this share of the repositories was collected.", least=0)] = (
-        1.0
-    )
-    judged: Annotated[float, Option(help="Publish where this share of the instances was judged.", least=0)] = 1.0
-    unchanged: Annotated[bool, Option(help="Publish a month that is empty, or as the one before, as well.")] = False
-
-    def __post_init__(self) -> None:
-        if not all(0 <= share <= 1 for share in (self.collected, self.judged, self.looks)):
-            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95 --looks 0.25")
-        since_when(self.since, datetime.now(UTC))
-
-    @property
-    def name(self) -> str:
-        return self.snapshot or f"{datetime.now(UTC):%Y-%m}"
-
-    @property
-    def title(self) -> str:
-        return f"rebuild {self.name}"

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flows.evaluation import run_settings
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.parameters import ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import RESOURCES, Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import made_line
 from flows.validation import ValidationSummary, validate_inside
 from tasks.adapters.git.sources import source_of

@@ -1,12 +1,53 @@
-"""What the stories about a whole snapshot can be asked for: publish, report, rate, withdraw (see parameters.py)."""
+"""Parameters of the flows about a whole snapshot: rebuild, publish, report, rate, withdraw (see parameters.py)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from flows.options import ARGUMENT, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
+from flows.options import ARGUMENT, FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Request
+from tasks.domain.errors import UsageError
+from tasks.domain.window import since_when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuildRequest(Request):
+    """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
+
+    snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.", text=SNAPSHOT)] = ""
+    repositories: Annotated[
+        tuple[str, ...], Option(help="OWNER/NAME; default: the list.", flag="--repos", text=REPOSITORY)
+    ] = ()
+    repositories_file: Annotated[
+        Path | None, Option(help="The list of repositories; default: data/repositories.toml.", text=FILE)
+    ] = None
+    since: Annotated[
+        str, Option(help="Go back to this day (UTC), or so far: 2 months; empty: to the first.", text=TEXT)
+    ] = ""
+    limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
+    looks: Annotated[float, Option(help="Share of the old instances that is looked at again.", least=0)] = 1.0
+    hours: Annotated[float | None, Option(help="Begin with no further new instance after so long.", least=0)] = None
+    free_gb: Annotated[float, Option(help="Begin only where so much disk is free.", least=0)] = 5.0
+    collected: Annotated[float, Option(help="Publish where this share of the repositories was collected.", least=0)] = (
+        1.0
+    )
+    judged: Annotated[float, Option(help="Publish where this share of the instances was judged.", least=0)] = 1.0
+    unchanged: Annotated[bool, Option(help="Publish a month that is empty, or as the one before, as well.")] = False
+
+    def __post_init__(self) -> None:
+        if not all(0 <= share <= 1 for share in (self.collected, self.judged, self.looks)):
+            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95 --looks 0.25")
+        since_when(self.since, datetime.now(UTC))
+
+    @property
+    def name(self) -> str:
+        return self.snapshot or f"{datetime.now(UTC):%Y-%m}"
+
+    @property
+    def title(self) -> str:
+        return f"rebuild {self.name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,11 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.parameters import ValidationRequest
 from flows.rebuild import RebuildSummary, rebuild
 from flows.run import begin
 from flows.settings import Settings
-from flows.snapshot_parameters import PublishRequest
+from flows.snapshot_parameters import PublishRequest, RebuildRequest
 from flows.snapshots import SnapshotSummary, freeze, import_rows
 from flows.validation import STORY, ValidationSummary, validate
 from tasks.adapters.store.database import query

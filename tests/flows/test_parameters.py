@@ -16,9 +16,10 @@ from prefect.utilities.callables import parameter_schema
 from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
 from flows.options import Parameter, choices, parameters, read_request
-from flows.parameters import GenerateRequest, RebuildRequest, SharedRequest
+from flows.parameters import GenerateRequest, SharedRequest
 from flows.run import Round
 from flows.settings import PROJECT
+from flows.snapshot_parameters import RebuildRequest
 from flows.stories import HERE, STORIES, Story
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, build_demo_mirror, rebuild_demo
-from flows.parameters import RebuildRequest
 from flows.rebuild import POOL, RebuildSummary, rebuild_here
 from flows.settings import Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
