@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Generic, cast
 from uuid import UUID
 
@@ -43,7 +44,7 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows.options import Option, Parameter, parameters, read_request
+from flows.options import FILE, Option, Parameter, files, parameters, read_names, read_request
 from flows.parameters import SharedRequest
 from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_here
@@ -92,9 +93,10 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         shards = values.pop(SHARDS.name, 1)
         try:
             settings = settings_here(os.environ)
-            request = read_request(story.request, values)
+            request = read_names(story.request, values, settings)
             if shards != 1 and request.runs:
-                _share(request, settings, shards)
+                names = {one.name: values.get(one.name) for one in files(story.request) if one.option.text is FILE}
+                _share(request, settings, shards, names)
             run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
             summary = teller(story)(request, settings, run)
         except SwtError as error:
@@ -114,11 +116,11 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
     )(told)
 
 
-def _share(request: SharedRequest, settings: Settings, shards: int) -> None:
-    """Let other flow runs fill the store first."""
+def _share(request: SharedRequest, settings: Settings, shards: int, names: Mapping[str, Any]) -> None:
+    """Let other flow runs fill the store first; they are given files by the same names as this one."""
     asked = planned(request, settings, shards)
     if len(asked) > 1:
-        share(asked, Progress("shards", len(asked)).tell)
+        share(asked, names, Progress("shards", len(asked)).tell)
 
 
 def _title_of(story: Story[Any]) -> Callable[[], str]:
@@ -132,7 +134,9 @@ def _title_of(story: Story[Any]) -> Callable[[], str]:
 
 def _keyword(parameter: Parameter) -> inspect.Parameter:
     """One parameter, as Prefect reads it from a signature."""
-    kind: Any = parameter.kind
+    kind: Any = str if parameter.kind is Path else parameter.kind
+    if parameter.pattern:
+        kind = Annotated[kind, Field(pattern=parameter.pattern)]
     if parameter.many:
         kind = list[kind]
     if parameter.option.least is not None:
@@ -151,7 +155,7 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
 
 def _doc(story: Story[Any], taken: Iterable[Parameter]) -> str:
     """What the story does, and its parameters as Prefect reads them."""
-    lines = [f"    {one.name}: {one.option.help}" for one in taken]
+    lines = [f"    {one.name}: {one.help_in_form}" for one in taken]
     return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
 
 

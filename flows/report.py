@@ -66,7 +66,7 @@ def report_here(request: ReportRequest, settings: Settings) -> ReportSummary:
 
 def report_folder(settings: Settings, snapshot: str) -> Path:
     """Where the report of a snapshot is, unless somebody says otherwise."""
-    return settings.database.parent / "report" / file_name(snapshot)
+    return settings.reports / file_name(snapshot)
 
 
 def view(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,18 +10,20 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from flows.settings import Settings
+from flows.settings import GIT, Settings
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.git.sources import source_of
 from tasks.adapters.sandbox.pick import Probe, automatic, available, swept
 from tasks.adapters.store.address import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
-from tasks.domain.errors import NotFound, SwtError, UsageError
+from tasks.domain.errors import NotFound, SwtError
+from tasks.domain.names import repo_name
 from tasks.domain.outcome import SandboxKind
 from tasks.environment.recipes import libraries_of_builds
 
@@ -36,7 +37,6 @@ CALLED_BY_TESTS = {
 }
 """Programs of the system that tests were seen to call, with the projects whose tests these are. No environment brings
 them: where one is missing, tests skip themselves or fail, and an instance has another verdict than elsewhere."""
-REPO_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
 def report(settings: Settings) -> str:
@@ -127,9 +127,7 @@ def _line(name: str, text: str) -> str:
 
 def add_mirror(settings: Settings, name: str, source: str) -> str:
     """Mirror repository `name` from a local path or URL; GitHub where no source is given."""
-    if not REPO_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not OWNER/NAME", hint="for example: swt repo add psf/requests --git PATH")
-    path = Mirrors(settings.places.mirrors).add(name, source or f"https://github.com/{name}.git")
+    path = Mirrors(settings.places.mirrors).add(name, source or source_of(GIT, repo_name(name)))
     return f"{name}: {path}"
 
 

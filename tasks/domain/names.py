@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NewType
 
+from tasks.domain.errors import BadInput
+
 CaseId = NewType("CaseId", str)
 """Runner-native id of one test case: `tests/test_a.py::TestX::test_y[p]` for pytest and sympy,
 `app.test_mod.TestX.test_y` for unittest."""
@@ -66,7 +68,15 @@ FILE_NAME_BYTES = 80
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
 """What a word inside the name of an experiment cannot hold, since names are put together with it:
 `METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
-_INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d{1,18})")
+SNAPSHOT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+COMPONENT = r"[^./\\\x00-\x1f\x7f-][^/\\\x00-\x1f\x7f]{0,199}"
+"""One component of a path: no separator, no control character, neither hidden nor `..`, and no option of a program."""
+_COMPONENT = re.compile(COMPONENT)
+_OWNER = r"(?P<owner>[A-Za-z0-9][A-Za-z0-9.-]{0,99}(?:_[A-Za-z0-9.-]{1,99}){0,4})"
+"""GitHub owners hold no `__`. So `owner__name` has exactly one reading."""
+_NAME = r"(?P<name>(?!\.{1,2}(?:-\d+)?$)[A-Za-z0-9_.-]{1,100})"
+_REPO = re.compile(f"{_OWNER}/{_NAME}")
+_INSTANCE = re.compile(rf"{_OWNER}__{_NAME}-(?P<number>\d{{1,18}})", re.ASCII)
 
 _PLAIN_FILE = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _DIGEST_DIGITS = 16
@@ -109,9 +119,38 @@ def file_name(name: str) -> str:
     return f"{readable or 'x'}--{digest}"
 
 
+def path_component(name: str) -> str:
+    """Returns `name` if it can be one component of a path; raises `BadInput` if it could lead elsewhere.
+
+    Every name that a caller or a row gives becomes a path through this function or through `repo_folder`.
+    """
+    if not _COMPONENT.fullmatch(name) or len(name.encode("utf-8", "surrogatepass")) > 200:
+        raise BadInput(f"{name!r} cannot be the name of a file", hint="use no separator, no `.` or `-` at the start")
+    return name
+
+
+def snapshot_name(text: str) -> SnapshotName:
+    """Returns `text` if it can name a snapshot; raises `BadInput` for anything else."""
+    if not re.fullmatch(SNAPSHOT_NAME, text):
+        raise BadInput(f"{text!r} cannot name a snapshot", hint="letters, digits, `.`, `_` and `-`")
+    return SnapshotName(text)
+
+
+def repo_name(text: str) -> RepoName:
+    """Returns `text` if it is `owner/name` as GitHub spells it; raises `BadInput` for anything else."""
+    if not _REPO.fullmatch(text):
+        raise BadInput(f"{text!r} is not of the form owner/name", hint="write a repository as pallets/flask")
+    return RepoName(text)
+
+
+def repo_folder(repo: str) -> str:
+    """`pallets/flask` → `pallets__flask`, in file names and keys. Raises `BadInput` if `repo` is not `owner/name`."""
+    return repo_name(repo).replace("/", "__")
+
+
 def instance_id(repo: RepoName, number: int) -> InstanceId:
     """`pallets/flask`, 4045 → `pallets__flask-4045`; `parse_instance_id` is the inverse."""
-    return InstanceId(f"{repo.replace('/', '__', 1)}-{number}")
+    return InstanceId(f"{repo_folder(repo)}-{number}")
 
 
 def parse_instance_id(name: str) -> tuple[RepoName, int]:

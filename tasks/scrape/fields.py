@@ -11,19 +11,19 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tasks.adapters.rows.raw import WrongValue, describe, is_missing, moment_of, text_of
-from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id
+from tasks.adapters.rows.raw import UnsafeValue, WrongValue, describe, is_missing, moment_of, text_of
+from tasks.domain.errors import BadInput
+from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id, path_component, repo_name
 
-_REPO = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _SHA = re.compile(r"[0-9a-fA-F]{40}")
 
 
 def repo(value: object) -> RepoName:
     """`owner/name`."""
-    text = text_of(value)
-    if not _REPO.fullmatch(text):
-        raise WrongValue(f"{text!r} is not of the form owner/name")
-    return RepoName(text)
+    try:
+        return repo_name(text_of(value))
+    except BadInput as error:
+        raise WrongValue(str(error)) from error
 
 
 def instance_id(value: object) -> InstanceId:
@@ -66,12 +66,16 @@ def statement(value: object) -> str:
 
 
 def version(value: object) -> str | None:
-    """Text; a number is written as Python writes it."""
+    """Text that can be part of a file name; a number is written as Python writes it."""
     if is_missing(value):
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    return text_of(value)
+    text = text_of(value)
+    try:
+        return path_component(text)
+    except BadInput as error:
+        raise UnsafeValue(f"{text!r} cannot be part of a file name") from error
 
 
 def cases(value: object) -> tuple[str, ...] | None:
@@ -100,7 +104,7 @@ OPTIONAL: Mapping[str, Callable[[object], Any]] = MappingProxyType(
         "environment_setup_commit": optional_sha,
     }
 )
-"""A row in which one of these is wrong is taken without it."""
+"""A row in which one of these is wrong is taken without it, unless its value is an `UnsafeValue`."""
 
 
 def _from_json(value: str | bytes) -> object:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue
+from tasks.adapters.rows.raw import LineProblem, RawRow, UnsafeValue, WrongValue
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, SnapshotName
@@ -29,6 +29,8 @@ class _Fields:
 
     values: dict[str, Any]
     wrong: tuple[str, ...]
+    unsafe: bool = False
+    """Whether one of them is an `UnsafeValue`."""
 
 
 def import_instances(path: Path, *, snapshot: str) -> ImportResult:
@@ -69,8 +71,9 @@ def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None,
     required, optional = _fields(named, REQUIRED), _fields(named, OPTIONAL)
     name = required.values.get("instance_id")
     wrong = [LineProblem(row.line, name, f"{what}: not taken") for what in required.wrong]
-    wrong += [LineProblem(row.line, name, f"{what}: read as missing") for what in optional.wrong]
-    if required.wrong:
+    ending = "not taken" if optional.unsafe else "read as missing"
+    wrong += [LineProblem(row.line, name, f"{what}: {ending}") for what in optional.wrong]
+    if required.wrong or optional.unsafe:
         return None, wrong
     return _instance(required.values | optional.values, snapshot, source), wrong
 
@@ -79,12 +82,14 @@ def _fields(row: Mapping[str, object], readers: Mapping[str, Callable[[object], 
     """Every column that `readers` name, missing ones read as null."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
+    unsafe = False
     for name, reader in readers.items():
         try:
             values[name] = reader(row.get(name))
         except WrongValue as error:
             wrong.append(f"{name} {error}" if name in row else f"{name} is missing")
-    return _Fields(values, tuple(wrong))
+            unsafe = unsafe or isinstance(error, UnsafeValue)
+    return _Fields(values, tuple(wrong), unsafe)
 
 
 def _instance(values: Mapping[str, Any], snapshot: str, source: str) -> TaskInstance:

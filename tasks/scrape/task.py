@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,7 +25,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import RepoName
+from tasks.domain.names import RepoName, snapshot_name
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
 from tasks.scrape.fetching import SyncContext, owner_and_name
@@ -35,7 +34,6 @@ from tasks.scrape.record import RecordedCounts, record
 from tasks.scrape.swe_bench_rows import import_instances, snapshot_of
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
-SNAPSHOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
 """The first that is set counts."""
 REACH_S = 10.0
@@ -121,9 +119,7 @@ def import_snapshot(store: str, file: Path, name: str) -> tuple[Snapshot | None,
     And what could not be taken. `UsageError` for a bad name, or for one that has other rows: a snapshot never changes
     under its name.
     """
-    if not SNAPSHOT_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a snapshot", hint="letters, digits, `.`, `_` and `-`")
-    read = import_instances(file, snapshot=name)
+    read = import_instances(file, snapshot=snapshot_name(name))
     if not read.instances:
         return None, read.problems
     held = Store(store)

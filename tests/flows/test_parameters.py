@@ -18,9 +18,10 @@ from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
 from flows.localization import agent_settings, bm25_settings
 from flows.options import Parameter, choices, parameters, read_request
-from flows.parameters import GenerateRequest, LocalizeRequest, RebuildRequest, RepairRequest, SharedRequest
+from flows.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
 from flows.run import Round
 from flows.settings import PROJECT
+from flows.snapshot_parameters import RebuildRequest
 from flows.stories import HERE, STORIES, Story
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.domain.errors import UsageError
@@ -76,7 +77,7 @@ def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
     assert set(schema(story).get("required", [])) == required
     for name, one in asked.items():
         said = one.option.help if options[name].nargs == -1 else one.help_of_flag
-        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.option.help)
+        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.help_in_form)
         check_kind(story, one, options[name], properties[name])
 
 

@@ -42,11 +42,10 @@ SHARED = (8, 10, 12, 14)
 TESTS = Path(__file__).parent
 MONTH = {
     "snapshot": "2025-08",
-    "repositories_file": str(DEMO / "repositories.toml"),
+    "repositories_file": "repositories.toml",
     "since": "",  # the deployment's own is two months before now
     "limit": 1,
     "free_gb": 0,
-    "git": "",
 }
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
 SAVE_BLOCK = """
@@ -88,6 +87,8 @@ def environ(settings: Settings, github: str, full: Path) -> dict[str, str]:
         "SWT_SANDBOX": str(settings.sandbox),
         "SWT_TRUSTED": "1",
         "SWT_GITHUB_URL": f"{github}/graphql",
+        "SWT_GIT": "",
+        "SWT_INBOX": str(DEMO),
         TOKEN_VARIABLES[0]: "any",
         FULL: str(full),
     }

@@ -27,6 +27,7 @@ from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
 from tasks.adapters.uv.lock import cutoff
 from tasks.adapters.uv.process import Tool
 from tasks.domain.errors import NotFound
+from tasks.domain.names import repo_folder
 
 ROW = "installed.json"
 KEY_DIGITS = 12
@@ -119,13 +120,13 @@ class Installer:
 
     def _source(self, kit: PythonKit, into: Path) -> Path:
         """The parts of a tag's tree that are needed, without history; from a mirror where there is one."""
-        mirror = (self.sources or into) / f"{kit.repository.replace('/', '__', 1)}.git"
+        mirror = (self.sources or into) / f"{repo_folder(kit.repository)}.git"
         with tempfile.TemporaryDirectory(prefix="swt-source-") as name:
             clone = mirror.resolve() if mirror.is_dir() else self._clone(kit, Path(name) / "clone")
             into.mkdir(parents=True)
             self._program("git").run(
                 *("--git-dir", str(clone), "--work-tree", str(into), "checkout", "--quiet"),
-                *(kit.tag, "--", *(kit.parts or (".",))),
+                *(f"refs/tags/{kit.tag}", "--", *(kit.parts or (".",))),
                 extra_env=(f"GIT_INDEX_FILE={name}/index",),  # a mirror has none, and is left as it is
                 hint=f"is {kit.tag} a tag of {kit.repository}?",
             )
@@ -135,7 +136,7 @@ class Installer:
         address = f"https://github.com/{kit.repository}.git"
         hint = f"where GitHub cannot be reached, `swt repo add {kit.repository} --git <clone>` does as well"
         self._program("git").run(
-            "clone", "--quiet", "--bare", "--depth", "1", "--branch", kit.tag, address, str(into), hint=hint
+            *("clone", "--quiet", "--bare", "--depth", "1", f"--branch={kit.tag}", "--", address, str(into)), hint=hint
         )
         return into
 

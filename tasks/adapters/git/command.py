@@ -1,4 +1,8 @@
-"""Starts git so that nothing of the machine's or the user's configuration has a say, and nothing is ever asked."""
+"""Starts git so that nothing of the machine's or the user's configuration has a say, and nothing is ever asked.
+
+In every call, arguments that are not constants of this project come after `--` or `--end-of-options`
+(tests/test_git_arguments.py).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.adapters.git.sources import SCHEMES
 from tasks.adapters.locking import whole
 from tasks.domain.errors import InfrastructureError
 
@@ -82,6 +87,7 @@ class Git:
             "GIT_CONFIG_GLOBAL": str(self._config()),
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "/bin/false",
+            "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_ATTR_NOSYSTEM": "1",

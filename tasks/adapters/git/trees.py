@@ -25,6 +25,7 @@ from tasks.adapters.git.mirrors import Mirrors, TreeEntry
 from tasks.adapters.locking import briefly_alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
+from tasks.domain.names import repo_folder
 
 DEFAULT_BUDGET = 8 * 1024**3
 HALF = ".packing-"
@@ -110,7 +111,7 @@ class Trees:
 
 
 def _archive_name(repo: str, sha: str) -> str:
-    return f"{repo.replace('/', '__', 1)}-{sha}.tar"
+    return f"{repo_folder(repo)}-{sha}.tar"
 
 
 def untar(archive: int, into: Path) -> None:

@@ -44,6 +44,10 @@ class WrongValue(Exception):
     """A value that a row may not have; the message completes a sentence that starts with the name of the field."""
 
 
+class UnsafeValue(WrongValue):
+    """A value that could lead out of a folder: the row is not taken, even if it could do without the field."""
+
+
 def text_of(value: object) -> str:
     """A text value; bytes that are not UTF-8 become surrogate escapes. Null is the empty string.
 

@@ -15,9 +15,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tasks.adapters.files import regular_file
 from tasks.adapters.rows import document, lines, parquet
 from tasks.adapters.rows.raw import MAX_ROW_BYTES, RawRow
-from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.errors import BadInput
 
 _FOREIGN = {
     b"\x1f\x8b": "compressed with gzip",
@@ -48,9 +49,7 @@ def read_rows(path: Path, *, max_row_bytes: int = MAX_ROW_BYTES) -> Iterator[Raw
 
 def _head(path: Path) -> bytes:
     """The first four bytes."""
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}", hint="give the path of a JSON lines, JSON or Parquet file")
-    with path.open("rb") as handle:
+    with regular_file(path, hint="give the path of a JSON lines, JSON or Parquet file").open("rb") as handle:
         begin = handle.read(_BEGIN)
     for magic, what in _FOREIGN.items():
         if begin.startswith(magic):

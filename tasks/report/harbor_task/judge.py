@@ -40,7 +40,7 @@ class Judge(object):
             for state in ("before", "after"):
                 self._reset()
                 if state == "after":
-                    self._git("apply", "--index", "--whitespace=nowarn", self.fix)
+                    self._git("apply", "--index", "--whitespace=nowarn", "--", self.fix)
                 if kind == "candidate":
                     self._git("apply", "--index", "--whitespace=nowarn", "-", stdin=suite)
                 cells[kind, state] = self._outcomes(files if kind == "candidate" else own)
@@ -51,7 +51,7 @@ class Judge(object):
         """Apply the patch, keep what it does to test files, say which of these run; null where it does not apply."""
         self._reset()
         try:
-            self._git("apply", "--index", "--whitespace=nowarn", self.patch)
+            self._git("apply", "--index", "--whitespace=nowarn", "--", self.patch)
         except subprocess.CalledProcessError:
             return None
         changed = self._git("diff", "--cached", "--name-only", "--no-renames", "-z", self.base).split("\0")
