@@ -211,6 +211,9 @@ class CaseOutcome:
     """Null where the case did not finish."""
     message: str
     """Last lines of the traceback or the skip reason, at most 4,000 characters."""
+    place: int | None = None
+    """Position among the cases of its function in the order of collection, from 0. Null for a module that cannot be
+    collected, for a shared teardown, and in runs from before it was recorded."""
 
 
 @table("run_key", folder="repo", of_run=True)

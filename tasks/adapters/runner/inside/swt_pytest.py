@@ -4,6 +4,7 @@ import os
 import sys
 
 from swt_order import order_of
+from swt_recorder import Places, written_name
 from swt_report import clip
 
 _CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
@@ -90,6 +91,7 @@ class Listener(object):
         self._reports = []
         self._nodeid = None
         self._again = False
+        self._places = Places()
         self.complaint = ""
         self.knows_cases = False
 
@@ -107,11 +109,17 @@ class Listener(object):
         """Also for `pytest.exit`, which may come with any exit code."""
         self.complaint = "pytest was interrupted: %s: %s" % (type(excinfo.value).__name__, clip(excinfo.value))
 
+    def pytest_itemcollected(self, item):
+        """Cases come in the order of their parameters here; plugins and shared fixtures reorder them later."""
+        case = self._case_id(item.nodeid)
+        path = case.split("::")[0]
+        scope, dot, name = qualname_of(case).rpartition(".")
+        self._places.add(case, path, scope + dot + written_name(getattr(item, "obj", None), name))
+
     def collected(self, items, files):
         """What is about to run. Never called where `-x` ends the collection, which leaves a quiet exit code."""
         self.knows_cases = True
-        cases = [self._case_id(item.nodeid) for item in items]
-        self._recorder.collected([(case, case.split("::")[0], qualname_of(case)) for case in cases], files)
+        self._recorder.collected([self._step(self._case_id(item.nodeid)) for item in items], files)
 
     def pytest_collectreport(self, report):
         if report.outcome == "passed" or not report.nodeid:
@@ -146,12 +154,17 @@ class Listener(object):
         verdict = verdict_of(self._reports, self.complaint)
         duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
         self._recorder.leave()
-        self._recorder.case(case, case.split("::")[0], qualname_of(case), case, verdict, duration)
+        _, path, qualname, _ = self._step(case)
+        self._recorder.case(case, path, qualname, case, verdict, duration)
         self._nodeid = None
 
     def close_open_case(self):
         self._again = False
         self.finish(self._nodeid)
+
+    def _step(self, case):
+        """(case, path, qualname, place) of a collected case; of one that a plugin made later, what its id says."""
+        return self._places.of(case) or (case, case.split("::")[0], qualname_of(case), None)
 
     def _case_id(self, nodeid):
         """`nodeid` relative to the checkout instead of pytest's root folder, without old `()` parts."""

@@ -10,7 +10,7 @@ from unittest import result as _result
 from unittest import suite as _suite
 
 from swt_order import order_of
-from swt_recorder import worst
+from swt_recorder import Places, worst, written_name
 
 _HOLDER = re.compile(r"(setUpClass|tearDownClass|setUpModule|tearDownModule) \((.+)\)\Z")
 _CASE_FILE = os.path.normcase(unittest.case.__file__)
@@ -173,6 +173,7 @@ class Listener(object):
         self.labels = labels
         self._recorder = recorder
         self._cases = []
+        self._places = Places()
         self._wide = False
         self._verdict = None
         self._open = None
@@ -180,12 +181,14 @@ class Listener(object):
     def expect(self, suite):
         """Remember the collected cases: a class whose set-up fails reports none of them."""
         self._cases = [case for case in flatten(suite) if isinstance(case, unittest.TestCase)]
+        for case in self._cases:
+            self._places.add(case.id(), self._path(case), _qualname(case))
 
     def announce(self):
         """Say what is going to run, once its order is settled."""
         cases = [case for case in self._cases if _unloadable(case) is None]
         self._recorder.collected(
-            [(case.id(), self._path(case), _qualname(case)) for case in cases], list(self.labels.values())
+            [self._places.of(case.id()) for case in cases], list(self.labels.values())
         )
 
     def over(self):
@@ -296,7 +299,8 @@ class Listener(object):
 
 
 def _qualname(test):
-    return "%s.%s" % (type(test).__qualname__, getattr(test, "_testMethodName", "runTest"))
+    name = getattr(test, "_testMethodName", "runTest")
+    return "%s.%s" % (type(test).__qualname__, written_name(getattr(type(test), name, None), name))
 
 
 def _unreported():
