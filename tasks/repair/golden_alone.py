@@ -70,7 +70,9 @@ def look_alone(bench: Workbench, tests: GivenTests, fix: Sequence[Change], most:
     earlier, later = (runs[state].cases for state in (CodeState.BEFORE, CodeState.AFTER))
     same, before = paired(earlier, later), {case.case_id: case for case in earlier if case.collected}
     turned = [
-        case for case in later if case.passed and _failed(case, before.get(same.get(case.case_id) or case.case_id), tests)
+        case
+        for case in later
+        if case.passed and _failed(case, before.get(same.get(case.case_id) or case.case_id), tests)
     ]
     for state, changes in states.items():
         cases = runs[state].cases

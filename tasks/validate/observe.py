@@ -171,8 +171,7 @@ def _named(
         return replace(row, case_id=name, label=place_name(row)) if name in loose else row
 
     return tuple(
-        _NamedRun(run, [row_of(row, own) for row in rows])
-        for run, rows, own in zip(asked, cases, names, strict=True)
+        _NamedRun(run, [row_of(row, own) for row in rows]) for run, rows, own in zip(asked, cases, names, strict=True)
     )
 
 

@@ -141,7 +141,9 @@ def test_an_old_failure_whose_id_differs_refuses_nobody(store: SqlStore) -> None
 def test_a_parameter_that_the_candidate_replaces_in_a_list_of_the_module_is_new(store: SqlStore) -> None:
     """Its id is the same in both processes, so it is no id that differs between them."""
     old = {f("1"): "passed", f("2"): "passed"}
-    suites(store, old, old, {f("1"): "passed", f("3"): "failed"}, {f("1"): "passed", f("3"): "passed"}, base=("test_a.py",))
+    suites(
+        store, old, old, {f("1"): "passed", f("3"): "failed"}, {f("1"): "passed", f("3"): "passed"}, base=("test_a.py",)
+    )
     assert (f("3"), "id", "added", "failed", "passed") in store.rows(T)
     assert store.rows(VERDICT) == [(True, "")]
 
@@ -165,7 +167,13 @@ def test_an_edited_function_is_the_candidates_however_its_cases_are_called(store
 
 
 def test_another_number_of_cases_after_the_fix_is_ambiguous_and_no_evidence(store: SqlStore) -> None:
-    suites(store, {}, {}, {f("a"): "failed", "test_a.py::new": "failed"}, {f("b"): "passed", f("c"): "passed", "test_a.py::new": "passed"})
+    suites(
+        store,
+        {},
+        {},
+        {f("a"): "failed", "test_a.py::new": "failed"},
+        {f("b"): "passed", f("c"): "passed", "test_a.py::new": "passed"},
+    )
     assert [row[:2] for row in store.rows(T)] == [
         (f("a"), "ambiguous"),
         (f("b"), "ambiguous"),
@@ -202,7 +210,11 @@ def test_golden_tests_whose_ids_differ_are_held_against_a_fix(store: SqlStore) -
     assert store.rows("SELECT case_id, before, after, pair, after_id FROM golden_case") == [
         (f("a"), "failed", "passed", "place", f("b"))
     ]
-    for name, found in (("a", {f("c"): "passed"}), ("b", {f("c"): "failed"}), ("c", {f("c"): "passed", f("d"): "passed"})):
+    for name, found in (
+        ("a", {f("c"): "passed"}),
+        ("b", {f("c"): "failed"}),
+        ("c", {f("c"): "passed", f("d"): "passed"}),
+    ):
         store.add("proposed_fix", fix_id=name, instance_key="i", instance_id="i", patch="diff")
         run = store.run("i", "i-golden", "before", found, variant="proposed", minutes=9)
         store.add("fix_run", fix_id=name, instance_key="i", instance_id="i", suite_id="i-golden", run_key=run)
@@ -226,7 +238,11 @@ def test_candidates_whose_ids_differ_reject_and_keep_fixes(store: SqlStore) -> N
         for ref, found in (("i-golden", {"test_a.py::g": "failed"}), (suite, {f(f"new{name}"): outcome})):
             run = store.run("i", ref, "before", found, variant="proposed", minutes=9)
             store.add("fix_run", fix_id=name, instance_key="i", instance_id="i", suite_id=ref, run_key=run)
-    assert store.rows("SELECT fix_id, rejected FROM fix_rejection ORDER BY ALL") == [("a", False), ("b", True), ("c", False)]
+    assert store.rows("SELECT fix_id, rejected FROM fix_rejection ORDER BY ALL") == [
+        ("a", False),
+        ("b", True),
+        ("c", False),
+    ]
     assert store.rows("SELECT fix_id, kept FROM fix_filter ORDER BY ALL") == [("a", True), ("b", False), ("c", False)]
 
 

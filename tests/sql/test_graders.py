@@ -74,7 +74,9 @@ def test_paper_on_every_pair_of_outcomes(store: SqlStore, reproduces: bool) -> N
         if reproduces:
             cells["test_a.py::good"] = "- - failed passed"
         store.judged(f"i{number}", "m", cells)
-    found = {name: (solved, reason) for name, solved, reason in store.rows("SELECT instance_id, solved, reason FROM paper")}
+    found = {
+        name: (solved, reason) for name, solved, reason in store.rows("SELECT instance_id, solved, reason FROM paper")
+    }
     for number, (before, after) in enumerate(pairs):
         fails_before = before in ("failed", "error", "timeout")
         why = REFUSES.get(after, "")

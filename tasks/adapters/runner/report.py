@@ -84,7 +84,7 @@ class Report:
         What was under way becomes `under_way`. A case that was collected and never began is an error in its set-up.
         Of a session that was `cut` off, every test file that nothing is known of is an error in its collection, and so
         is every one where cases were dropped: what failed may be among them.
-        The repository's own runner prints no line for cases that never began, so their rows have no label.
+        The repository's own runner prints no line for cases that never began or never ended: their rows have no label.
         """
         known = {row.case_id: row for row in self.cases}
         dropped = [self._file(name, "more cases than are kept") for name in files if self.overflow]
@@ -96,7 +96,8 @@ class Report:
     def _unfinished(self, files: Iterable[RepoPath], why: str, under_way: Outcome) -> Iterator[CaseOutcome]:
         told = {row.case_id for row in self.cases}
         if self.running is not None:
-            yield self._row(self.running, under_way, f"the run was ended while this was under way: {why}")
+            row = self._row(self.running, under_way, f"the run was ended while this was under way: {why}")
+            yield replace(row, label="")
             told.add(self.running.case_id)
         for case in self.collected:
             if case.case_id not in told:

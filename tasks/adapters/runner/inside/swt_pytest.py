@@ -20,6 +20,7 @@ _COMPLAINTS = {
 
 _PHASES = ("call", "setup", "teardown")
 """The gravest first. A crash that a plugin reports has no phase of these; it counts as the call's."""
+_INTERRUPTED = "interrupted in this phase: "
 _FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
 
 
@@ -155,7 +156,9 @@ class Listener(object):
         duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
         self._recorder.leave()
         _, path, qualname, _ = self._step(case)
-        self._recorder.case(case, path, qualname, case, verdict, duration)
+        # pytest prints nothing about a case that was interrupted.
+        label = "" if verdict[2].startswith(_INTERRUPTED) else case
+        self._recorder.case(case, path, qualname, label, verdict, duration)
         self._nodeid = None
 
     def close_open_case(self):
@@ -192,7 +195,7 @@ def verdict_of(reports, why=""):
     ended = {report.when for report in reports}
     for phase in ("setup", "call", "teardown"):
         if phase not in ended and not (skipped and phase == "call"):
-            return ("error", phase, "interrupted in this phase: %s" % (why or "pytest reported no end of it"))
+            return ("error", phase, _INTERRUPTED + (why or "pytest reported no end of it"))
     expected = hasattr(last, "wasxfail")
     if skipped:
         return ("xfailed" if expected else "skipped", last.when, _text(last))

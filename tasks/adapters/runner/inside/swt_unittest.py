@@ -187,9 +187,7 @@ class Listener(object):
     def announce(self):
         """Say what is going to run, once its order is settled."""
         cases = [case for case in self._cases if _unloadable(case) is None]
-        self._recorder.collected(
-            [self._places.of(case.id()) for case in cases], list(self.labels.values())
-        )
+        self._recorder.collected([self._places.of(case.id()) for case in cases], list(self.labels.values()))
 
     def over(self):
         """The whole suite has run."""
@@ -221,7 +219,10 @@ class Listener(object):
         """Write the row of the open case."""
         duration = self._recorder.elapsed()
         self._recorder.leave()
-        self._write(test, self._verdict or ("error", "call", _unreported()), duration)
+        if self._verdict is None:
+            self._write(test, ("error", "call", _unreported()), duration, printed=False)
+        else:
+            self._write(test, self._verdict, duration)
         self._open = self._verdict = None
 
     def success(self, test):
@@ -282,13 +283,14 @@ class Listener(object):
     def _path(self, test):
         return self._recorder.relative(getattr(sys.modules.get(type(test).__module__), "__file__", None) or "")
 
-    def _write(self, test, verdict, duration):
+    def _write(self, test, verdict, duration, printed=True):
         name = _unloadable(test)
         if name is not None:
             outcome, _, message = verdict
             self._recorder.uncollected(self._file_of(name), message, outcome)
             return
-        self._recorder.case(test.id(), self._path(test), _qualname(test), label_of(test), verdict, duration)
+        label = label_of(test) if printed else ""
+        self._recorder.case(test.id(), self._path(test), _qualname(test), label, verdict, duration)
 
     def _file_of(self, name):
         """The file of a module that could not be loaded: unittest may know it by its last part only."""
