@@ -17,6 +17,10 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
 
 
+FAILURES = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT})
+"""An error is thrown, so the test fails (SWT-Bench paper, section 3.1). All else throws none. `fails` is the same in SQL."""
+
+
 class Phase(StrEnum):
     """Where the outcome was decided. A module that cannot be collected is one `collect` row with `error`."""
 

@@ -261,7 +261,8 @@ class CaseOutcome:
     qualname: str
     """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
     label: str
-    """The name that the repository's own runner prints: what SWE-bench's lists hold."""
+    """The name that the repository's own runner prints: what SWE-bench's lists hold. Empty where it prints none: the case
+    never began, or something ended the run during it."""
     position: int
     """0-based place in the order in which the run's cases first reported."""
     phase: Phase
@@ -270,6 +271,9 @@ class CaseOutcome:
     """Null where the case did not finish."""
     message: str
     """Last lines of the traceback or the skip reason, at most 4,000 characters."""
+    place: int | None = None
+    """Position among the cases of its function in the order of collection, from 0. Null for a module that cannot be
+    collected, for a shared teardown, and in runs from before it was recorded."""
 
 
 @table("run_key", folder="repo", of_run=True)

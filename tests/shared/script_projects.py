@@ -8,7 +8,7 @@ import sympy.testing.runtests as runtests
 print("seed", sys.argv[sys.argv.index("--seed") + 1])
 reporter = runtests.PyTestReporter()
 tests = runtests.SymPyTests(reporter)
-tests._testfiles.extend(tests.get_test_files("sympy"))
+tests._testfiles.extend(tests.get_test_files("sympy") or sys.argv[5:])
 tests.test(sort=True)
 """,
     "sympy/__init__.py": "import os\nassert os.environ['SYMPY_USE_CACHE'] == 'no'\n",
@@ -27,13 +27,13 @@ class XPass(Exception): pass
 class PyTestReporter:
     def entering_filename(self, filename, n): print(filename, n)
     def leaving_filename(self): pass
-    def entering_test(self, f): print(f.__name__)
-    def test_pass(self, char="."): print("ok")
-    def test_fail(self, exc_info): print("F")
-    def test_skip(self, v): print("s")
-    def test_xfail(self): print("f")
-    def test_xpass(self, v): print("X")
-    def test_exception(self, exc_info): print("E")
+    def entering_test(self, f): print(f.__name__, end=" ", flush=True)
+    def test_pass(self, char="."): print("ok", flush=True)
+    def test_fail(self, exc_info): print("F", flush=True)
+    def test_skip(self, v): print("s", flush=True)
+    def test_xfail(self): print("f", flush=True)
+    def test_xpass(self, v): print("X", flush=True)
+    def test_exception(self, exc_info): print("E", flush=True)
     def import_error(self, filename, exc_info): print("?")
 
 

@@ -172,8 +172,9 @@ class SqlStore:
             finished_at=finished,
             **facts,
         )
+        functions: Counter[tuple[str, str]] = Counter()
         for position, (case_id, outcome) in enumerate(cells.items()):
-            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position)
+            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position, functions)
         for context, hit in (lines or {}).items():
             times = Counter(hit)
             counts = None if uncounted else list(times.values())
@@ -199,11 +200,22 @@ class SqlStore:
             **facts,
         )
 
-    def _case(self, run_key: str, case_id: str, outcome: str, label: str, position: int) -> None:
+    def _case(
+        self,
+        run_key: str,
+        case_id: str,
+        outcome: str,
+        label: str,
+        position: int,
+        functions: Counter[tuple[str, str]],
+    ) -> None:
+        """A row; its place is that among the cases of its function so far."""
         collect = case_id.endswith(".py")
         path = case_id if "::" not in case_id else case_id.split("::")[0]
         qualname = "" if collect else case_id.split("::")[-1].split("[")[0]
         phase = "collect" if collect else "call"
+        place = None if collect else functions[path, qualname]
+        functions[path, qualname] += 1
         self.add(
             "case_outcome",
             run_key=run_key,
@@ -214,6 +226,7 @@ class SqlStore:
             position=position,
             phase=phase,
             outcome=outcome,
+            place=place,
         )
 
     def judged(

@@ -4,6 +4,7 @@ import os
 import sys
 
 from swt_order import order_of
+from swt_recorder import Places, written_name
 from swt_report import clip
 
 _CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
@@ -19,6 +20,7 @@ _COMPLAINTS = {
 
 _PHASES = ("call", "setup", "teardown")
 """The gravest first. A crash that a plugin reports has no phase of these; it counts as the call's."""
+_INTERRUPTED = "interrupted in this phase: "
 _FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
 
 
@@ -90,6 +92,7 @@ class Listener(object):
         self._reports = []
         self._nodeid = None
         self._again = False
+        self._places = Places()
         self.complaint = ""
         self.knows_cases = False
 
@@ -107,11 +110,17 @@ class Listener(object):
         """Also for `pytest.exit`, which may come with any exit code."""
         self.complaint = "pytest was interrupted: %s: %s" % (type(excinfo.value).__name__, clip(excinfo.value))
 
+    def pytest_itemcollected(self, item):
+        """Cases come in the order of their parameters here; plugins and shared fixtures reorder them later."""
+        case = self._case_id(item.nodeid)
+        path = case.split("::")[0]
+        scope, dot, name = qualname_of(case).rpartition(".")
+        self._places.add(case, path, scope + dot + written_name(getattr(item, "obj", None), name))
+
     def collected(self, items, files):
         """What is about to run. Never called where `-x` ends the collection, which leaves a quiet exit code."""
         self.knows_cases = True
-        cases = [self._case_id(item.nodeid) for item in items]
-        self._recorder.collected([(case, case.split("::")[0], qualname_of(case)) for case in cases], files)
+        self._recorder.collected([self._step(self._case_id(item.nodeid)) for item in items], files)
 
     def pytest_collectreport(self, report):
         if report.outcome == "passed" or not report.nodeid:
@@ -146,12 +155,19 @@ class Listener(object):
         verdict = verdict_of(self._reports, self.complaint)
         duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
         self._recorder.leave()
-        self._recorder.case(case, case.split("::")[0], qualname_of(case), case, verdict, duration)
+        _, path, qualname, _ = self._step(case)
+        # pytest prints nothing about a case that was interrupted.
+        label = "" if verdict[2].startswith(_INTERRUPTED) else case
+        self._recorder.case(case, path, qualname, label, verdict, duration)
         self._nodeid = None
 
     def close_open_case(self):
         self._again = False
         self.finish(self._nodeid)
+
+    def _step(self, case):
+        """(case, path, qualname, place) of a collected case; of one that a plugin made later, what its id says."""
+        return self._places.of(case) or (case, case.split("::")[0], qualname_of(case), None)
 
     def _case_id(self, nodeid):
         """`nodeid` relative to the checkout instead of pytest's root folder, without old `()` parts."""
@@ -179,7 +195,7 @@ def verdict_of(reports, why=""):
     ended = {report.when for report in reports}
     for phase in ("setup", "call", "teardown"):
         if phase not in ended and not (skipped and phase == "call"):
-            return ("error", phase, "interrupted in this phase: %s" % (why or "pytest reported no end of it"))
+            return ("error", phase, _INTERRUPTED + (why or "pytest reported no end of it"))
     expected = hasattr(last, "wasxfail")
     if skipped:
         return ("xfailed" if expected else "skipped", last.when, _text(last))
