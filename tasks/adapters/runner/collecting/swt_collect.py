@@ -41,7 +41,7 @@ def main(config_path):
         config = json.load(source)
     found = []
     for state in config["states"]:
-        put_in_place(state["changes"])
+        put_in_place(state["changes"], state["links"])
         seen = apart(config, state) if state["files"] else Found().facts()
         seen["name"] = state["name"]
         for path in state["alone"]:
@@ -51,11 +51,17 @@ def main(config_path):
         json.dump({"states": found}, target)
 
 
-def put_in_place(changes):
-    """`changes` maps a path of the checkout to the file with its new content; null removes it."""
-    for path, content in changes.items():
+def put_in_place(changes, links):
+    """`changes` maps a path of the checkout to the file with its new content, `links` to the target of a symbolic link;
+    null removes it."""
+    for path in list(changes) + list(links):
         if os.path.lexists(path):
             os.unlink(path)
+    for path, target in links.items():
+        if target is not None:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            os.symlink(target, path)
+    for path, content in changes.items():
         if content is not None:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(content, "rb") as source, open(path, "wb") as target:
