@@ -25,7 +25,7 @@ from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
 from tasks.domain.names import content_key
-from tasks.domain.outcome import Outcome, RunStatus
+from tasks.domain.outcome import Outcome, RunStatus, RunVariant
 from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
 
 DETAIL_CHARACTERS = 2_000
@@ -76,18 +76,31 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
     progress = _RunProgress(started_at=datetime.now(UTC))
     try:
         with spare_folder(workshop.scratch) as folder:
-            unapplied = _perform(spec, workshop, folder, progress)
+            refusal = _perform(spec, workshop, folder, progress)
     except (InfrastructureError, OSError) as error:
         return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
     except BuildFailed as error:
-        unapplied = str(error)
-    if unapplied:
-        return _recorded(spec, workshop, progress, RunStatus.UNAPPLIED, unapplied)
+        refusal = _Refusal(golden=spec.variant is not RunVariant.PROPOSED, detail=str(error))
+    if refusal:
+        return _recorded(spec, workshop, progress, refusal.status, refusal.detail)
     return _recorded(spec, workshop, progress, *_status(progress))
 
 
-def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> str:
-    """Prepare and run; why a patch does not apply, or an empty string."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
+    """Why a run has no code to run on."""
+
+    golden: bool
+    """Whether the instance's own patches are at fault, and not a candidate or a proposed fix."""
+    detail: str
+
+    @property
+    def status(self) -> RunStatus:
+        return RunStatus.GOLDEN_UNAPPLIED if self.golden else RunStatus.UNAPPLIED
+
+
+def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> _Refusal | None:
+    """Prepare and run. Returns why a patch does not apply, None if all do."""
     begun = time.monotonic()
     built = workshop.environment(spec)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
@@ -108,7 +121,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
         raise SandboxError(f"exit code {progress.finished.exit_code} before the runner: {_end_of(log)}")
     progress.report = read_report(outbox / REPORT, spec.run_key, seal)
     progress.log = log.read_bytes() if log.exists() else b""
-    return ""
+    return None
 
 
 def _end_of(log: Path) -> str:
@@ -136,13 +149,13 @@ def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironme
     complete(folder, built)
 
 
-def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> str:
-    """Apply every patch of the run in order; the first refusal in words."""
-    for patch in spec.patches:
+def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> _Refusal | None:
+    """Apply every patch of the run in order. Returns the first refusal, None if all apply."""
+    for place, patch in enumerate(spec.patches):
         outcome = apply_patch(checkout, patch, base=base)
         if isinstance(outcome, Refused):
-            return f"{outcome.reason}: {outcome.detail}"
-    return ""
+            return _Refusal(golden=spec.is_golden(place), detail=f"{outcome.reason}: {outcome.detail}")
+    return None
 
 
 def _job(

@@ -17,6 +17,7 @@ STABLE = (Stability.FAIL_TO_PASS, Stability.PASS_TO_PASS, Stability.FAIL_TO_FAIL
 
 OF_STATUS = {
     RunStatus.UNAPPLIED: InvalidReason.GOLDEN_FAILS,
+    RunStatus.GOLDEN_UNAPPLIED: InvalidReason.GOLDEN_FAILS,
     RunStatus.TIMEOUT: InvalidReason.TIMEOUT,
     RunStatus.CRASHED: InvalidReason.RUNTIME_ERROR,
     RunStatus.LIMIT: InvalidReason.RUNTIME_ERROR,
