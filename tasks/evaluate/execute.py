@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tasks.adapters.git.commits import LAYOUT, Commits
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.layers import FIXED_MTIME
@@ -111,7 +112,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
         else:
             checkout.mkdir()
             os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
-        if refused := _apply(spec, checkout, base):
+        if refused := _apply(spec, workshop, checkout, base):
             return refused
         job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
         seal = new_seal(outbox)
@@ -138,23 +139,26 @@ def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Iterato
         yield None
         return
     extensions = built.extensions.key if built.extensions else "none"
-    name = content_key(spec.repo, spec.base_commit, spec.env_id, extensions)
+    name = content_key(LAYOUT, spec.repo, spec.base_commit, spec.env_id, extensions)
     with workshop.bases.held(name, lambda folder: _fill(folder, spec, workshop, built)) as base:
         yield base
 
 
 def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> None:
-    """What is there before any patch: the commit's files, and those that a build leaves among them."""
-    workshop.trees.checkout(spec.repo, spec.base_commit, folder)
+    """What is there before any patch: the files as the one commit of a repository, and those that a build leaves."""
+    Commits(workshop.trees).checkout(spec.repo, spec.base_commit, folder)
     complete(folder, built)
 
 
-def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> _Refusal | None:
-    """Apply every patch of the run in order. Returns the first refusal, None if all apply."""
+def _apply(spec: RunSpec, workshop: Workshop, checkout: Path, base: Path | None) -> _Refusal | None:
+    """Apply every patch of the run in order and commit all of it. Returns the first refusal, None if all apply."""
+    changed: list[str] = []
     for place, patch in enumerate(spec.patches):
         outcome = apply_patch(checkout, patch, base=base)
         if isinstance(outcome, Refused):
             return _Refusal(golden=spec.is_golden(place), detail=f"{outcome.reason}: {outcome.detail}")
+        changed += outcome.paths
+    Commits(workshop.trees).commit(checkout, changed, below=base)
     return None
 
 

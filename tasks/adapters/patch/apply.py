@@ -39,6 +39,11 @@ class Applied:
     links: tuple[LinkChange, ...] = ()
     """Symbolic links, which are not among `changes`."""
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All that differs after it, links included."""
+        return tuple(dict.fromkeys(one.path for one in (*self.changes, *self.links)))
+
 
 def apply_to_files(patch: Patch, read_base: ReadBase, *, stored: bool = False) -> Applied | Refused:
     """What `patch` makes of the files that `read_base` gives; writes nothing.
