@@ -1,7 +1,7 @@
 """Trees for test runs: the files of a code state, and a git repository whose single commit holds just these files.
 
 Tests and version scripts ask git about their checkout. They get one commit without parents, tags or remotes, always of
-the same author and date: `git status` is clean on every code state, `git describe` finds no tag, `git log` has one line.
+the same author and date: `git status` is clean on every code state, `git describe` finds no tag, `git log` is short.
 `.git/shallow` names the commit, as in a clone of depth 1, so version scripts see that there is no history to read.
 
 The repository of a base commit is packed once; for Django that is 13 MB. A run that applies patches adds the objects
@@ -102,13 +102,10 @@ class Commits:
         (info / "attributes").write_text(ATTRIBUTES)
         env = _author() | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str((mirror / "objects").resolve())}
         made = git.run("commit-tree", f"{sha}^{{tree}}", "-m", MESSAGE, cwd=folder, env=env).decode().strip()
-        packs = folder / FOLDER / "objects" / "pack" / "pack"
-        git.run(
-            "pack-objects", "--quiet", "--revs", "--threads=1", str(packs), cwd=folder, stdin=made.encode(), env=env
-        )
-        for loose in (folder / FOLDER / "objects" / made[:2]).iterdir():
-            loose.unlink()  # it is in the pack
-        (folder / FOLDER / "objects" / made[:2]).rmdir()
+        objects = folder / FOLDER / "objects"
+        pack = ("pack-objects", "--quiet", "--revs", "--threads=1", str(objects / "pack" / "pack"))
+        git.run(*pack, cwd=folder, stdin=made.encode(), env=env)
+        shutil.rmtree(objects / made[:2])  # the commit is in the pack
         _point_at(folder / FOLDER, made)
         git.run("read-tree", "HEAD", cwd=folder)
         git.run("update-index", "-q", "--refresh", cwd=folder)

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import REPO
 from scratch_git import git
 
 from tasks.adapters.git.commits import Commits, ignore_made
@@ -17,6 +16,7 @@ from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 
+REPO = "owner/name"
 PATCH = """diff --git a/pkg/mod.py b/pkg/mod.py
 --- a/pkg/mod.py
 +++ b/pkg/mod.py
@@ -88,21 +88,20 @@ def test_after_a_patch_the_only_commit_holds_what_it_left(
         tree.mkdir()
     before = {path: path.stat().st_mtime for path in base.rglob("*") if not path.is_symlink()}
     changed(commits, tree, base if layered else None)
+    times = {path.lstat().st_mtime for path in (tree / ".git").rglob("*") if path.name != "index"}
+    assert times == {FIXED_MTIME}
     if layered:
         assert before == {path: path.stat().st_mtime for path in base.rglob("*") if not path.is_symlink()}
         tree = merged(base, tree, tmp_path)
     assert git(tree, "status", "--porcelain") == ""
     assert git(tree, "rev-list", "--all", "--count") == "1"
-    modes = {
-        line.split("\t")[1]: line.split()[0] for line in git(tree, "ls-files", "--stage", "new", "pkg").split("\n")
-    }
+    listed = git(tree, "ls-files", "--stage", "new", "pkg").split("\n")
+    modes = {line.split("\t")[1]: line.split()[0] for line in listed}
     assert modes["new/deep.py"] == "100755"
     assert modes["pkg/alias.py"] == "120000"
     assert "pkg/old.py" not in modes
     assert git(tree, "show", "HEAD:pkg/mod.py") == "VALUE = 2"
     assert git(tree, "log", "--format=%an %at") == f"tree {FIXED_MTIME}"
-    times = {path.lstat().st_mtime for path in (tree / ".git").rglob("*") if path.name != "index"}
-    assert times == {FIXED_MTIME}
 
 
 def merged(base: Path, upper: Path, folder: Path) -> Path:
