@@ -118,6 +118,13 @@ class RunSpec:
         """What whoever compiles is to see: `code_patches` without a guard edit, which comes last and means the same."""
         return self.code_patches[:-1] if self.variant in EDITED else self.code_patches
 
+    def is_golden(self, place: int) -> bool:
+        """Whether the patch at `place` is the golden patch or the golden tests, as the instance brings them."""
+        if self.variant is RunVariant.PROPOSED:
+            return False
+        last = place == len(self.patches) - 1
+        return (last and self.suite_kind is SuiteKind.GOLDEN) or (place == 0 and self.code_state is CodeState.AFTER)
+
     @property
     def order_seed(self) -> int | None:
         """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""

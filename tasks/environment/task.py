@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from tasks.adapters.extensions.products import needs_extensions
+from tasks.adapters.git.commits import Commits
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.model import Refused
@@ -245,7 +246,9 @@ def _collect(
 ) -> Collection:
     """One look at these states in a checkout of its own."""
     with spare_folder(places.scratch) as folder:
-        checkout = _checkout(places, instance, folder / "checkout")
+        checkout = folder / "checkout"
+        trees = Trees(Mirrors(places.mirrors), places.trees)
+        Commits(trees).checkout(instance.repo, instance.base_commit, checkout)
         complete(checkout, built)
         return collect(
             sandbox,

@@ -13,6 +13,7 @@ from tasks.adapters.rows.reader import read_rows
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, SnapshotName
 from tasks.scrape.fields import OPTIONAL, REQUIRED
+from tasks.scrape.languages import other_language
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,9 @@ def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None,
     wrong += [LineProblem(row.line, name, f"{what}: {ending}") for what in optional.wrong]
     if required.wrong or optional.unsafe:
         return None, wrong
+    if language := other_language(required.values["patch"], required.values["test_patch"]):
+        what = f"its tests are written in {language}, and only Python projects can be run: not taken"
+        return None, [*wrong, LineProblem(row.line, name, what)]
     return _instance(required.values | optional.values, snapshot, source), wrong
 
 

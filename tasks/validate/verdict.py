@@ -23,6 +23,7 @@ STABLE = (
 
 OF_STATUS = {
     RunStatus.UNAPPLIED: InvalidReason.GOLDEN_FAILS,
+    RunStatus.GOLDEN_UNAPPLIED: InvalidReason.GOLDEN_FAILS,
     RunStatus.TIMEOUT: InvalidReason.TIMEOUT,
     RunStatus.CRASHED: InvalidReason.RUNTIME_ERROR,
     RunStatus.LIMIT: InvalidReason.RUNTIME_ERROR,

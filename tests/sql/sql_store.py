@@ -96,6 +96,7 @@ class SqlStore:
             instance_key=instance,
             instance_id=instance,
             kind=kind,
+            files=["test_a.py"],
             base_files=base,
             base_files_key=files_key(instance, base),
         )

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from tasks.adapters.git.sources import SCHEMES
 from tasks.adapters.locking import whole
@@ -45,17 +46,22 @@ class Git:
 
     folder: Path
 
-    def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
-        """Standard output of `git args…`; `GitFailed` where it fails."""
-        done = self.attempt(*args, cwd=cwd, stdin=stdin)
+    def run(
+        self, *args: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] = MappingProxyType({})
+    ) -> bytes:
+        """Standard output of `git args…`, with more variables in `env`. Raises `GitFailed` where it fails."""
+        done = self.attempt(*args, cwd=cwd, stdin=stdin, env=env)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip()
             raise GitFailed(f"git {' '.join(args[:4])} … failed: {said}", hint="run `swt doctor`")
         return done.stdout
 
-    def attempt(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def attempt(
+        self, *args: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.CompletedProcess[bytes]:
         """The finished process, failed or not."""
-        return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=self._env(), capture_output=True, check=False)
+        every = self._env() | dict(env)
+        return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=every, capture_output=True, check=False)
 
     def converse(self, *args: str) -> subprocess.Popen[bytes]:
         """A git process to write to and read from, in a session of its own: an interrupt is not meant for it."""

@@ -21,7 +21,7 @@ BRANCH = "refs/heads/main"
 ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 """Outranks the repository's own attributes: files are bytes, and a fresh tree has no changes."""
 
-_SETTINGS = (
+SETTINGS = (
     ("core.logAllRefUpdates", "false"),
     ("core.fileMode", "true"),
     ("gc.auto", "0"),
@@ -64,7 +64,7 @@ class Histories:
         """A repository in `folder` whose only branch is at `sha`, with an index and no files."""
         git = self._git
         git.run("init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder))
-        for setting, value in _SETTINGS:
+        for setting, value in SETTINGS:
             git.run("config", "--end-of-options", setting, value, cwd=folder)
         depth = (f"--depth={self.depth}",) if self.depth else ()
         plain = (

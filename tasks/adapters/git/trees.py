@@ -1,8 +1,8 @@
 """Throw-away trees: the files of one commit, and nothing else of the repository.
 
-A tree has no `.git`, so there is no history, no remote and no later object in it to find (histories.py makes trees that
-have one). Its files are the blobs of the commit byte for byte: no attribute, filter or line-ending setting has a say.
-Everything has one time, `FIXED_MTIME`.
+A tree has no `.git`, so there is no history, no remote and no later object in it to find (commits.py and histories.py
+make trees that have one). Its files are the blobs of the commit byte for byte: no attribute, filter or line-ending
+setting has a say. Everything has one time, `FIXED_MTIME`.
 
 The first checkout of a commit packs it into an archive in the cache; every checkout unpacks that.
 """
@@ -40,6 +40,7 @@ class Trees:
     cache/
     ├── <owner>__<name>-<sha>.tar                one per commit, the least recently used go first
     ├── <owner>__<name>-<sha>.git-<depth>.tar    its history, see histories.py
+    ├── <owner>__<name>-<sha>.git-one.tar        its files as one commit, see commits.py
     ├── .packing-…                               an archive in the making, gone a day after its maker was killed
     └── .<archive>.lock                          held by whoever makes it
     """

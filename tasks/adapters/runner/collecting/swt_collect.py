@@ -41,7 +41,7 @@ def main(config_path):
         config = json.load(source)
     found = []
     for state in config["states"]:
-        put_in_place(state["changes"])
+        put_in_place(state["changes"], state["links"])
         seen = apart(config, state) if state["files"] else Found().facts()
         seen["name"] = state["name"]
         for path in state["alone"]:
@@ -51,11 +51,17 @@ def main(config_path):
         json.dump({"states": found}, target)
 
 
-def put_in_place(changes):
-    """`changes` maps a path of the checkout to the file with its new content; null removes it."""
-    for path, content in changes.items():
+def put_in_place(changes, links):
+    """`changes` maps a path of the checkout to the file with its new content, `links` to the target of a symbolic link;
+    null removes it."""
+    for path in list(changes) + list(links):
         if os.path.lexists(path):
             os.unlink(path)
+    for path, target in links.items():
+        if target is not None:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            os.symlink(target, path)
+    for path, content in changes.items():
         if content is not None:
             os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
             with open(content, "rb") as source, open(path, "wb") as target:
@@ -95,7 +101,7 @@ def apart(config, state):
 
 def look(config, state, speak):
     """Collect, import and tell; never returns."""
-    found = Found()
+    found, root = Found(), os.getcwd()
     try:
         sys.modules["__main__"] = types.ModuleType("__main__")
         watch = swt_watch.Watch(state["watch"], config["watch_seconds"]) if state["watch"] else None
@@ -109,6 +115,7 @@ def look(config, state, speak):
         pass
     except BaseException:
         found.complain(traceback.format_exc())
+    os.chdir(root)
     for path in state["files"]:
         found.skip(swt_items.needed_by(path))
     for package in state["packages"]:
@@ -346,9 +353,13 @@ def labels_of(files, base=""):
 
 
 def collect_django(config, files, found, watch):
-    """Django's own script as far as the point where it would make its databases, which comes after collecting."""
-    labels = labels_of(files, base="tests/")
-    script = os.path.join(os.getcwd(), "tests", "runtests.py")
+    """Django's own script, or a project's `manage.py`, as far as the point where it would make its databases, which
+    comes after collecting."""
+    args = list(config["test_args"])
+    manages = bool(args) and os.path.basename(args[0]) == "manage.py"
+    path = args.pop(0) if manages else "tests/runtests.py"
+    labels = labels_of(files, base=path[: -len(os.path.basename(path))])
+    script = os.path.join(os.getcwd(), path)
     original = unittest.TestLoader.loadTestsFromName
 
     def loadTestsFromName(self, name, module=None):
@@ -360,10 +371,11 @@ def collect_django(config, files, found, watch):
         return load(lambda *args: original(self, *args), name, labels[name], found, module)
 
     unittest.TestLoader.loadTestsFromName = loadTestsFromName
-    args = list(config["test_args"])
-    args += [] if any(arg.startswith("--parallel") for arg in args) else ["--parallel", "1"]
+    args += [] if manages or any(arg.startswith("--parallel") for arg in args) else ["--parallel", "1"]
     sys.argv = [script] + args + list(labels)
     sys.path.insert(0, os.path.dirname(script))
+    if manages:
+        os.chdir(os.path.dirname(script))
     runpy.run_path(script, run_name="__main__")
 
 

@@ -1,6 +1,7 @@
 """pytest 3 to 9, through a plugin object that only listens."""
 
 import os
+import shlex
 import sys
 
 from swt_order import order_of
@@ -11,6 +12,8 @@ _CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.g
 _BASE = ["-o", "cache_dir=" + _CACHE, "--continue-on-collection-errors"]
 """The cache is empty and stays out of the checkout. Without its plugin a project could not name its options, nor use
 it. `-o` comes first: some versions of pytest take all values up to the next option."""
+_CHOOSING = ("markexpr", "keyword", "deselect", "ignore", "ignore_glob", "maxfail", "stepwise", "lf", "collectonly")
+"""Options by which pytest leaves out cases of the files that it is given, by their names in its namespace."""
 _QUIET_CODES = (0, 1, 5)
 _COMPLAINTS = {
     2: "pytest was interrupted",
@@ -25,7 +28,8 @@ _FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
 
 
 def run(config, recorder, root):
-    """(exit code, complaint). The repository's own configuration stays in force."""
+    """(exit code, complaint). The repository's own configuration stays in force, but chooses no cases: its `addopts`
+    may leave out slow ones, and those of the files that we name have to run."""
     # Astropy of before 3.1 reads the same option, for a folder that is there.
     os.makedirs(_CACHE, exist_ok=True)
     args = _BASE + list(config["test_args"]) + list(config["files"])
@@ -33,7 +37,7 @@ def run(config, recorder, root):
     sys.argv = [script] + args
     import pytest
 
-    listener = _listener(pytest, recorder, order_of(config), config["files"])
+    listener = _listener(pytest, recorder, order_of(config), config["files"], tuple(args))  # pytest changes the list
     code = int(pytest.main(args, plugins=[listener]))
     recorder.over = True
     listener.close_open_case()
@@ -43,7 +47,7 @@ def run(config, recorder, root):
     return code, listener.complaint or complaint
 
 
-def _listener(pytest, recorder, order, files):
+def _listener(pytest, recorder, order, files, args):
     """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
 
     class Plugin(Listener):
@@ -54,6 +58,7 @@ def _listener(pytest, recorder, order, files):
         @pytest.hookimpl(tryfirst=True)
         def pytest_cmdline_main(self, config):
             _one_process(config)
+            _every_case(config, args)
 
         @pytest.hookimpl(tryfirst=order.is_shuffled, trylast=not order.is_shuffled)
         def pytest_collection_modifyitems(self, items):
@@ -81,6 +86,14 @@ def _one_process(config):
     for name, value in (("numprocesses", None), ("dist", "no"), ("tx", [])):
         if hasattr(config.option, name):
             setattr(config.option, name, value)
+
+
+def _every_case(config, args):
+    """Give the options that choose cases the values that they have without the repository's `addopts`."""
+    own = config._parser.parse_known_args(shlex.split(os.environ.get("PYTEST_ADDOPTS", "")) + list(args))
+    for name in _CHOOSING:
+        if hasattr(own, name) and hasattr(config.option, name):
+            setattr(config.option, name, getattr(own, name))
 
 
 class Listener(object):
