@@ -217,7 +217,7 @@ def store_check() -> None:
 
 @store_app.command("compact")
 def store_compact() -> None:
-    """Merge the small files of each table into one."""
+    """Merge the small files of each table into one; `swt store gc` deletes the merged ones a day later."""
     from flows.commands.asking import compact_store
 
     say(compact_store(settings()))

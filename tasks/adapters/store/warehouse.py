@@ -221,13 +221,15 @@ class Store:
         """
         return health.check(self.disk, runner_version)
 
-    def compact(self, *, grace_s: float = 30.0) -> compaction.Compacted:
-        """Merge small files, wait for readers under way, then remove what was merged (compaction.py)."""
+    def compact(self, *, grace_s: float = 600.0) -> compaction.Compacted:
+        """Merge small files, and remove what was merged so many seconds ago (compaction.py)."""
         return compaction.compact(self.disk, grace_s=grace_s)
 
     def gc(self, *, grace_s: float = 86_400.0) -> tuple[str, ...]:
-        """Delete what nothing refers to and is older than `grace_s`; the paths."""
-        return compaction.collect(self.disk, grace_s=grace_s)
+        """Delete what nothing has referred to for `grace_s` seconds; the paths."""
+        from tasks.adapters.store import judged  # takes DuckDB, which no writer of rows needs
+
+        return tuple(sorted((*compaction.collect(self.disk, grace_s=grace_s), *judged.collect(self.disk, grace_s))))
 
     def _packed_keys(self, path: str) -> list[RunKey]:
         with self.disk.source(path) as source:
