@@ -45,8 +45,8 @@ FRESH_S = 20.0
 _LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
 """By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
 _REQUESTS: dict[str, tuple[set[str], set[RequestId]]] = {}
-"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them after
-a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
+"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them
+after a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
 
 
 class Store:
