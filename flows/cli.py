@@ -253,7 +253,7 @@ def store_backup(
 
 @store_app.command("gc")
 def store_gc() -> None:
-    """Remove logs that no row names, and leftovers of killed writers."""
+    """Delete logs that no row names, leftovers of killed writers, and files that were replaced a day ago."""
     from flows.commands.asking import collect_garbage
 
     say(collect_garbage(settings()))

@@ -92,10 +92,8 @@ def _instances(
     connection: duckdb.DuckDBPyConnection, tables: Sequence[type[Any]], keys: Iterable[str] | None
 ) -> tuple[Instance, ...]:
     """By repository, so that a batch reads the files of few."""
-    keyed = {table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one)}
-    found = " UNION ".join(
-        f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in sorted(keyed)))
-    )
+    keyed = sorted(table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one))
+    found = " UNION ".join(f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in keyed)))
     wanted = "" if keys is None else f"WHERE k.{KEY} IN (FROM asked)"
     rows = connection.sql(
         f"SELECT k.{KEY}, coalesce(any_value(r.repo), ''), coalesce(sum(r.cases), 0)::BIGINT FROM ({found}) AS k "

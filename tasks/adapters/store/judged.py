@@ -8,8 +8,8 @@
 about the instance that it reads. Where either changes they are made anew; `differences` makes some of them again to see
 that they are the same. All of it can be deleted.
 
-A reader lists the files of a view when it plans and opens them when it reads, so a file that was listed has to be there.
-A part that was replaced keeps its rows for `GRACE_S`; then a file without rows takes its name, and that one is deleted
+A reader lists the files of a view when it plans and opens them when it reads, so a file that was listed has to stay. A
+part that was replaced keeps its rows for `GRACE_S`; then a file without rows takes its name, and that one is deleted
 after `EMPTY_S`. The index is listed before the views, so every part that it names is listed with them.
 """
 
