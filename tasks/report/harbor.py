@@ -51,8 +51,9 @@ PATCH, TEST_PATCH, CONFIG, TREE = "fix.patch", "tests.patch", "config.json", "tr
 
 
 def write_tasks(rows: Iterable[TaskInstance], places: Places, database: Path, out: Path, base: str = "") -> str:
-    """A folder for each instance below `out`, named by `file_name`; what was there under that name goes. A line on what was
-    written, and why instances were left out. `base` is the image to start from in place of Docker's official one."""
+    """A folder for each instance below `out`, named by `file_name`; what was there under that name goes. A line on what
+    was written, and why instances were left out. `base` is the image to start from in place of Docker's official one.
+    """
     store = Store(places.store)
     environments = _environments(store)
     trees = Trees(Mirrors(places.mirrors), places.trees)

@@ -36,8 +36,8 @@ def test_a_rate_divides_by_what_was_attempted_and_shows_the_share_of_all(four: S
     fix(four, "i4+", "i4")
     handed_in(four, "i4+", instance="i4")
     assert four.rows(
-        "SELECT instances, attempted, n, unmeasured, unusable, resolved, pass_rate, pass_low, pass_high, snapshot_rate, "
-        "touching, resolved_touching, strict_rate, cost_per_issue, unpriced FROM repair_rate"
+        "SELECT instances, attempted, n, unmeasured, unusable, resolved, pass_rate, pass_low, pass_high, "
+        "snapshot_rate, touching, resolved_touching, strict_rate, cost_per_issue, unpriced FROM repair_rate"
     ) == [(5, 4, 3, 1, 0, 2, 66.7, 20.8, 93.9, 50.0, 2, 1, 33.3, None, 4)]
 
 
@@ -197,6 +197,22 @@ def test_agreement_with_others_and_each_difference(four: SqlStore) -> None:
     assert four.rows("SELECT instance_id, published, status, f2p, f2p_passed FROM repair_difference") == [
         ("i1", False, "resolved", 1, 1),
         ("i2", True, "unresolved", 1, 0),
+    ]
+
+
+def test_a_fix_that_repeats_the_edits_of_the_public_environment_differs_for_a_reason(four: SqlStore) -> None:
+    """Only where it is resolved here and not there, and only those edits: others of `setup.py` have no such reason."""
+    edits = ["setup.py: public-environment", "tox.ini: public-environment"]
+    repaired(
+        four, "r", True, True, False, True,
+        published=[False, False, True, False], stripped=[edits, ["setup.py: packaging"], edits, []],
+        touches_tests=[False, False, False, True],
+    )  # fmt: skip
+    assert four.rows("SELECT instance_id, reason FROM repair_difference") == [
+        ("i0", "public-environment"),
+        ("i1", ""),
+        ("i2", ""),
+        ("i3", "touches-tests"),
     ]
 
 

@@ -1,8 +1,8 @@
 """The rows about a few instances at a time, with files of `sql/` defined over them: what bounds the memory.
 
 A view over all runs joins, groups and sorts all outcomes at once; ten million of them took 7 GB. Nothing that is said
-of an instance depends on runs that it did not ask for, so the same definitions are computed over one batch of instances after
-the other, each view once.
+of an instance depends on runs that it did not ask for, so the same definitions are computed over one batch of instances
+after the other, each view once.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ def load(
 ) -> tuple[Instance, ...]:
     """Tables `full_…` with the rows that count about these instances, or all; those instances.
 
-    Runs are those that the instances asked for, whichever made them. Outcomes and lines come with each batch. Of candidates, those of the same instance ids come too: one of two that
-    were handed in for the same place may have been made for another version of the instance.
+    Runs are those that the instances asked for, whichever made them. Outcomes and lines come with each batch. Of
+    candidates, those of the same instance ids come too: one of two that were handed in for the same place may have been
+    made for another version of the instance.
     """
     if keys is not None:
         connection.register("asked_keys", pa.table({KEY: pa.array(list(keys), pa.string())}))
@@ -91,10 +92,8 @@ def _instances(
     connection: duckdb.DuckDBPyConnection, tables: Sequence[type[Any]], keys: Iterable[str] | None
 ) -> tuple[Instance, ...]:
     """By repository, so that a batch reads the files of few."""
-    keyed = {table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one)}
-    found = " UNION ".join(
-        f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in sorted(keyed)))
-    )
+    keyed = sorted(table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one))
+    found = " UNION ".join(f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in keyed)))
     wanted = "" if keys is None else f"WHERE k.{KEY} IN (FROM asked)"
     rows = connection.sql(
         f"SELECT k.{KEY}, coalesce(any_value(r.repo), ''), coalesce(sum(r.cases), 0)::BIGINT FROM ({found}) AS k "

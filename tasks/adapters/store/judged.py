@@ -7,6 +7,10 @@
 `sql/` stays the only definition: the rows are made by it (batches.py), under a digest of it, for a digest of all rows
 about the instance that it reads. Where either changes they are made anew; `differences` makes some of them again to see
 that they are the same. All of it can be deleted.
+
+A reader lists the files of a view when it plans and opens them when it reads, so a file that was listed has to stay. A
+part that was replaced keeps its rows for `GRACE_S`; then a file without rows takes its name, and that one is deleted
+after `EMPTY_S`. The index is listed before the views, so every part that it names is listed with them.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ import pyarrow.parquet as pq
 
 from tasks.adapters.leases import shared_time_ns
 from tasks.adapters.store.batches import ASKING, KEY, batches, enter, has_key, load
-from tasks.adapters.store.disk import Disk, open_disk
+from tasks.adapters.store.disk import TEMPORARY, Disk, Entry, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.headers import without_comments
 from tasks.adapters.store.latest import latest, literal, quoted
@@ -51,7 +55,9 @@ SEED = "part-empty.parquet"
 MANY = 24
 """So many parts are merged into one: a question opens them all."""
 GRACE_S = 600.0
-"""A part that does not count any more is deleted when a question cannot be reading it any longer."""
+"""No question takes so long, so none reads the rows of a part that was replaced before."""
+EMPTY_S = 86_400.0
+"""How long a file without rows stays: a question that has listed it opens it within seconds."""
 FORGOTTEN_S = 14 * 86_400.0
 """Rows of definitions that nobody has asked about for so long are deleted."""
 NAMED_BY_CONTENT = frozenset({("candidate", "patch"), ("suite", "patch"), ("proposed_fix", "patch")})
@@ -115,7 +121,7 @@ def kept_of(questions: Sequence[Question]) -> Kept:
     names = tuple(question.name for question in questions if question.kept)
     needed = needed_by(questions, names)
     closure = tuple(question for question in questions if question.name in needed)
-    digest = hashlib.sha256(b"judged 1")
+    digest = hashlib.sha256(b"judged 2")
     for question in closure:
         for statement in question.statements:
             digest.update(without_comments(statement).encode() + b"\0")
@@ -125,7 +131,7 @@ def kept_of(questions: Sequence[Question]) -> Kept:
 
 def select_kept(name: str, source: Callable[[str], str]) -> str:
     """SELECT of the rows of a kept view that count; `source(view)` is what to put after FROM."""
-    return f"SELECT * EXCLUDE ({PART}) FROM {source(name)} SEMI JOIN {INDEX} USING ({KEY}, {PART})"
+    return f"SELECT v.* EXCLUDE ({PART}) FROM {INDEX} AS i JOIN {source(name)} AS v USING ({KEY}, {PART})"
 
 
 def select_index(source: Callable[[str], str]) -> str:
@@ -191,7 +197,11 @@ def seed(disk: Disk, kept: Kept) -> None:
         return
     for name, data in _seeds(kept):
         disk.write(f"{kept.root}/{name}/{SEED}", data)
-    disk.write(f"{kept.root}/{INDEX}/{SEED}", parquet_bytes(_INDEX_SCHEMA.empty_table()))
+    disk.write(f"{kept.root}/{INDEX}/{SEED}", _empty_index())
+
+
+def _empty_index() -> bytes:
+    return parquet_bytes(_INDEX_SCHEMA.empty_table())
 
 
 @lru_cache(maxsize=2)
@@ -309,22 +319,54 @@ def _new_part() -> str:
 
 
 def _tidy(disk: Disk, kept: Kept) -> None:
-    """Merge parts where there are many; delete what does not count any more."""
+    """Merge parts where there are many; take away what does not count any more."""
     parts = [entry for entry in disk.files(f"{kept.root}/{INDEX}") if entry.name != SEED]
     if len(parts) > MANY:
         _merge(disk, kept)
-    with connected(store=disk.url) as connection:
-        source = kept_source(disk, kept)
-        found = connection.sql(f"SELECT DISTINCT {PART} FROM ({select_index(source)})").fetchall()
-        counting = {row[0] for row in found}
-    for entry in disk.files(kept.root):
-        part = entry.name.removeprefix("part-").removesuffix(".parquet")
-        if entry.name not in (SEED, MARKER) and part not in counting and entry.age_s > GRACE_S:
-            disk.delete(entry.path)
+    empty = {f"{kept.root}/{name}": data for name, data in (*_seeds(kept), (INDEX, _empty_index()))}
+    for entry, unnamed_s in _replaced(disk, kept.root):
+        rowless = empty.get(entry.path.rpartition("/")[0], b"")
+        if entry.name.endswith(TEMPORARY) or entry.size == len(rowless):
+            if entry.age_s > EMPTY_S:
+                disk.delete(entry.path)
+        elif unnamed_s > GRACE_S:
+            disk.write(entry.path, rowless)
     markers = (entry for entry in disk.files(FOLDER) if entry.name == MARKER and entry.age_s > FORGOTTEN_S)
     for path in {entry.path.rpartition("/")[0] for entry in markers} - {kept.root}:
         for entry in disk.files(path):
             disk.delete(entry.path)
+
+
+def _replaced(disk: Disk, root: str) -> Iterator[tuple[Entry, float]]:
+    """The files of parts that do not count, and for how many seconds no view has named any of their rows."""
+    found = disk.files(root)
+    written = {_part_of(entry): entry.age_s for entry in found if entry.path.startswith(f"{root}/{INDEX}/")}
+    with connected(store=disk.url) as connection:
+        files = f"read_parquet({literal(f'{disk.url}/{root}/{INDEX}/*.parquet')}, hive_partitioning=false)"
+        later = f"SELECT {PART}, lead({PART}) OVER (PARTITION BY {KEY} ORDER BY {PART}) AS later FROM {files}"
+        asked = f"SELECT {PART}, bool_or(later IS NULL), list(DISTINCT later) FROM ({later}) GROUP BY {PART}"
+        parts = {part: (counts, later) for part, counts, later in connection.sql(asked).fetchall()}
+    for entry in found:
+        counts, later = parts.get(_part_of(entry), (False, []))
+        if entry.name not in (SEED, MARKER) and not counts:
+            # Of a part without a row in the index the writer was killed, or its rows are gone already.
+            yield entry, min((written[one] for one in later), default=entry.age_s)
+
+
+def _part_of(entry: Entry) -> str:
+    return entry.name.removeprefix("part-").removesuffix(".parquet")
+
+
+def collect(disk: Disk, grace_s: float) -> tuple[str, ...]:
+    """Delete parts that were replaced so many seconds ago, of all definitions; their paths."""
+    removed: list[str] = []
+    with disk.lock(exclusive=True, name=".judging"):
+        for root in sorted({entry.path.rpartition("/")[0] for entry in disk.files(FOLDER) if entry.name == MARKER}):
+            for entry, unnamed_s in _replaced(disk, root):
+                if min(unnamed_s, entry.age_s) >= grace_s:
+                    disk.delete(entry.path)
+                    removed.append(entry.path)
+    return tuple(removed)
 
 
 def _merge(disk: Disk, kept: Kept) -> None:

@@ -45,8 +45,8 @@ FRESH_S = 20.0
 _LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
 """By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
 _REQUESTS: dict[str, tuple[set[str], set[RequestId]]] = {}
-"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them after
-a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
+"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them
+after a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
 
 
 class Store:
@@ -221,13 +221,15 @@ class Store:
         """
         return health.check(self.disk, runner_version)
 
-    def compact(self, *, grace_s: float = 30.0) -> compaction.Compacted:
-        """Merge small files, wait for readers under way, then remove what was merged (compaction.py)."""
+    def compact(self, *, grace_s: float = 600.0) -> compaction.Compacted:
+        """Merge small files, and remove what was merged so many seconds ago (compaction.py)."""
         return compaction.compact(self.disk, grace_s=grace_s)
 
     def gc(self, *, grace_s: float = 86_400.0) -> tuple[str, ...]:
-        """Delete what nothing refers to and is older than `grace_s`; the paths."""
-        return compaction.collect(self.disk, grace_s=grace_s)
+        """Delete what nothing has referred to for `grace_s` seconds; the paths."""
+        from tasks.adapters.store import judged  # takes DuckDB, which no writer of rows needs
+
+        return tuple(sorted((*compaction.collect(self.disk, grace_s=grace_s), *judged.collect(self.disk, grace_s))))
 
     def _packed_keys(self, path: str) -> list[RunKey]:
         with self.disk.source(path) as source:
