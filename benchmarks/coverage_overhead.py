@@ -33,7 +33,8 @@ from tasks.adapters.uv.interpreters import find_uv, machine_interpreters, pick
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.names import InstanceKey, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Tracer
-from tasks.domain.run import Watch
+from tasks.domain.run import PathRange, Watch
+from tasks.evaluate.probed_files import group_starts, probe_ranges
 
 CACHE = Settings().cache
 WAYS = ("plain", "probe", "coverage", "settrace")
@@ -71,6 +72,8 @@ class Stage:
     checkout: Path
     folder: Path
     watch: tuple[Watch, ...]
+    probe: tuple[PathRange, ...]
+    """What gets probes: the groups that hold the watched files."""
     seals: dict[str, bytes] = field(default_factory=dict)
     """Of the latest run of each way."""
 
@@ -85,13 +88,16 @@ class Stage:
             Trees(mirrors, work / "trees").checkout(workload.repo, workload.commit, checkout)
             for path, text in workload.generated:
                 (checkout / path).write_text(text, encoding="utf-8")
+        watch = _watch(mirrors.path(workload.repo), workload.commit)
+        starts = group_starts(mirrors.list_paths(workload.repo, workload.commit))
         return Stage(
             workload=workload,
             python=_environment(workload, interpreter.path, folder),
             version=interpreter.version,
             checkout=checkout,
             folder=folder,
-            watch=_watch(mirrors.path(workload.repo), workload.commit),
+            watch=watch,
+            probe=probe_ranges(starts, [one.path for one in watch]),
         )
 
     def measure(self, repeats: int) -> dict[str, list[float]]:
@@ -127,6 +133,7 @@ class Stage:
             source_roots=self.workload.source_roots,
             pythonpath=True,
             watch=self.watch,
+            probe=self.probe,
             tracer=tracer,
         )
 
@@ -142,7 +149,7 @@ class Stage:
                 print(f"  {way}: {len(different)} cases differ from plain: {sorted(different)[:3]}", file=sys.stderr)
 
     def _outcomes(self, way: str) -> Iterator[tuple[str, str]]:
-        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"), self.seals[way])
+        report = read_report(self.folder / way / "report.jsonl", RunKey("benchmark"), self.seals[way], self.watch)
         if not report.completed or not report.cases or (way in ("probe", "coverage") and not report.hits):
             raise SystemExit(f"{self.folder.name}: {way} did not run to its end; see {self.folder / way / 'log'}")
         for case in report.cases:

@@ -59,6 +59,14 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PathRange:
+    """All paths of a checkout from `first` on and before `end`, by the code points of their characters."""
+
+    first: str
+    end: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSpec:
     """Everything that decides a run's result, and nothing else: `run_key` is its content key."""
 
@@ -91,14 +99,18 @@ class RunSpec:
     cases: tuple[CaseId, ...] = ()
     """These and no others are run, in the order of their files; all of `files` where it is empty. Nothing stores such
     runs: what picks the cases out is no part of `runner_version`, and would have to be."""
+    probe_near: tuple[RepoPath, ...] = ()
+    """Files that get probes together with their neighbours, whether the run watches lines or not: tests cannot tell
+    which run is judged by lines, nor by which lines. These are the files in which any run of the instance watches some.
+    """
 
     @property
     def run_key(self) -> RunKey:
-        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`) are left out, and so
-        are the order that cases are given in, no network and all cases: runs of before there was another keep their
-        keys."""
+        """Names that do not decide the result (`instance_*`, `suite_*`, `code_state`, `variant`, `probe_near`) are left
+        out, and so are the order that cases are given in, no network and all cases: runs of before there was another
+        keep their keys."""
         facts = asdict(self)
-        for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant"):
+        for name in ("instance_key", "instance_id", "suite_kind", "suite_id", "code_state", "variant", "probe_near"):
             facts.pop(name)
         if self.order is CaseOrder.GIVEN:
             facts.pop("order")
@@ -309,7 +321,8 @@ class WatchedFile:
     loaded: bool
     """Whether any line of the module ran in this run."""
     executable: tuple[LineNo, ...]
-    """Watched lines for which the interpreter has code (a line that starts a statement or continues one)."""
+    """Watched lines for which the interpreter has code (a line that starts a statement or continues one); none where
+    the module was not loaded."""
 
 
 def files_key(files: tuple[RepoPath, ...]) -> str:

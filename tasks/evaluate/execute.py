@@ -26,8 +26,9 @@ from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
 from tasks.domain.names import content_key
-from tasks.domain.outcome import Outcome, RunStatus, RunVariant
-from tasks.domain.run import CaseOutcome, LineHit, Run, RunSpec, WatchedFile, files_key
+from tasks.domain.outcome import Outcome, RunStatus, RunVariant, Tracer
+from tasks.domain.run import CaseOutcome, LineHit, PathRange, Run, RunSpec, WatchedFile, files_key
+from tasks.evaluate.probed_files import probed_by
 
 DETAIL_CHARACTERS = 2_000
 
@@ -114,13 +115,14 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
             os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
         if refused := _apply(spec, workshop, checkout, base):
             return refused
-        job = _job(spec, workshop.sandbox, built, checkout=checkout, outbox=outbox, log=log)
+        probe = probed_by(spec, workshop.trees.mirrors)
+        job = _job(spec, workshop.sandbox, built, probe, checkout=checkout, outbox=outbox, log=log)
         seal = new_seal(outbox)
         progress.setup_s = time.monotonic() - begun
         progress.finished = workshop.sandbox.run(replace(job, base=base))
     if never_started(outbox, seal):
         raise SandboxError(f"exit code {progress.finished.exit_code} before the runner: {_end_of(log)}")
-    progress.report = read_report(outbox / REPORT, spec.run_key, seal)
+    progress.report = read_report(outbox / REPORT, spec.run_key, seal, spec.watch)
     progress.log = log.read_bytes() if log.exists() else b""
     return None
 
@@ -166,6 +168,7 @@ def _job(
     spec: RunSpec,
     sandbox: Sandbox,
     built: BuiltEnvironment,
+    probe: tuple[PathRange, ...],
     *,
     checkout: Path,
     outbox: Path,
@@ -179,7 +182,8 @@ def _job(
         cases=spec.cases,
         source_roots=spec.source_roots,
         watch=spec.watch,
-        tracer=spec.tracer,
+        probe=probe,
+        tracer=Tracer.PROBE if probe and spec.tracer is Tracer.NONE else spec.tracer,
         seed=SEED,
         order=spec.order,
         order_seed=spec.order_seed,

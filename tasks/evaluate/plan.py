@@ -57,12 +57,14 @@ def suite_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 
 
 def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
-    """The suite before and after without any tracing: what tells a change by tracing from another."""
-    return tuple(run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
+    """The suite before and after without watched lines. Only golden tests run without any probe, where a change by the
+    probes can be told from another: a candidate that finds no probes would know that it is not judged by lines."""
+    specs = tuple(run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES)
+    return tuple(without_probes(spec) for spec in specs) if suite.kind is SuiteKind.GOLDEN else specs
 
 
 def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
-    """What a would-be success has to show again, all of it untraced, so that it confirms the traced runs as well.
+    """What a would-be success has to show again.
 
     All of them take the cases in reversed order and under another hash seed: were only some like that, with as many on
     each side, whoever remembers the others of a kind would guess three times one of two, and not one order of twenty.
@@ -116,6 +118,11 @@ def _edited(repeat: RunSpec, edit: GuardEdit) -> RunSpec:
     return replace(repeat, variant=edit.variant, patches=(*golden, edit.patch, suite))
 
 
+def without_probes(spec: RunSpec) -> RunSpec:
+    """The run of tests that are trusted, as it is without us."""
+    return replace(spec, probe_near=())
+
+
 def traced(bench: Bench, spec: RunSpec) -> RunSpec:
     """The run of `suite_specs` that watches lines and is `spec` otherwise: its outcomes answer for an untraced one."""
     return replace(spec, tracer=Tracer.PROBE, watch=bench.watches.get(spec.code_state, ()))
@@ -156,6 +163,7 @@ def run_spec(
         repeat=0,
         sandbox=bench.sandbox,
         limits=bench.limits,
+        probe_near=tuple(one.path for one in bench.watches.get(state, ())) if bench.tracer is not Tracer.NONE else (),
     )
 
 

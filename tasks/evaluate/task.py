@@ -194,8 +194,8 @@ def make_runs(
     else is at comes last: mostly it is there by then.
 
     With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
-    made untraced all the same: they show that watching changed nothing. With `unless_hanging`, what `hangs` by the runs
-    that there are is not run once more, and is not requested.
+    made all the same. With `unless_hanging`, what `hangs` by the runs that there are is not run once more, and is not
+    requested.
 
     Every planned run is stored as a request, also where its run was stored before: another instance may have made it.
     """

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from tasks.adapters.runner.launch import other_seed
 from tasks.domain.candidate import Suite
+from tasks.domain.names import RepoPath
 from tasks.domain.outcome import CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.run import Run, RunSpec, files_key
-from tasks.evaluate.plan import STATES, Bench, run_spec
+from tasks.evaluate.plan import STATES, Bench, run_spec, without_probes
 
 YEAR = "+365d"
 GOLDEN_MORE = 2
@@ -75,7 +76,7 @@ def second_look_specs(bench: Bench, suite: Suite, repeats: Repeats) -> tuple[Run
 
 
 def _of_month(bench: Bench, suite: Suite, repeats: Repeats, runs: Mapping[CodeState, int]) -> tuple[RunSpec, ...]:
-    plain = {state: run_spec(bench, suite, state, suite.files, Tracer.NONE) for state in STATES}
+    plain = {state: _untraced(bench, suite, state, suite.files) for state in STATES}
     return tuple(
         _again(plain[state], repeats.epoch * IN_A_MONTH + number) for state in STATES for number in range(runs[state])
     )
@@ -86,7 +87,7 @@ def doubt_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
 
     One pass with a network would be no proof: a flaky test passes now and then wherever it runs.
     """
-    spec = run_spec(bench, suite, CodeState.AFTER, suite.files, Tracer.NONE)
+    spec = _untraced(bench, suite, CodeState.AFTER, suite.files)
     online = replace(spec, variant=RunVariant.ONLINE, network=True)
     return online, replace(online, repeat=1), _again(spec, 1), _again(spec, 2)
 
@@ -103,9 +104,14 @@ def _side(run: Run | RunSpec) -> tuple[object, ...]:
 
 def _plain(bench: Bench, suite: Suite) -> Iterator[RunSpec]:
     for state in STATES:
-        yield run_spec(bench, suite, state, suite.files, Tracer.NONE)
+        yield _untraced(bench, suite, state, suite.files)
         if suite.base_files:
-            yield run_spec(bench, None, state, suite.base_files, Tracer.NONE)
+            yield _untraced(bench, None, state, suite.base_files)
+
+
+def _untraced(bench: Bench, suite: Suite | None, state: CodeState, files: tuple[RepoPath, ...]) -> RunSpec:
+    """Without probes: what they change would show between these runs and those of the verdict."""
+    return without_probes(run_spec(bench, suite, state, files, Tracer.NONE))
 
 
 def _varied(plain: RunSpec, bench: Bench, repeats: Repeats, runs: int) -> Iterable[RunSpec]:

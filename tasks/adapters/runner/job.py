@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from tasks.domain.names import RepoPath, content_key
 from tasks.domain.outcome import CaseOrder, RunnerKind, Tracer
-from tasks.domain.run import Watch
+from tasks.domain.run import PathRange, Watch
 
 INSIDE = Path(__file__).parent / "inside"
 """Our runner: plain modules for CPython 3.6 to 3.13, standard library only. Mounted read-only into the sandbox."""
@@ -36,6 +36,9 @@ class RunnerJob:
     pythonpath: bool = False
     """Put the source roots on the import path, for environments in which the project itself is not installed."""
     watch: tuple[Watch, ...] = ()
+    """Lines that its report is to tell of; the sandbox does not get them."""
+    probe: tuple[PathRange, ...] = ()
+    """Files that get probes; those of `watch` where it is empty."""
     tracer: Tracer = Tracer.PROBE
     seed: int | None = 0
     """For runners that draw random numbers (sympy); null leaves it to them."""
@@ -44,6 +47,10 @@ class RunnerJob:
     """What a shuffle starts from; it needs one."""
     coverage_path: PurePosixPath | None = None
     """Folder in the sandbox that holds `coverage`; null where the environment has it. For the coverage tracer only."""
+
+    @property
+    def probed(self) -> tuple[PathRange, ...]:
+        return self.probe or tuple(PathRange(first=one.path, end=f"{one.path}\0") for one in self.watch)
 
 
 def write_job(folder: Path, job: RunnerJob, report: PurePosixPath) -> Path:
@@ -56,7 +63,7 @@ def write_job(folder: Path, job: RunnerJob, report: PurePosixPath) -> Path:
         "runner": str(INSIDE),
         "source_roots": list(job.source_roots),
         "pythonpath": job.pythonpath,
-        "watch": {watch.path: list(watch.lines) for watch in job.watch},
+        "probe": [[one.first, one.end] for one in job.probed],
         "tracer": job.tracer.value,
         "seed": job.seed,
         "order": job.order.value,

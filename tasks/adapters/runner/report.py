@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 from tasks.adapters.runner.seal import unsealed
 from tasks.domain.names import CaseId, LineNo, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Outcome, Phase
-from tasks.domain.run import CaseOutcome, LineHit, WatchedFile
+from tasks.domain.run import CaseOutcome, LineHit, Watch, WatchedFile
 
 MAX_CASES = 200_000
 MAX_CHARS = 128_000_000
@@ -138,9 +138,12 @@ def gravest(first: CaseOutcome, second: CaseOutcome) -> CaseOutcome:
     return replace(min(first, second, key=lambda row: GRAVITY.index(row.outcome)), position=first.position)
 
 
-def read_report(path: Path, run_key: RunKey, seal: bytes) -> Report:
-    """The report at `path`, as far as it bears `seal`; a missing or empty file is a run that never got going."""
-    reading = _Reading(run_key)
+def read_report(path: Path, run_key: RunKey, seal: bytes, watch: Iterable[Watch] | None = None) -> Report:
+    """The report at `path`, as far as it bears `seal`; a missing or empty file is a run that never got going.
+
+    Of lines, those of `watch` are kept, all where it is null: the runner reports more lines than are watched.
+    """
+    reading = _Reading(run_key, None if watch is None else {one.path: frozenset(one.lines) for one in watch})
     for record in _records(path, seal, reading):
         reading.take(record)
     return reading.report()
@@ -172,6 +175,7 @@ class _Reading:
     """What has been read so far."""
 
     run_key: RunKey
+    watch: Mapping[RepoPath, frozenset[LineNo]] | None
     cases: dict[CaseId, CaseOutcome] = field(default_factory=dict)
     hits: dict[tuple[RepoPath, CaseId | None], dict[LineNo, int]] = field(default_factory=dict)
     uncounted: set[tuple[RepoPath, CaseId | None]] = field(default_factory=set)
@@ -261,6 +265,10 @@ class _Reading:
         if not isinstance(path, str) or not isinstance(case, str | None) or found is None:
             return False
         key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
+        if self.watch is not None:
+            found = {line: count for line, count in found.items() if line in self.watch.get(key[0], ())}
+        if not found:
+            return True
         if key not in self.hits and not self._has_room((), key[0], key[1] or ""):
             return True
         known = self.hits.setdefault(key, {})
@@ -275,6 +283,10 @@ class _Reading:
         if not isinstance(path, str) or executable is None:
             return False
         name, loaded = RepoPath(_text(path)), record.get("loaded") is True
+        if self.watch is not None:
+            executable = tuple(line for line in executable if line in self.watch.get(name, ()))
+            if name not in self.watch:
+                return True
         self.watched[name] = WatchedFile(run_key=self.run_key, path=name, loaded=loaded, executable=executable)
         if record.get("probed") is not True:
             self.unprobed.append(name)
@@ -298,7 +310,7 @@ class _Reading:
             run_key=self.run_key,
             cases=tuple(self.cases.values()),
             hits=tuple(self._hit_rows()),
-            watched=tuple(self.watched.values()),
+            watched=(*self.watched.values(), *self._not_loaded()),
             completed=self.end is not None and self.closed,
             complaint=_text(end.get("complaint") or ""),
             running=self.running,
@@ -310,6 +322,12 @@ class _Reading:
             garbage=self.garbage,
             overflow=self.overflow,
         )
+
+    def _not_loaded(self) -> Iterator[WatchedFile]:
+        """Watched files of which a runner that got to its end says nothing."""
+        for path in self.watch or () if self.end else ():
+            if path not in self.watched:
+                yield WatchedFile(run_key=self.run_key, path=path, loaded=False, executable=())
 
     def _hit_rows(self) -> Iterator[LineHit]:
         for key, found in self.hits.items():

@@ -172,7 +172,7 @@ class LocalWorkbench:
             )  # fmt: skip
             seal = new_seal(outbox)
             finished = sandbox.run(job)
-            report = read_report(outbox / REPORT, RunKey(""), seal)
+            report = read_report(outbox / REPORT, RunKey(""), seal, ())
             status = _status(finished, completed=report.completed)
             log = _log(job.log)
             report = report.settled(

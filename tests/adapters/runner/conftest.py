@@ -106,7 +106,7 @@ def run(tmp_path: Path) -> Runs:
             argv, cwd=checkout, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
         output = done.stdout.decode("utf-8", "replace")
-        return Ran(read_report(report, RunKey("run"), seal), output, done.returncode, job.files)
+        return Ran(read_report(report, RunKey("run"), seal, job.watch), output, done.returncode, job.files)
 
     return start
 

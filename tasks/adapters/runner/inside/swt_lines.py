@@ -61,8 +61,13 @@ def quiet_compile(source, path, flags=0):
         return compile(source, path, "exec", flags, True)
 
 
-def executable_of_file(absolute, lines):
-    """(sorted watched lines that have code and are no docstring, note); none if it is missing or not Python."""
+def in_ranges(path, ranges):
+    """Whether a path of the checkout is a Python file from some first path on and before some other one."""
+    return path.endswith(".py") and any(first <= path < end for first, end in ranges)
+
+
+def executable_of_file(absolute):
+    """(sorted lines that have code and are no docstring, note); none if it is missing or not Python."""
     try:
         with open(absolute, "rb") as source:
             text = source.read()
@@ -70,4 +75,4 @@ def executable_of_file(absolute, lines):
         documents = docstrings(quiet_compile(text, absolute, ast.PyCF_ONLY_AST))
     except Exception as error:
         return [], "cannot be compiled: %r" % (error,)
-    return sorted(set(lines) & code_lines(code) - documents), ""
+    return sorted(code_lines(code) - documents), ""

@@ -1,13 +1,17 @@
-"""The default tracer: watched files are compiled with probes when they are imported, and nothing else is touched.
+"""The default tracer: files in given ranges of paths get a probe in each line with code when they are imported.
 
-The hook is `SourceFileLoader.get_code` itself, for watched paths only. Finders, loaders, specs and `sys.meta_path`
+Whole groups of neighbouring files get probes, in every run of a suite alike: the process holds nothing that tells which
+of the files, and which of their lines, are watched. The report is filtered outside of the sandbox.
+
+The hook is `SourceFileLoader.get_code` itself, for these paths only. Finders, loaders, specs and `sys.meta_path`
 stay as they are, so `inspect`, `pkgutil`, `importlib.resources` and whoever saves and restores the import machinery
-see nothing new, and it works for every re-import. Bytecode is neither read nor written for watched files.
+see nothing new, and it works for every re-import. Bytecode is neither read nor written for probed files.
 """
 
 import ast
 import importlib.machinery
 import itertools
+import operator
 import os
 import sys
 
@@ -15,24 +19,24 @@ import swt_lines
 import swt_plant
 
 _realpath = os.path.realpath
+_length = operator.length_hint
 
 
-class _Watched(object):
-    """One watched file, and how often each of its lines ran since the context was switched.
+class _Probed(object):
+    """One file with probes, and how often each of its lines ran since the context was switched.
 
     A probe has to return None, to count, to stay right when threads meet, and to cost next to nothing: each line has an
     iterator that gives None so often that it never ends, its `__next__` is the probe, and what is left of it tells how
     often that was called. A set that remembers lines, as here before, took half as long again and could not count.
     """
 
-    def __init__(self, path, absolute, lines):
+    def __init__(self, path):
         self.path = path
-        self.absolute = absolute
-        self.lines = lines
+        self._lines = []
         self._probes = {}
-        self._remaining = {}
-        self._left = {}
-        self.executable = None
+        self._iterators = []
+        self._left = []
+        self.executable = []
         self.loaded = False
         self.probed = False
         self.note = ""
@@ -40,9 +44,9 @@ class _Watched(object):
     def code(self, source, filename):
         """Code with probes; without them, and with a note, where they cannot be planted."""
         original = swt_lines.quiet_compile(source, filename)
-        self.loaded = True
         tree = swt_lines.quiet_compile(source, filename, ast.PyCF_ONLY_AST)
-        self.executable = sorted(self.lines & swt_lines.code_lines(original) - swt_lines.docstrings(tree))
+        self.loaded = True
+        self.executable = sorted(swt_lines.code_lines(original) - swt_lines.docstrings(tree))
         try:
             swt_plant.plant(tree, set(self.executable), swt_lines.scopes(original))
             planted = swt_plant.arm(swt_lines.quiet_compile(tree, filename), self._probe)
@@ -55,44 +59,50 @@ class _Watched(object):
     def _probe(self, line):
         if line not in self._probes:
             endless = itertools.repeat(None, sys.maxsize)
-            self._left[line] = sys.maxsize
-            self._remaining[line] = endless.__length_hint__
             self._probes[line] = endless.__next__
+            self._lines.append(line)
+            self._left.append(sys.maxsize)
+            self._iterators.append(endless)
         return self._probes[line]
 
     def take(self):
         """{line: how often it ran} since the last call. Other threads may import and run the file meanwhile."""
-        taken = {}
-        for line, remaining in list(self._remaining.items()):
-            left = remaining()
-            if left != self._left[line]:
-                taken[line] = self._left[line] - left
-                self._left[line] = left
-        return taken
+        now = list(map(_length, list(self._iterators)))
+        before = self._left[: len(now)]
+        if now == before:
+            return {}
+        self._left[: len(now)] = now
+        return {line: old - new for line, old, new in zip(self._lines, before, now) if old != new}
 
 
 class ProbeTracer(object):
     """Hits per context, written whenever the context is switched."""
 
-    def __init__(self, report, watch, root):
+    def __init__(self, report, ranges, root):
         self._report = report
+        self._ranges = ranges
+        self._root = _realpath(root) + os.sep
         self._case = None
         self._files = {}
-        for path, lines in watch.items():
-            absolute = _realpath(os.path.join(root, path))
-            self._files[absolute] = _Watched(path, absolute, lines)
         self._hook()
+
+    def _path(self, absolute):
+        """The path in the checkout of a file that is to be probed; null for any other."""
+        if not absolute.startswith(self._root):
+            return None
+        path = absolute[len(self._root) :].replace(os.sep, "/")
+        return path if swt_lines.in_ranges(path, self._ranges) else None
 
     def _hook(self):
         loader = importlib.machinery.SourceFileLoader
-        original, files = loader.get_code, self._files
+        original, files, path_of = loader.get_code, self._files, self._path
 
         def get_code(self, fullname):
-            watched = files.get(_realpath(self.path)) if isinstance(self.path, str) else None
-            if watched is None:
+            path = path_of(_realpath(self.path)) if isinstance(self.path, str) else None
+            if path is None:
                 return original(self, fullname)
             try:
-                return watched.code(self.get_data(self.path), self.path)
+                return files.setdefault(path, _Probed(path)).code(self.get_data(self.path), self.path)
             except (SyntaxError, ValueError, OSError):
                 return original(self, fullname)
 
@@ -103,32 +113,26 @@ class ProbeTracer(object):
         self._case = case
 
     def _flush(self):
-        for watched in self._files.values():
-            taken = sorted(watched.take().items())
+        for probed in list(self._files.values()):
+            taken = sorted(probed.take().items())
             if taken:
                 lines, counts = zip(*taken)
-                self._report.add("hits", path=watched.path, case=self._case, lines=lines, counts=counts)
+                self._report.add("hits", path=probed.path, case=self._case, lines=lines, counts=counts)
 
     def finish(self):
         self._flush()
-        for watched in self._files.values():
-            self._describe(watched)
+        loaded = {path: probed for path, probed in list(self._files.items()) if probed.loaded}
+        for probed in loaded.values():
+            self._describe(probed.path, probed.executable, probed.probed, probed.note)
+        for absolute in _module_files():
+            path = self._path(absolute)
+            if path is not None and path not in loaded:
+                self._describe(path, swt_lines.executable_of_file(absolute)[0], False, "loaded by a way without probes")
 
-    def _describe(self, watched):
-        if watched.executable is None:
-            watched.executable, watched.note = swt_lines.executable_of_file(watched.absolute, watched.lines)
-            if watched.absolute in _module_files():
-                watched.loaded, watched.note = True, "loaded by a way that probes do not see"
-        self._report.add(
-            "file",
-            path=watched.path,
-            loaded=watched.loaded,
-            executable=watched.executable,
-            probed=watched.probed or not watched.loaded,
-            note=watched.note,
-        )
+    def _describe(self, path, executable, probed, note):
+        self._report.add("file", path=path, loaded=True, executable=executable, probed=probed, note=note)
 
 
 def _module_files():
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    return {_realpath(path) for path in files if isinstance(path, str)}
+    return sorted({_realpath(path) for path in files if isinstance(path, str)})

@@ -64,12 +64,12 @@ def _source_roots(config, root):
 
 
 def _tracer(config, report, root):
-    watch = {path: frozenset(lines) for path, lines in config.get("watch", {}).items()}
-    kind = config["tracer"] if watch else "none"
+    ranges = [tuple(pair) for pair in config.get("probe", [])]
+    kind = config["tracer"] if ranges else "none"
     if kind == "coverage":
-        return swt_coverage.CoverageTracer(report, watch, root, config.get("coverage_path") or "")
+        return swt_coverage.CoverageTracer(report, ranges, root, config.get("coverage_path") or "")
     if kind == "probe":
-        return swt_probes.ProbeTracer(report, watch, root)
+        return swt_probes.ProbeTracer(report, ranges, root)
     return NoTracer()
 
 

@@ -1,0 +1,41 @@
+"""Which files of a checkout get probes: whole groups, so that tests cannot tell which files of a group are changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+
+from tasks.adapters.git.mirrors import Mirrors
+from tasks.adapters.patch.split import is_test_path
+from tasks.domain.names import RepoName, Sha
+from tasks.domain.run import PathRange, RunSpec
+
+GROUP = 8
+"""Files of one group, at least. All lines of each that a test loads get probes."""
+LAST = "\U0010ffff"
+"""After every path."""
+
+
+def probe_ranges(starts: tuple[str, ...], near: Iterable[str]) -> tuple[PathRange, ...]:
+    """The groups that hold the files `near`. A file that a patch adds falls into a group by its name."""
+    chosen = sorted({bisect_right(starts, path) - 1 for path in near})
+    return tuple(PathRange(first=starts[at], end=[*starts, LAST][at + 1]) for at in chosen)
+
+
+def group_starts(paths: Iterable[str]) -> tuple[str, ...]:
+    """Where each group of source files begins. The groups follow from all `paths` of a base commit and nothing else:
+    knowing how they are made tells nothing about the files for which one was chosen."""
+    files = sorted(path for path in paths if path.endswith(".py") and not is_test_path(path))
+    groups = max(1, len(files) // GROUP)
+    return ("", *(files[number * len(files) // groups] for number in range(1, groups)))
+
+
+def probed_by(spec: RunSpec, mirrors: Mirrors) -> tuple[PathRange, ...]:
+    """What gets probes in a run. `NotFound` where the base commit is missing."""
+    return probe_ranges(_starts(mirrors, spec.repo, spec.base_commit), spec.probe_near) if spec.probe_near else ()
+
+
+@lru_cache(maxsize=64)
+def _starts(mirrors: Mirrors, repo: RepoName, commit: Sha) -> tuple[str, ...]:
+    return group_starts(mirrors.list_paths(repo, commit))
