@@ -254,7 +254,7 @@ def _summary(
     instances: int,
 ) -> EvaluationSummary:
     nobody = () if taken.candidates else (f"no candidate to judge in {', '.join(request.candidates)}: nothing was run",)
-    remarks = (*map(str, torn), *taken.problems, *nobody)
+    remarks = (*map(str, torn), *taken.problems, *taken.notes, *nobody)
     for line in remarks:
         log.warning("%s", line)
     undone = run.undone()

@@ -5,6 +5,7 @@ Each raises `WrongValue` with the end of a sentence that starts with the column'
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping
@@ -79,10 +80,11 @@ def version(value: object) -> str | None:
 
 
 def cases(value: object) -> tuple[str, ...] | None:
-    """A list of names, or the same as JSON text. None where there is no list, which is not the empty list."""
+    """A list of names, or the same as the text of a JSON or Python list. None where there is no list, which is not the
+    empty list."""
     if is_missing(value):
         return None
-    listed = _from_json(value) if isinstance(value, str | bytes) else value
+    listed = _from_text(value) if isinstance(value, str | bytes) else value
     if not isinstance(listed, list):
         raise WrongValue(f"is {describe(listed)} and not a list")
     return tuple(text_of(name) for name in listed)
@@ -107,8 +109,24 @@ OPTIONAL: Mapping[str, Callable[[object], Any]] = MappingProxyType(
 """A row in which one of these is wrong is taken without it, unless its value is an `UnsafeValue`."""
 
 
-def _from_json(value: str | bytes) -> object:
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "fail_to_pass": "FAIL_TO_PASS",
+        "pass_to_pass": "PASS_TO_PASS",
+        "golden_code_patch": "patch",
+        "golden_test_patch": "test_patch",
+    }
+)
+"""Other names of columns: the lists of SWE-bench Pro, and the patches in SWT-Bench's own data sets."""
+
+
+def _from_text(value: str | bytes) -> object:
+    text = text_of(value)
     try:
-        return json.loads(text_of(value))
-    except (ValueError, RecursionError) as error:
-        raise WrongValue("is text that is not a JSON list") from error
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise WrongValue("is text that is neither a JSON list nor a Python list") from error

@@ -6,6 +6,8 @@
 | JSON list | `[{…}, {…}]`, on one line or many |
 | JSON object of rows | `{"django__django-1": {…}, …}` |
 | JSON object of columns | `{"repo": ["…"], …}`, or `{"repo": {"0": "…"}, …}` |
+| one JSON object | `{"instance_id": "…", …}`, on one line or many |
+| page of the Hugging Face rows API | `{"features": […], "rows": [{"row": {…}, …}], …}` |
 | Parquet | starts with `PAR1` |
 """
 
@@ -73,7 +75,7 @@ def _is_document(path: Path, max_row_bytes: int) -> bool:
     if second:
         return value is None and _value(second) is None and not _named_lines(path)
     if isinstance(value, dict) and value:
-        return all(isinstance(inner, dict | list) for inner in value.values())
+        return document.is_page(value) or all(isinstance(inner, dict | list) for inner in value.values())
     return not _named_lines(path)
 
 
