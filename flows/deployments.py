@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, cast
 from uuid import UUID
 
+import httpx
 from prefect import Flow, flow, task
 from prefect.artifacts import (
     create_link_artifact,
@@ -39,7 +40,8 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
+from prefect.settings import get_current_settings
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
@@ -62,6 +64,7 @@ STARTS = 4
 EVERY_S = 2.0
 """No more updates of one progress artifact than this."""
 SUMMARY = 2000
+PROBE_S = 30.0
 MESSAGE = 500
 """Characters of a state's message: the pages of the server show it in one place."""
 SHARDS = Parameter(
@@ -93,6 +96,8 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         shards = values.pop(SHARDS.name, 1)
         try:
             settings = settings_here(os.environ)
+            if deployment.id and not settings.open_server:
+                check_password(get_current_settings().api.url or "")
             request = read_names(story.request, values, settings)
             if shards != 1 and request.runs:
                 names = {one.name: values.get(one.name) for one in files(story.request) if one.option.text is FILE}
@@ -114,6 +119,22 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         timeout_seconds=TIMEOUT_S,
         persist_result=False,
     )(told)
+
+
+def check_password(api: str) -> None:
+    """Raises `UsageError` if the Prefect server at this address answers without a password.
+
+    All who reach such a server, pages in a browser among them, run commands on its workers. A server that does not
+    answer here is not judged.
+    """
+    try:
+        answer = httpx.post(f"{api}/flow_runs/count", json={}, timeout=PROBE_S)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        log.warning("whether %s asks for a password is not known: %s", api, error)
+        return
+    if answer.is_success:
+        hint = "set PREFECT_SERVER_API_AUTH_STRING (docs/automation.md), or SWT_OPEN_SERVER=1 on the worker"
+        raise UsageError(f"the Prefect server at {api} asks for no password", hint=hint)
 
 
 def _share(request: SharedRequest, settings: Settings, shards: int, names: Mapping[str, Any]) -> None:

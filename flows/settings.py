@@ -53,6 +53,8 @@ class Settings:
     """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
     sandbox: SandboxKind | None = None
     """Null picks the first that is available. `SWT_SANDBOX`."""
+    open_server: bool = False
+    """Whether a worker does flow runs of a Prefect server that asks for no password. `SWT_OPEN_SERVER`."""
     trusted: bool = False
     """Whether the code under test may run in a sandbox that isolates nothing. `SWT_TRUSTED`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -122,6 +124,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
         trusted=_yes("SWT_TRUSTED", environ.get("SWT_TRUSTED", "")),
+        open_server=_yes("SWT_OPEN_SERVER", environ.get("SWT_OPEN_SERVER", "")),
         github=environ.get("SWT_GITHUB_URL", defaults.github),
         github_secret=environ.get("SWT_GITHUB_SECRET", ""),
         git=_git(environ.get("SWT_GIT", GIT)),

@@ -35,6 +35,16 @@ def regular_file(path: Path, *, hint: str = "") -> Path:
     return path
 
 
+def writable_file(path: Path) -> Path:
+    """Returns `path` if a file can be written there; asked before the work whose result the file holds.
+
+    Raises `BadInput` if its folder is missing, or if a folder, a named pipe or a device is in its place.
+    """
+    if not path.parent.is_dir():
+        raise BadInput(f"there is no folder {path.parent}", hint="make it first")
+    return regular_file(path, hint="choose another name") if path.exists() else path
+
+
 def file_in(folder: Path, name: str) -> Path:
     """Returns the file `name` of a folder. Raises `BadInput` if `name` is a path, or a link that leads out of it."""
     hint = f"copy the file to {folder} and give its name; SWT_INBOX names that folder"

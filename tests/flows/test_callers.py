@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import make_dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any
 
 import jsonschema
@@ -15,12 +19,12 @@ from pydantic import BaseModel, create_model
 from typer.testing import CliRunner
 
 from flows.cli import app
-from flows.deployments import FLOWS
+from flows.deployments import FLOWS, check_password
 from flows.options import FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Parameter, Request, parameters
 from flows.parameters import CANDIDATES, PARTIAL
 from flows.settings import settings_from
 from flows.stories import STORIES, Story
-from tasks.domain.errors import BadInput
+from tasks.domain.errors import BadInput, UsageError
 from tasks.evaluate import controls, partial, stored
 
 PATHS = ("../x", "/etc/passwd", "a/../../x", "..", ".ssh", "-x", "a\0b", "a\nb")
@@ -153,6 +157,43 @@ def test_a_rebuild_takes_no_source_of_mirrors_from_its_caller() -> None:
     assert done.exit_code == 2
 
 
+@pytest.mark.parametrize("status", [200, 401, 403, 500])
+def test_a_worker_does_nothing_for_a_server_that_asks_for_no_password(status: int) -> None:
+    with answering(status) as api:
+        if status == 200:
+            with pytest.raises(UsageError, match="asks for no password") as refused:
+                check_password(api)
+            assert "PREFECT_SERVER_API_AUTH_STRING" in refused.value.hint
+        else:
+            check_password(api)
+
+
+def test_a_server_that_does_not_answer_is_not_judged() -> None:
+    check_password("http://127.0.0.1:9/api")
+
+
+@contextmanager
+def answering(status: int) -> Iterator[str]:
+    """An API that answers everything so."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/api"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 FLOWS_BY_NAME = {story.name: story for story in STORIES}
 
 
@@ -218,6 +259,7 @@ def test_a_row_whose_names_lead_elsewhere_is_refused_by_field(worker: Path, fiel
         ["fixes", "{pipe}", "--snapshot", "s"],
         ["fixes", "partial", "--tests", "{pipe}", "--snapshot", "s"],
         ["strength", "{pipe}", "--snapshot", "s"],
+        ["fixes", "partial", "--tests", "golden", "--kept", "{pipe}", "--snapshot", "s"],
         ["rebuild", "--repositories-file", "{pipe}", "--trusted"],
         ["dev", "model", "--script", "{pipe}"],
     ],
