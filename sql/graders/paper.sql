@@ -8,9 +8,9 @@
 -- fail_to_pass   F→P: some case of T fails before and passes after
 -- pass_to_pass   P→P: some case of T passes in both
 -- reason         why not solved; empty where it is
--- "We consider a test to fail if an error is thrown during its execution" (section 3.1): failed, error, timeout and a module
--- that cannot be collected fail. Skipped, xfailed and xpassed cases throw no error: they neither prove nor refuse a suite.
--- A strict xpass is reported as failed by pytest. A case that the suite has before and not after is missing.
+-- "We consider a test to fail if an error is thrown during its execution" (section 3.1): failed, error, timeout, and a
+-- module that cannot be collected. Skipped, xfailed and xpassed cases throw no error: they are no evidence and refuse
+-- no suite. pytest reports a strict xpass as failed. A case that the suite has before and not after is missing.
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
 -- only_t          guards compare the cases of T alone
@@ -56,8 +56,8 @@ SELECT
     'paper' AS grader,
     s.measured,
     CASE WHEN s.measured THEN s.applied END AS well_formed,
-    CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass AND NOT t.fails_after AND NOT t.missing_after, false)
-        END AS solved,
+    CASE WHEN s.measured THEN s.applied
+        AND coalesce(t.fail_to_pass AND NOT t.fails_after AND NOT t.missing_after, false) END AS solved,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_any, false) END AS fail_to_any,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass, false) END AS fail_to_pass,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.pass_to_pass, false) END AS pass_to_pass,

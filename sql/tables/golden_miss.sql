@@ -1,11 +1,11 @@
 -- Which golden tests does the default grader not call solved, and why?
 --
--- One row per snapshot, instance_id and instance_key. reason: the grader's, or the cause for which no environment is ready. detail: what
--- stood in the way of the environment, else why the golden tests were not measured, else how many cases of the golden
--- tests fail or are missing on the fixed code, with the first of them, else how many do not pass, else what the run says
--- of itself. skipped_only: whether all that do not pass are skipped, which says that the environment lacks what they need.
--- failing: those that fail or are missing. run: the beginning of the key of the run on the fixed code, for `swt log`.
--- measured: whether the golden tests ran at all; what is not measured is a failure of ours.
+-- One row per snapshot, instance_id and instance_key. reason: the grader's, or the cause for which no environment is
+-- ready. detail: what stood in the way of the environment, else why the golden tests were not measured, else how many
+-- cases of the golden tests fail or are missing on the fixed code, with the first of them, else how many do not pass,
+-- else what the run says of itself. skipped_only: whether all that do not pass are skipped, which says that the
+-- environment lacks what they need. failing: those that fail or are missing. run: the beginning of the key of the run on
+-- the fixed code, for `swt log`. measured: whether the golden tests ran at all; what is not measured is our failure.
 -- needs: paper, withdrawn_instance, submission_run, case_matrix, run, environment_attempt, fails, golden_unmeasured
 CREATE OR REPLACE VIEW golden_miss AS
 WITH attempt AS (

@@ -1,7 +1,8 @@
 -- Which cases have another outcome in one sandbox than in another, on the same suite, code state and environment?
 --
 -- One row per case and pair of sandboxes (sandbox_a before sandbox_b in the alphabet) that both ran the suite; the
--- outcome is `missing` where that run has no such case. Cases whose ids differ between processes are compared by place. A null case_id stands for the run, its outcome for the status.
+-- outcome is `missing` where that run has no such case. Cases whose ids differ between processes are compared by
+-- place. A null case_id stands for the run, its outcome for the status.
 -- Nothing where the sandboxes are equal.
 -- sandbox_a, sandbox_b  the two sandboxes, in the alphabet
 -- outcome_a, outcome_b  of the case in each

@@ -1,12 +1,12 @@
 -- Which case of one run is which case of another run of the same suite, where their ids differ?
 --
--- Case ids may hold what differs between processes: a uuid, a time, an address, a process id, a temporary folder. Cases of
--- one id are the same case and have no row here. A case that the other run does not have under its id is paired by its place
--- among the cases of its function, if both runs have as many cases of the function and neither has the other's id.
--- One row per (run_key, case_id, other_run) where the other run has such cases of the function that this run has not:
+-- An id may hold what differs between processes: a uuid, a time, an address, a process id, a temporary folder. Cases
+-- of one id are the same case and have no row. A case that the other run does not have under its id is paired by its
+-- place among the cases of its function, if both runs have as many of them and neither has the other's id.
+-- One row per (run_key, case_id, other_run) where the other run has such cases of the function as well:
 -- other_case  the case of the other run; null where it is ambiguous
--- pair        `place`, or `ambiguous`: as many cases are not there in both, or what is at the place has an id that both have
--- other_run   the run that is compared with, of the same suite in any environment, state and variant
+-- pair        `place`, or `ambiguous`: the runs differ in the number of cases, or the case at the place is in both runs
+-- other_run   the run to compare with: of the same suite, in any environment, state and variant
 -- kept: beside the runs
 -- needs: current_run, case_outcome
 CREATE OR REPLACE VIEW case_pair AS
@@ -47,4 +47,5 @@ FROM lone AS a
 LEFT JOIN lone AS b
     ON b.run_key = a.other_run AND b.other_run = a.run_key AND b.path = a.path AND b.qualname = a.qualname
     AND b.place = a.place AND b.cases = a.cases
-SEMI JOIN lone AS z ON z.run_key = a.other_run AND z.other_run = a.run_key AND z.path = a.path AND z.qualname = a.qualname;
+SEMI JOIN lone AS z
+    ON z.run_key = a.other_run AND z.other_run = a.run_key AND z.path = a.path AND z.qualname = a.qualname;

@@ -2,8 +2,8 @@
 --
 -- One row per (candidate_id, policy, fix_id) where the candidate's suite was run on the fix. kept: every test of the
 -- candidate goes from failing to passing or stays passing, with the fix in the golden patch's place (SWT-Bench paper,
--- section 5: only such fixes are retained), and there is one. As the grader `paper` counts, what is skipped or expected to fail
--- throws no error; why: the first that fails or is missing, or else does not pass, and its outcome.
+-- section 5: only such fixes are retained), and there is one. As the grader `paper` counts, a case that is skipped or
+-- expected to fail throws no error; why: the first case that fails or is missing, or else does not pass.
 -- Whether the fix is right, and what the candidate does with the golden patch, is not asked: a filter cannot know.
 -- tests    cases of T that ran before or on the fix
 -- turned   those of them that fail before and pass on the fix

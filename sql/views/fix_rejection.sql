@@ -1,10 +1,12 @@
 -- Does each candidate reject the wrong fixes that were proposed for its instance?
 --
--- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite was run on a fix that is unresolved. rejected: a
--- case of T that passes with the golden patch fails or is missing with the fix, as the grader `paper` counts; why: the first
--- such case and its outcome. Candidates without such a case have nothing to reject with, and no row.
+-- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite
+-- was run on a fix that is unresolved. rejected: a case of T that passes with the golden patch fails or is missing with
+-- the fix, as the grader `paper` counts; why: the first such case and its outcome. Candidates without such a case have
+-- nothing to reject with, and no row.
 -- kept: beside the runs
--- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails
+-- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
+-- needs: case_outcome, fails
 CREATE OR REPLACE VIEW fix_rejection AS
 WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, f.fix_id, r.run_key

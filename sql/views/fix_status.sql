@@ -57,8 +57,9 @@ counted AS (
         min(
             CASE WHEN h.turns THEN 'FAIL_TO_PASS ' ELSE 'PASS_TO_PASS ' END
             || h.case_id || ': ' || coalesce(o.outcome, 'missing')
-        ) FILTER (h.case_id IS NOT NULL AND coalesce(o.outcome, 'missing') <> 'passed' AND p.pair IS DISTINCT FROM 'ambiguous')
-            AS why,
+        ) FILTER (
+            h.case_id IS NOT NULL AND coalesce(o.outcome, 'missing') <> 'passed' AND p.pair IS DISTINCT FROM 'ambiguous'
+        ) AS why,
         min(h.case_id) FILTER (p.pair = 'ambiguous') AS unpaired
     FROM ran AS n
     LEFT JOIN held AS h ON h.instance_key = n.instance_key

@@ -4,8 +4,8 @@
 -- row), and names: every way in which the source's lists may call the case: its label, each line of the label (Django
 -- prints a docstring on a line of its own), its label up to the first space where it is a pytest id (the source's
 -- parser cut there), with a path in its parameters shortened to the last part (the source's parser did), and
--- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on; and of a case whose id
--- differs between processes `path::function[#place]`, which is what our own lists call it.
+-- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on; and of a
+-- case whose id differs between processes `path::function[#place]`, which is what our own lists call it.
 -- swallowed: it passes in both states, but the case just before it failed on `before`. Django's text output of some
 -- versions prints nothing after the name of a failed case, so the next case's line is lost to a log parser, and the
 -- source's lists call that case failing.
@@ -33,7 +33,8 @@ side AS (
 ),
 cell AS (
     SELECT
-        s.instance_key, s.after_run, s.code_state, o.case_id AS own_id, o.path, o.qualname, o.place, o.label, o.outcome, p.pair,
+        s.instance_key, s.after_run, s.code_state, p.pair,
+        o.case_id AS own_id, o.path, o.qualname, o.place, o.label, o.outcome,
         CASE WHEN s.code_state = 'after' THEN coalesce(p.other_case, o.case_id) ELSE o.case_id END AS case_id,
         lag(o.outcome) OVER (PARTITION BY o.run_key ORDER BY o.position) AS previous
     FROM side AS s
@@ -47,7 +48,11 @@ one AS (
         coalesce(min(outcome) FILTER (code_state = 'before'), 'missing') AS before,
         coalesce(min(outcome) FILTER (code_state = 'after'), 'missing') AS after,
         min(previous) FILTER (code_state = 'before') AS previous,
-        CASE WHEN bool_or(pair = 'ambiguous') THEN 'ambiguous' WHEN bool_or(pair = 'place') THEN 'place' ELSE 'id' END AS pair,
+        CASE
+            WHEN bool_or(pair = 'ambiguous') THEN 'ambiguous'
+            WHEN bool_or(pair = 'place') THEN 'place'
+            ELSE 'id'
+        END AS pair,
         any_value(after_run) AS after_run,
         min(own_id) FILTER (code_state = 'after') AS after_id,
         min(path || '::' || replace(qualname, '.', '::') || '[#' || place || ']') AS placed
@@ -57,7 +62,8 @@ one AS (
 SELECT
     instance_key, case_id, before, after, pair, after_run, after_id,
     list_distinct(
-        CASE WHEN pair = 'place' THEN [placed] ELSE [] END || [label] || [trim(line) for line in string_split(label, chr(10))]
+        CASE WHEN pair = 'place' THEN [placed] ELSE [] END
+        || [label] || [trim(line) for line in string_split(label, chr(10))]
         || [regexp_replace(split_part(label, chr(10), 1), '^(\w+) \((.+)\)$', '\1 (\2.\1)')]
         || CASE
             WHEN contains(label, '::') THEN [

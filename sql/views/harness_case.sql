@@ -1,17 +1,18 @@
 -- What the public harness would know of each case, in its four cells.
 --
--- One row per (candidate_id, policy, case_id) that its log has a line for in some cell: recorded outcomes, `missing` where
--- there is no line. Unlike in `submission_case`, ids are compared as they are, and an uncollectable module says nothing about its
--- cases: its one line is a case of its own. Which lines there are depends on what runs the tests there:
--- pytest   prints all lines at the end of the session (`-rA`): none where it crashed, timed out or failed internally, which is
---          exit code 3 or one of `pytest.exit`. A module that cannot be collected ends the session before its first case.
---          A skip is printed by its place and not by a name: its case_id is `[n]`, n cases being skipped there.
--- Django   prints each case as it ends, under its name; a set-up or teardown that cases share is not read as a case. That a case
---          failed is read from the report at the end, so a session that crashed has only its other outcomes. unittest likewise.
--- sympy    prints each case as it ends; of skipped cases and modules that cannot be imported nothing that is read.
--- A case that never began, or that the end of the session cut off, has no line. What the log parser makes of captured output, of
--- ids with spaces and of lines that it loses is not repeated here: the harness's slips are not ours (metrics: slips).
--- Source: the harness's log parsers and test commands, commit of 2026-07-23; compared on real logs by tests/runner_logs.
+-- One row per (candidate_id, policy, case_id) that its log has a line for in some cell: recorded outcomes, `missing`
+-- where there is no line. Cases are compared by their ids. A module that cannot be collected says nothing about its
+-- cases: its line is a case of its own. Which lines there are depends on the runner:
+-- pytest  prints all lines at the end of the session (`-rA`). It prints none if the session crashed, timed out or
+--         failed internally (exit code 3, or one that `pytest.exit` was given). A module that cannot be collected ends
+--         the session before its first case. A skip has no name: its case_id is `[n]` if n cases are skipped there.
+-- Django  prints each case as it ends; set-ups and teardowns that cases share are not read. Failures are read in the
+--         report at the end, so a session that crashed has none. unittest is treated likewise.
+-- sympy   prints each case as it ends. Skipped cases and modules that cannot be imported are not read.
+-- A case that never began or never ended has no line. Slips of the log parsers are not repeated: captured output that
+-- looks like a result, ids that are cut at a space, Django's lines after a failure (metrics: slips).
+-- Source: the harness's log parsers and test commands, commit of 2026-07-23. `tests/sql/test_harness_logs.py` compares
+-- these lines with real logs.
 -- needs: submission_run, run, case_outcome, environment
 CREATE OR REPLACE VIEW harness_case AS
 WITH cell AS (
@@ -58,7 +59,9 @@ named AS (
         candidate_id, policy, cell, outcome,
         CASE
             WHEN runner = 'pytest' AND outcome = 'skipped'
-                THEN '[' || count(*) OVER (PARTITION BY candidate_id, policy, cell, outcome, path, qualname, message) || ']'
+                THEN '[' || count(*) OVER (
+                    PARTITION BY candidate_id, policy, cell, outcome, path, qualname, message
+                ) || ']'
             ELSE case_id
         END AS case_id
     FROM line

@@ -6,35 +6,36 @@
 --     collected in that run; null where there is no run. Without a file at the base commit, suite `none` is `missing`.
 -- raw_…       what the run recorded, null where it recorded nothing
 -- is_collect  the row stands for a module that could not be collected
--- pair        how the row's cells were brought together: by `id`, or by `place` where ids differ between processes (see
---             `case_pair`), in the candidate's two runs or with those of suite `none`; `ambiguous` where that is not possible:
---             what is missing in a run may be there under another id
--- before_id, after_id  the case's id in the candidate's run on each code state; null where that run has no such case
+-- pair        how the cells of the row were paired: by `id`, or by `place` where ids differ between processes
+--             (`case_pair`; suite `none` likewise). `ambiguous`: what is missing in a run may be there under another id
+-- before_id, after_id  id of the case in the candidate's run on each code state; null where that run has no such case
 -- in_t        T: the candidate adds the case or edits what it consists of (metrics: which cases are the candidate's);
---             null where a run is not there. A module counts as a case of its own only if neither state collects it. What may
---             be a case of suite `none` under another id is not known to be new, and no evidence.
+--             null where a run is not there. A module counts as a case of its own only if neither state collects it.
+--             A case that may be one of suite `none` under another id is not in T, unless the candidate edits it.
 -- t_reason    `added`, `edited`, `module`; `added-unseen` where neither run of suite `none` could collect the module
 -- none_before, none_after       effective outcome of the case in suite `none` on each code state
 -- candidate_before, candidate_after  in the candidate's suite
--- raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after  what that run recorded; null where it recorded nothing
+-- raw_none_before, raw_none_after  what the run of suite `none` recorded; null where it recorded nothing
+-- raw_candidate_before, raw_candidate_after  what the candidate's run recorded; null where it recorded nothing
 -- needs: submission_run, case_outcome, case_pair, edited_definition
 CREATE OR REPLACE VIEW submission_case AS
 WITH cell AS (
     SELECT
         candidate_id, policy,
         unnest([
-            {'cell': 'none_before', 'side': 'none', 'run_key': none_before, 'other_run': none_after},
-            {'cell': 'none_after', 'side': 'none', 'run_key': none_after, 'other_run': none_before},
-            {'cell': 'candidate_before', 'side': 'candidate', 'run_key': candidate_before, 'other_run': candidate_after},
-            {'cell': 'candidate_after', 'side': 'candidate', 'run_key': candidate_after, 'other_run': candidate_before}
+            {'cell': 'none_before', 'run_key': none_before, 'other_run': none_after},
+            {'cell': 'none_after', 'run_key': none_after, 'other_run': none_before},
+            {'cell': 'candidate_before', 'run_key': candidate_before, 'other_run': candidate_after},
+            {'cell': 'candidate_after', 'run_key': candidate_after, 'other_run': candidate_before}
         ], recursive := true)
     FROM submission_run
 ),
 seen AS (
     SELECT
-        c.candidate_id, c.policy, c.cell, c.side, o.case_id, o.path, o.qualname, o.phase, o.outcome, o.place, p.pair,
+        c.candidate_id, c.policy, c.cell, split_part(c.cell, '_', 1) AS side,
+        o.case_id, o.path, o.qualname, o.phase, o.outcome, o.place, p.pair,
         -- A case of the run on the fixed code has the name that it has before.
-        CASE WHEN c.cell IN ('none_after', 'candidate_after') THEN coalesce(p.other_case, o.case_id) ELSE o.case_id END AS name
+        CASE WHEN c.cell LIKE '%_after' THEN coalesce(p.other_case, o.case_id) ELSE o.case_id END AS name
     FROM cell AS c
     JOIN case_outcome AS o ON o.run_key = c.run_key
     LEFT JOIN case_pair AS p ON p.run_key = c.run_key AND p.case_id = o.case_id AND p.other_run = c.other_run
@@ -50,7 +51,7 @@ uncollected AS (
     WHERE phase = 'collect' AND outcome = 'error'
     GROUP BY candidate_id, policy, path
 ),
--- Functions whose ids differ between processes: their cases in suite `none` and in the candidate's are brought together by place.
+-- Functions whose ids differ between processes: their cases in both suites are paired by place.
 loose AS MATERIALIZED (
     SELECT
         s.candidate_id, s.policy, s.side, s.path, s.qualname, s.name,

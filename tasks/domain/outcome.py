@@ -18,7 +18,7 @@ class Outcome(StrEnum):
 
 
 FAILURES = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT})
-"""An error is thrown, so the test fails (SWT-Bench paper, section 3.1). All else throws none. `fails` is the same in SQL."""
+"""An error is thrown, so the test fails (SWT-Bench paper, section 3.1). All else throws none. In SQL: `fails`."""
 
 
 class Phase(StrEnum):

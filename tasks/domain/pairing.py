@@ -32,9 +32,10 @@ class PlacedCase(Protocol):
 
 
 def paired(first: Iterable[PlacedCase], second: Iterable[PlacedCase]) -> dict[str, str | None]:
-    """Of each case of `second` whose function has cases in `first` that `second` has not: the case of `first` at its place.
+    """Of each case of `second` whose function has cases in `first` that `second` has not: the case of `first` at its
+    place.
 
-    Null where that is ambiguous: the function has more cases in one run, or what is at the place has an id that both have.
+    Null where that is ambiguous: the function has more cases in one run, or what is at the place has an id of both.
     Cases of one id are the same case, and are not among the keys.
     """
     known = functions(first)

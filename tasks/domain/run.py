@@ -280,8 +280,8 @@ class CaseOutcome:
     qualname: str
     """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
     label: str
-    """The name that the repository's own runner prints: what SWE-bench's lists hold. Empty where it prints none: the case
-    never began, or something ended the run during it."""
+    """The name that the repository's own runner prints: what SWE-bench's lists hold. Empty where it prints none: the
+    case never began, or something ended the run during it."""
     position: int
     """0-based place in the order in which the run's cases first reported."""
     phase: Phase

@@ -21,8 +21,8 @@ class InvalidReason(StrEnum):
     GOLDEN_FAILS = "golden_fails"
     """Some case that the golden tests add or change fails on the fixed code, or is missing there."""
     SKIPPED = "skipped"
-    """No such case goes from failing to passing, and those that do not pass are skipped here: the environment lacks what
-    they need. It says nothing of the instance either."""
+    """No such case goes from failing to passing, and those that do not pass are skipped here: the environment lacks
+    what they need. It says nothing of the instance either."""
     FLAKY = "flaky"
     """It had such a case, but none of them is stable."""
     NO_TESTS = "no_tests"

@@ -41,7 +41,7 @@ class Observed:
         return self.outcomes.get(case.case_id) is Outcome.PASSED
 
     def failed(self, case: SeenCase) -> bool:
-        """As the grader `paper` counts; so does what a session did not get to, or a module that it could not collect."""
+        """As the grader `paper` counts. So do cases that a session did not get to, or whose module is not collected."""
         if (outcome := self.outcomes.get(case.case_id)) is not None:
             return outcome in FAILURES
         return self.status is not RunStatus.COMPLETED or self.outcomes.get(CaseId(case.path)) is Outcome.ERROR

@@ -69,7 +69,7 @@ EXPECTED = {
     "strict": (False, False, False),
     "crashes": (False, False, False),
 }
-"""Solved by `paper`, `swt_bench` and `swt_bench_2024`: the last two know ids alone, and no case of a session that crashed."""
+"""Solved by `paper`, `swt_bench` and `swt_bench_2024`, which know ids alone and no case of a session that crashed."""
 
 
 def diff(folder: Path, state: dict[str, str]) -> str:

@@ -2,15 +2,16 @@
 
 Rules (log parsers of logic-star-ai/swt-bench, commit of 2026-07-23):
 pytest  a line that starts with PASSED, FAILED, SKIPPED or ERROR: the first word is the status, the second the name
-Django  `test…(…)`, the first `...` behind it, the first of `ok OK FAILED ERROR skipped` behind that; lines `ERROR: test…(…)`
-        and `FAIL: test…(…)` count more
-sympy   `test…`, blanks, then `ok`, `F` or `E`; headings of failures `____ path.py:name ____` where nothing else is known
+Django  `test…(…)`, the first `...` behind it, the first of `ok OK FAILED ERROR skipped` behind that; lines
+        `ERROR: test…(…)` and `FAIL: test…(…)` count more
+sympy   `test…`, blanks, then `ok`, `F` or `E`; else headings of failures, `____ path.py:name ____`
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -19,12 +20,14 @@ from pathlib import Path, PurePosixPath
 from sql_store import SqlStore
 
 from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
-from tasks.adapters.runner.report import read_report
+from tasks.adapters.runner.report import GRAVITY, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.domain.names import RepoPath, RunKey
 from tasks.domain.outcome import Outcome, RunnerKind
+from tasks.report.harbor import FOLDER, JUDGE
 
 Statuses = dict[str, str]
+_JUDGED = runpy.run_path(str(FOLDER / JUDGE))["cases"]
 WORDS = {"ok": "PASSED", "OK": "PASSED", "FAILED": "FAILED", "ERROR": "ERROR", "skipped": "SKIPPED"}
 LETTERS = {"ok": "PASSED", "F": "FAILED", "E": "ERROR"}
 PRINTED = ("PASSED", "FAILED", "SKIPPED", "ERROR")
@@ -61,7 +64,7 @@ def django_log(log: str) -> Statuses:
 
 
 def sympy_log(log: str) -> Statuses:
-    headings = {name: "FAILED" for name in _HEADING.findall(log)}
+    headings = dict.fromkeys(_HEADING.findall(log), "FAILED")
     return headings | {name: LETTERS[letter] for name, letter in _STEP.findall(log)}
 
 
@@ -146,6 +149,8 @@ def derived(store: SqlStore, site: Site, files: Sequence[str], folder: Path) -> 
     )
     found = read_report(report, RunKey("run"), seal)
     whole = found.completed and not found.complaint
+    gravity = [str(outcome) for outcome in GRAVITY]
+    told = _JUDGED(str(report), seal, gravity, site.runner.value)
     rows = found.settled(job.files, found.complaint or "it ended", under_way=Outcome.ERROR, cut=not whole).cases
     assert rows, done.stdout + done.stderr
     store.clear()
@@ -159,7 +164,10 @@ def derived(store: SqlStore, site: Site, files: Sequence[str], folder: Path) -> 
         for row in rows:
             store.add("case_outcome", **asdict(row) | {"run_key": key})
     labels = {row.case_id: _name(site.runner, row.label) for row in rows}
-    return {labels.get(case, case): outcome.upper() for case, outcome in store.rows(_ASKED)}
+    lines = dict(store.rows(_ASKED))
+    unread = ("xfailed", "xpassed", "timeout")
+    assert {case: outcome for case, outcome in told.items() if outcome not in unread} == lines, "Harbor's judge differs"
+    return {labels.get(case, case): outcome.upper() for case, outcome in lines.items()}
 
 
 _ASKED = """
