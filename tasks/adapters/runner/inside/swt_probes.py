@@ -11,6 +11,7 @@ import itertools
 import os
 import sys
 
+import swt_children
 import swt_lines
 import swt_plant
 
@@ -35,6 +36,7 @@ class _Watched(object):
         self.executable = None
         self.loaded = False
         self.probed = False
+        self.in_child = None
         self.note = ""
 
     def code(self, source, filename):
@@ -51,6 +53,10 @@ class _Watched(object):
             return original
         self.probed = True
         return planted
+
+    def seen_by_child(self, probed):
+        """A child process loaded the file, with probes or without them."""
+        self.in_child = probed and self.in_child is not False
 
     def _probe(self, line):
         if line not in self._probes:
@@ -72,16 +78,21 @@ class _Watched(object):
 
 
 class ProbeTracer(object):
-    """Hits per context, written whenever the context is switched."""
+    """Hits per context, written whenever the context is switched; those of child processes as well.
 
-    def __init__(self, report, watch, root):
+    `children` is where forks of this process leave their lines. A process that a test started has no report.
+    """
+
+    def __init__(self, report, watch, root, children):
         self._report = report
+        self._children = children
         self._case = None
         self._files = {}
         for path, lines in watch.items():
             absolute = _realpath(os.path.join(root, path))
             self._files[absolute] = _Watched(path, absolute, lines)
         self._hook()
+        swt_children.follow_forks(self, children if report is None else children.path)
 
     def _hook(self):
         loader = importlib.machinery.SourceFileLoader
@@ -102,14 +113,32 @@ class ProbeTracer(object):
         self._flush()
         self._case = case
 
+    def taken(self):
+        """[(path, whether probed, {line: how often it ran})] of the files that were loaded, since the last call."""
+        return [(watched.path, watched.probed, watched.take()) for watched in self._files.values() if watched.loaded]
+
+    def loaded(self):
+        """The watched files that were loaded with probes or without them."""
+        return [watched.path for watched in self._files.values() if watched.loaded]
+
     def _flush(self):
-        for watched in self._files.values():
-            taken = sorted(watched.take().items())
-            if taken:
-                lines, counts = zip(*taken)
-                self._report.add("hits", path=watched.path, case=self._case, lines=lines, counts=counts)
+        for path, _, found in self.taken():
+            self._add(path, found)
+        known = {watched.path: watched for watched in self._files.values()}
+        for path, probed, found in self._children.take():
+            known[path].seen_by_child(probed)
+            self._add(path, found)
+
+    def _add(self, path, found):
+        if found:
+            lines, counts = zip(*sorted(found.items()))
+            self._report.add("hits", path=path, case=self._case, lines=lines, counts=counts)
 
     def finish(self):
+        """Write the rest. In a fork of the test process that comes to the end of the runner, leave it to the parent."""
+        if not self._report.ours:
+            swt_children.leave(self, self._children.path)
+            return
         self._flush()
         for watched in self._files.values():
             self._describe(watched)
@@ -122,9 +151,9 @@ class ProbeTracer(object):
         self._report.add(
             "file",
             path=watched.path,
-            loaded=watched.loaded,
+            loaded=watched.loaded or watched.in_child is not None,
             executable=watched.executable,
-            probed=watched.probed or not watched.loaded,
+            probed=(watched.probed or not watched.loaded) and watched.in_child is not False,
             note=watched.note,
         )
 

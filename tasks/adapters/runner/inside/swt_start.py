@@ -8,6 +8,7 @@ import sys
 import traceback
 import types
 
+import swt_children
 import swt_coverage
 import swt_django
 import swt_keeper
@@ -36,7 +37,9 @@ def start(config_path):
     root = os.getcwd()
     _stand_aside()
     _source_roots(config, root)
-    tracer = _tracer(config, report, root)
+    watch = {path: frozenset(lines) for path, lines in config.get("watch", {}).items()}
+    tracer = _tracer(config, report, root, watch)
+    swt_children.announce(config["report"], watch, root)
     recorder = Recorder(report, tracer, root)
     code, complaint = _guarded(_ADAPTERS[config["kind"]], config, recorder, root)
     recorder.leave()
@@ -63,13 +66,12 @@ def _source_roots(config, root):
     os.environ["PYTHONPATH"] = os.pathsep.join(roots + ([inherited] if inherited else []))
 
 
-def _tracer(config, report, root):
-    watch = {path: frozenset(lines) for path, lines in config.get("watch", {}).items()}
+def _tracer(config, report, root, watch):
     kind = config["tracer"] if watch else "none"
     if kind == "coverage":
         return swt_coverage.CoverageTracer(report, watch, root, config.get("coverage_path") or "")
     if kind == "probe":
-        return swt_probes.ProbeTracer(report, watch, root)
+        return swt_probes.ProbeTracer(report, watch, root, swt_children.ChildLines(config["report"], watch))
     return NoTracer()
 
 

@@ -1,0 +1,224 @@
+"""Watched lines that child processes run: forks of the test process, and every Python that a test starts.
+
+    test process ──PYTHONPATH, SWT_LINES──► Python: child/sitecustomize.py plants probes on import
+         │ fork                                 │
+         ▼                                      ▼
+    child: inherited probes ──at its end──► FILE.lines ──at the next change of case──► test process ──► sealed report
+
+A child writes a line for each watched file that it loaded: {path, probed, lines, counts}. Anything may be written to that
+file, so what is read there can add executions of watched lines to the case under way and nothing else: no outcome, no
+case, no other line. A child gets no key of the report that it would not have as a fork of the test process.
+
+Not seen: a child that is killed by SIGKILL or replaced by exec, and one that is started without our variables (`-I`,
+`-E`, an environment of its own). A watched file that a child runs as a script has no probes, and says so.
+"""
+
+import _signal
+import atexit
+import os
+import sys
+
+VARIABLE = "SWT_LINES"
+"""Names the file that says which lines children watch."""
+SETTINGS, LINES = ".children", ".lines"
+"""Suffixes of the report's name: settings for children, and what they write."""
+FOLDER = "child"
+_MAX_BYTES = 1 << 20
+"""Of the lines of children, read at one change of case; the rest is read at the next one."""
+_MAX_COUNT = 10**12
+
+_exit, _getpid, _open, _write, _close, _kill = os._exit, os.getpid, os.open, os.write, os.close, os.kill
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+_realpath = os.path.realpath
+
+
+def announce(report, watch, root):
+    """Write the settings of children beside the report, and have the Pythons that this process starts find them.
+
+    Done in every run, watched or not: runs of a suite look alike.
+    """
+    path = os.path.abspath(report)
+    with open(path + SETTINGS, "w", encoding="utf-8", errors="surrogateescape") as target:
+        target.write("%s\n%s\n" % (_realpath(root), path + LINES))
+        for name, lines in sorted(watch.items()):
+            target.write("%s\t%s\n" % (name, " ".join(map(str, sorted(lines)))))
+    os.environ[VARIABLE] = path + SETTINGS
+    folder = os.path.join(os.path.dirname(_realpath(__file__)), FOLDER)
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = folder + (os.pathsep + inherited if inherited else "")
+
+
+class ChildLines(object):
+    """What children wrote, as the test process reads it."""
+
+    def __init__(self, report, watch):
+        import json
+
+        self._loads = json.loads
+        self.path = os.path.abspath(report) + LINES
+        self._watch = watch
+        self._read = 0
+
+    def take(self):
+        """[(path, probed, {line: how often it ran})] that is new; what is not of this shape is passed over."""
+        try:
+            if os.stat(self.path).st_size <= self._read:
+                return []
+            with open(self.path, "rb") as source:
+                source.seek(self._read)
+                data = source.read(_MAX_BYTES)
+        except OSError:
+            return []
+        whole = data.rfind(b"\n") + 1
+        self._read += whole if whole or len(data) < _MAX_BYTES else len(data)
+        data = data[:whole]
+        return [found for found in map(self._parse, data.split(b"\n")) if found is not None]
+
+    def _parse(self, line):
+        try:
+            record = self._loads(line.decode("utf-8"))
+            path, counts = record["path"], dict(zip(record["lines"], record["counts"]))
+            watched = self._watch[path]
+            fine = all(
+                type(count) is int and 0 < count < _MAX_COUNT and line in watched for line, count in counts.items()
+            )
+            return (path, record["probed"] is True, counts) if fine else None
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+
+def leave(tracer, path):
+    """Append what this process ran since it began."""
+    import json
+
+    records = [
+        {"path": name, "probed": probed, "lines": list(found), "counts": list(found.values())}
+        for name, probed, found in tracer.taken()
+    ]
+    if records:
+        data = b"".join(json.dumps(record).encode("ascii") + b"\n" for record in records)
+        fd = _open(path, _APPEND, 0o644)
+        try:
+            _write(fd, data)
+        finally:
+            _close(fd)
+
+
+def follow_forks(tracer, path):
+    """Have every fork of this process, and every fork of one, leave its own lines behind."""
+
+    def in_child():
+        tracer.taken()  # what the parent ran is not the child's
+        _at_the_end(tracer, path)
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=in_child)
+        return
+    fork = os.fork
+
+    def forking():
+        child = fork()
+        if not child:
+            in_child()
+        return child
+
+    os.fork = forking
+
+
+def _at_the_end(tracer, path):
+    """Leave lines behind before `os._exit` and SIGTERM end this process; `atexit` is the business of the caller."""
+    done = []
+
+    def finish():
+        if _getpid() not in done:
+            done.append(_getpid())
+            try:
+                leave(tracer, path)
+            except Exception:  # the process ends as it would have
+                return
+
+    def exiting(status):
+        finish()
+        _exit(status)
+
+    def terminated(number, frame):
+        finish()
+        _signal.signal(number, _signal.SIG_DFL)
+        _kill(_getpid(), number)
+
+    os._exit = exiting
+    try:
+        if _signal.getsignal(_signal.SIGTERM) == _signal.SIG_DFL:
+            _signal.signal(_signal.SIGTERM, terminated)
+    except ValueError:  # forked in a thread
+        pass
+    return finish
+
+
+def attach():
+    """Plant probes in the watched files that this process imports, as `child/sitecustomize.py` asks for."""
+    try:
+        with open(os.environ[VARIABLE], encoding="utf-8", errors="surrogateescape") as source:
+            root, lines, *rows = source.read().split("\n")
+        watch = {}
+        for row in filter(None, rows):
+            name, _, numbers = row.partition("\t")
+            watch[name] = frozenset(map(int, numbers.split()))
+        if watch:
+            _Attached(root, lines, watch).hook()
+    except (KeyError, OSError, ValueError):  # no run of ours, or a folder that is gone: the process starts all the same
+        return
+
+
+class _Attached(object):
+    """Waits for the first watched file: a Python that loads none of them pays nothing for probes."""
+
+    def __init__(self, root, lines, watch):
+        self._root, self._lines, self._watch = root, lines, watch
+        self._names = {os.path.basename(name) for name in watch}
+        self._paths = {_realpath(os.path.join(root, name)): name for name in watch}
+        self._tracer = None
+        self._cwd = os.getcwd()
+
+    def hook(self):
+        from importlib.machinery import SourceFileLoader
+
+        original = SourceFileLoader.get_code
+
+        def get_code(loader, fullname):
+            path = loader.path
+            if not isinstance(path, str) or os.path.basename(path) not in self._names:
+                return original(loader, fullname)
+            SourceFileLoader.get_code = original
+            self._begin()
+            return SourceFileLoader.get_code(loader, fullname)
+
+        SourceFileLoader.get_code = get_code
+        atexit.register(self._script)
+
+    def _begin(self):
+        inside = os.path.dirname(_realpath(__file__))
+        sys.path.insert(0, inside)
+        try:
+            import swt_probes
+        finally:
+            sys.path.remove(inside)
+        self._tracer = swt_probes.ProbeTracer(None, self._watch, self._root, self._lines)
+        atexit.register(_at_the_end(self._tracer, self._lines))
+
+    def _script(self):
+        """Say that a watched file ran as a script, without probes. By now `__main__` has no `__file__` any more."""
+        script = sys.argv[0] if getattr(sys, "argv", None) else None
+        name = self._paths.get(_realpath(os.path.join(self._cwd, script))) if isinstance(script, str) else None
+        if name is None or (self._tracer is not None and name in self._tracer.loaded()):
+            return
+        record = b'{"path": %s, "probed": false, "lines": [], "counts": []}\n' % _quoted(name)
+        fd = _open(self._lines, _APPEND, 0o644)
+        _write(fd, record)
+        _close(fd)
+
+
+def _quoted(name):
+    import json
+
+    return json.dumps(name).encode("ascii")
