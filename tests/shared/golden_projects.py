@@ -1,4 +1,4 @@
-"""Small projects with a fix and its golden tests, made as git repositories, and the `swt` command on a store of its own."""
+"""Small projects with a fix and its golden tests, made as git repositories, and `swt` on a store of its own."""
 
 from __future__ import annotations
 

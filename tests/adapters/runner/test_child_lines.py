@@ -22,7 +22,7 @@ WAYS = {
     ),
     "a python of a python": (
         "subprocess.check_call([sys.executable, '-c',"
-        " 'import subprocess, sys; subprocess.check_call([sys.executable, \"-m\", \"pkg.mod\"])'])"
+        ' \'import subprocess, sys; subprocess.check_call([sys.executable, "-m", "pkg.mod"])\'])'
     ),
     "a server that is terminated": """
         child = subprocess.Popen(
@@ -93,7 +93,8 @@ def job(tests: str = "test_it.py") -> RunnerJob:
 def case(body: str) -> dict[str, str]:
     """A project with a test of this body, beside one that does nothing."""
     lines = textwrap.indent(textwrap.dedent(body).strip(), " " * 8)
-    tests = f"{HEAD}\n\nclass Cases(unittest.TestCase):\n    def test_it(self):\n{lines}\n\n    def test_nothing(self): pass\n"
+    tests = f"{HEAD}\n\nclass Cases(unittest.TestCase):\n    def test_it(self):\n{lines}\n\n"
+    tests += "    def test_nothing(self): pass\n"
     return {"pkg/__init__.py": "", "pkg/mod.py": MODULE, "test_it.py": tests}
 
 

@@ -5,12 +5,15 @@
          ▼                                      ▼
     child: inherited probes ──at its end──► FILE.lines ──at the next change of case──► test process ──► sealed report
 
-A child writes a line for each watched file that it loaded: {path, probed, lines, counts}. Anything may be written to that
-file, so what is read there can add executions of watched lines to the case under way and nothing else: no outcome, no
-case, no other line. A child gets no key of the report that it would not have as a fork of the test process.
+A child writes a line for each watched file that it loaded: {path, probed, lines, counts}. Any process of the run may
+write to that file, and test code may read the settings. So what is read there can add executions of watched lines to
+the case under way, or mark a watched file as unprobed, and nothing else: no outcome, no case, no other line. A Python
+that a test starts gets neither the seal nor the key of the pipe. Test code in the test process could always call the
+probes themselves, so a forged line tells no more than that.
 
-Not seen: a child that is killed by SIGKILL or replaced by exec, and one that is started without our variables (`-I`,
-`-E`, an environment of its own). A watched file that a child runs as a script has no probes, and says so.
+Not seen: a child that is killed by SIGKILL or replaced by exec, one that is started without our variables (`-I`, `-E`,
+an environment of its own), and lines of a child that ends after its case count for the next. A watched file that a
+child runs as a script has no probes, and the report says so.
 """
 
 import _signal

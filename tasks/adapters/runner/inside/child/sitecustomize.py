@@ -1,7 +1,7 @@
 """Python runs this file when it starts: a process that a test started counts the watched lines that it runs.
 
-The runner puts this folder on PYTHONPATH for the processes that tests start. The folder leaves `sys.path` at once, and a
-`sitecustomize` of the environment is imported as if this one were not there.
+The runner puts this folder on PYTHONPATH for the processes that tests start. The folder leaves `sys.path` at once, and
+a `sitecustomize` of the environment is imported as if this one were not there.
 """
 
 import os
