@@ -1,4 +1,4 @@
-"""Small projects with a fix and its golden tests, made as git repositories, and the `swt` command on a store of its own."""
+"""Small projects with a fix and its golden tests, made as git repositories, and `swt` on a store of its own."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from flows.cli import main
 REPO = "rolling-swt-bench/larder"
 """The repository whose recipe takes the interpreter that runs this: nothing is downloaded."""
 NAME = "rolling-swt-bench__larder-901"
+"""The id of every project's instance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +77,16 @@ class SwtMachine:
 
     def take(self, project: GoldenProject) -> None:
         """Mirror and import the project as snapshot `s`."""
-        row = project.instance(self.folder / "project")
-        file = self.folder / "rows.jsonl"
-        file.write_text(json.dumps(row) + "\n")
-        assert self.swt("repo", "add", project.repo, "--git", str(self.folder / "project"))[0] == 0
-        code, said = self.swt("import", str(file), "--snapshot", "s")
+        code, said = self.import_rows(project)
         assert code == 0, said
+        code, said = self.swt("repo", "add", project.repo, "--git", str(self.folder / "project"))
+        assert code == 0, said
+
+    def import_rows(self, project: GoldenProject) -> tuple[object, str]:
+        """Exit code and output of `swt import` with the row of the project."""
+        file = self.folder / "rows.jsonl"
+        file.write_text(json.dumps(project.instance(self.folder / "project")) + "\n")
+        return self.swt("import", str(file), "--snapshot", "s")
 
     def evaluate(self, *candidates: str) -> tuple[object, str]:
         """Exit code and output of `swt evaluate`, with bubblewrap as the sandbox."""
@@ -104,6 +109,7 @@ def swt_machine(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
         with pytest.raises(SystemExit) as ended:
             main()
         said = capsys.readouterr()
-        return ended.value.code, said.out + said.err if ended.value.code else said.out
+        code = ended.value.code
+        return code, said.out + said.err if code else said.out
 
     return SwtMachine(folder, swt)

@@ -29,6 +29,8 @@ LAYOUT = "one-commit-1"
 """Part of the key of every shared tree: a tree that an older version left has no repository, or another one."""
 AUTHOR, MESSAGE = "tree", "tree"
 FOLDER = ".git"
+BYTECODE = "__pycache__/\n*.py[cod]\n"
+"""Git ignores what the runs themselves leave."""
 _INDEX = f"{FOLDER}/index"
 _SMALL = tuple(f"{FOLDER}/{name}" for name in ("HEAD", "config", "index", "shallow", "info/attributes", BRANCH))
 """Files of a repository that a second commit reads or changes."""
@@ -100,6 +102,7 @@ class Commits:
         info = folder / FOLDER / "info"
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(ATTRIBUTES)
+        (info / "exclude").write_text(BYTECODE)
         env = _author() | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str((mirror / "objects").resolve())}
         made = git.run("commit-tree", f"{sha}^{{tree}}", "-m", MESSAGE, cwd=folder, env=env).decode().strip()
         objects = folder / FOLDER / "objects"
@@ -116,7 +119,7 @@ def ignore_made(tree: Path, paths: Iterable[str]) -> None:
     """Have git ignore files that a build left in `tree`, which no commit holds."""
     lines = "".join(f"/{path}\n" for path in sorted(paths))
     if lines:
-        (tree / FOLDER / "info" / "exclude").write_text(lines, encoding="utf-8")
+        (tree / FOLDER / "info" / "exclude").write_text(BYTECODE + lines, encoding="utf-8")
         _age(tree / FOLDER)
 
 

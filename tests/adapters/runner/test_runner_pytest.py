@@ -196,7 +196,8 @@ def test_the_options_of_a_project_leave_out_no_case(python: str, request, librar
     for number, options in enumerate(ADDOPTS):
         files = {"pytest.ini": f"[pytest]\naddopts = {options}\nmarkers =\n    slow: x\n", "pkg/mod.py": ""}
         files["tests/test_a.py"] = (
-            "import pytest\ndef test_first(): assert 0\n@pytest.mark.slow\ndef test_slow(): pass\ndef test_quick(): pass\n"
+            "import pytest\ndef test_first(): assert 0\n"
+            "@pytest.mark.slow\ndef test_slow(): pass\ndef test_quick(): pass\n"
         )
         root = project({f"{number}/{path}": text for path, text in files.items()}) / str(number)
         ran = run(python, root, job("tests/test_a.py"), library)

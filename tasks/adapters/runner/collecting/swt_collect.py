@@ -25,15 +25,15 @@ import unittest
 
 _CHARACTERS = 8000
 _SKIPS, _REASON = 100, 300  # so many reasons to skip, of so many characters
-_OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
-swt_items = swt_watch = None  # ours, imported by `main`
+swt_changes = swt_items = swt_watch = None  # ours, imported by `main`
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 def main(config_path):
     """Look at every state that the configuration names."""
-    global swt_items, swt_watch
-    import swt_items  # before their folder leaves the path
+    global swt_changes, swt_items, swt_watch
+    import swt_changes  # before their folder leaves the path
+    import swt_items
     import swt_watch
 
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") != _FOLDER]
@@ -41,7 +41,7 @@ def main(config_path):
         config = json.load(source)
     found = []
     for state in config["states"]:
-        put_in_place(state["changes"], state["links"])
+        swt_changes.put_in_place(state["changes"], state["links"])
         seen = apart(config, state) if state["files"] else Found().facts()
         seen["name"] = state["name"]
         for path in state["alone"]:
@@ -49,24 +49,6 @@ def main(config_path):
         found.append(seen)
     with open(config["report"], "w", encoding="utf-8") as target:
         json.dump({"states": found}, target)
-
-
-def put_in_place(changes, links):
-    """`changes` maps a path of the checkout to the file with its new content, `links` to the target of a symbolic link;
-    null removes it."""
-    for path in list(changes) + list(links):
-        if os.path.lexists(path):
-            os.unlink(path)
-    for path, target in links.items():
-        if target is not None:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            os.symlink(target, path)
-    for path, content in changes.items():
-        if content is not None:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with open(content, "rb") as source, open(path, "wb") as target:
-                target.write(source.read())
-            os.utime(path, (_OTHER_TIME, _OTHER_TIME))
 
 
 def add_alone(seen, path, found):

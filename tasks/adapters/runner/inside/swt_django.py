@@ -33,8 +33,8 @@ def run(config, recorder, root):
 
 
 def command(test_args):
-    """(path of the script in the checkout, its arguments). A project names its `manage.py` first; the options of Django's
-    own script get `--parallel 1` where they do not say."""
+    """(path of the script in the checkout, its arguments). A project names its `manage.py` first; the options of
+    Django's own script get `--parallel 1` where they do not say."""
     args = list(test_args)
     if args and os.path.basename(args[0]) == _MANAGE:
         return args[0], args[1:]
