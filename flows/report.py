@@ -101,7 +101,8 @@ class QuietHandler(SimpleHTTPRequestHandler):
         the answer (DNS rebinding)."""
         if not super().parse_request():
             return False
-        _, port = self.server.server_address[:2]
+        assert isinstance(self.server, ThreadingHTTPServer)
+        port = self.server.server_port
         if self.headers.get("Host", "").lower() in {f"{name}:{port}" for name in NAMES}:
             return True
         self.send_error(HTTPStatus.MISDIRECTED_REQUEST)

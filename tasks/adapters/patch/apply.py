@@ -42,7 +42,7 @@ class Applied:
     @property
     def paths(self) -> tuple[str, ...]:
         """All that differs after it, links included."""
-        return tuple(dict.fromkeys(one.path for one in (*self.changes, *self.links)))
+        return tuple(dict.fromkeys([*(one.path for one in self.changes), *(one.path for one in self.links)]))
 
 
 def apply_to_files(patch: Patch, read_base: ReadBase, *, stored: bool = False) -> Applied | Refused:
