@@ -104,8 +104,8 @@ STARTS = (
         environment=GIVEN,
     ),
     ProcessStart(
-        module="tasks/adapters/sandbox/scratch.py",
-        runs="`chmod` and `rm` of private folders",
+        module="tasks/adapters/sandbox/supervisor/disk.py",
+        runs="our own count of files that an ordinary user cannot read, as root of a user namespace",
         third_party=False,
         where=HOST,
         network="not used",

@@ -267,9 +267,7 @@ class _Reading:
         key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
         if self.watch is not None:
             found = {line: count for line, count in found.items() if line in self.watch.get(key[0], ())}
-        if not found:
-            return True
-        if key not in self.hits and not self._has_room((), key[0], key[1] or ""):
+        if not found or (key not in self.hits and not self._has_room((), key[0], key[1] or "")):
             return True
         known = self.hits.setdefault(key, {})
         for line, count in found.items():
@@ -284,9 +282,9 @@ class _Reading:
             return False
         name, loaded = RepoPath(_text(path)), record.get("loaded") is True
         if self.watch is not None:
-            executable = tuple(line for line in executable if line in self.watch.get(name, ()))
             if name not in self.watch:
                 return True
+            executable = tuple(filter(self.watch[name].__contains__, executable))
         self.watched[name] = WatchedFile(run_key=self.run_key, path=name, loaded=loaded, executable=executable)
         if record.get("probed") is not True:
             self.unprobed.append(name)
