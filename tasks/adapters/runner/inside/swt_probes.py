@@ -80,7 +80,8 @@ class _Watched(object):
 class ProbeTracer(object):
     """Hits per context, written whenever the context is switched; those of child processes as well.
 
-    `children` is where forks of this process leave their lines. A process that a test started has no report.
+    `children` reads what child processes wrote; of a process that a test started, which has no report, it is the path
+    where it writes itself.
     """
 
     def __init__(self, report, watch, root, children):
@@ -113,19 +114,19 @@ class ProbeTracer(object):
         self._flush()
         self._case = case
 
-    def taken(self):
+    def counts(self):
         """[(path, whether probed, {line: how often it ran})] of the files that were loaded, since the last call."""
         return [(watched.path, watched.probed, watched.take()) for watched in self._files.values() if watched.loaded]
 
-    def loaded(self):
+    def loaded_paths(self):
         """The watched files that were loaded with probes or without them."""
         return [watched.path for watched in self._files.values() if watched.loaded]
 
     def _flush(self):
-        for path, _, found in self.taken():
+        for path, _, found in self.counts():
             self._add(path, found)
         known = {watched.path: watched for watched in self._files.values()}
-        for path, probed, found in self._children.take():
+        for path, probed, found in self._children.read():
             known[path].seen_by_child(probed)
             self._add(path, found)
 
@@ -135,9 +136,9 @@ class ProbeTracer(object):
             self._report.add("hits", path=path, case=self._case, lines=lines, counts=counts)
 
     def finish(self):
-        """Write the rest. In a fork of the test process that comes to the end of the runner, leave it to the parent."""
+        """Write the rest. A fork of the test process that comes to the end of the runner writes for its parent."""
         if not self._report.ours:
-            swt_children.leave(self, self._children.path)
+            swt_children.write_lines(self, self._children.path)
             return
         self._flush()
         for watched in self._files.values():
