@@ -72,10 +72,10 @@ class Commits:
         git = self._git
         present = [path for path in changed if _is_file(tree / path)]
         # Removed first: a file of the same size and time would count as unchanged.
-        for option, names in (("--force-remove", changed), ("--add", present)):
+        for options, names in ((("--force-remove",), changed), (("--add", "--replace"), present)):
             if names:
                 told = b"".join(os.fsencode(name) + b"\0" for name in names)
-                git.run("update-index", option, "-z", "--stdin", cwd=tree, stdin=told, env=env)
+                git.run("update-index", *options, "-z", "--stdin", cwd=tree, stdin=told, env=env)
         root = git.run("write-tree", cwd=tree, env=env).decode().strip()
         made = git.run("commit-tree", root, "-m", MESSAGE, cwd=tree, env=env).decode().strip()
         _point_at(tree / FOLDER, made)

@@ -42,7 +42,8 @@ class Applied:
     @property
     def paths(self) -> tuple[str, ...]:
         """All that differs after it, links included."""
-        return tuple(dict.fromkeys([*(one.path for one in self.changes), *(one.path for one in self.links)]))
+        paths = (*(change.path for change in self.changes), *(link.path for link in self.links))
+        return tuple(dict.fromkeys(paths))
 
 
 def apply_to_files(patch: Patch, read_base: ReadBase, *, stored: bool = False) -> Applied | Refused:

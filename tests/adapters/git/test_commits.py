@@ -147,6 +147,20 @@ def test_before_the_fix_nothing_of_it_is_there(commits: Commits, tmp_path: Path,
     assert git(tree, "tag") == ""
 
 
+def test_files_may_take_the_place_of_folders_and_submodules(commits: Commits, tmp_path: Path, sha: str) -> None:
+    tree = tmp_path / "tree"
+    commits.checkout(REPO, sha, tree)
+    patch = "".join(
+        f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n"
+        for path in ("sub/test_x.py", ".gitattributes2", "deep/.gitattributes")
+    )
+    applied = apply_patch(tree, patch)
+    assert isinstance(applied, Applied), applied
+    commits.commit(tree, applied.paths)
+    assert git(tree, "status", "--porcelain") == ""
+    assert git(tree, "ls-files", "sub") == "sub/test_x.py"
+
+
 def test_files_that_a_build_left_are_ignored(commits: Commits, tmp_path: Path, sha: str) -> None:
     tree = tmp_path / "tree"
     commits.checkout(REPO, sha, tree)

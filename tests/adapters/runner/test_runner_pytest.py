@@ -209,3 +209,15 @@ def test_the_options_of_a_project_leave_out_no_case(python: str, request, librar
         assert ran.report.complaint == ""
     chosen = run(python, root, job("tests/test_a.py", test_args=("-k", "quick")), library)
     assert chosen.outcomes == {"tests/test_a.py::test_quick": "passed/call"}, chosen.output
+
+
+@pytest.mark.parametrize("python", ["3.10"], indirect=True)
+def test_cases_that_run_in_forks_have_lines(python: str, libraries, project, run) -> None:
+    """pytest-forked runs each case in a process of its own."""
+    files = {"pytest.ini": "[pytest]\naddopts = --forked\n", "pkg/mod.py": "def one():\n    return 1\n"}
+    files["tests/test_a.py"] = (
+        "import os\nimport pkg.mod\nBEGAN = os.getpid()\ndef test_x(): assert pkg.mod.one() and os.getpid() != BEGAN\n"
+    )
+    ran = run(python, project(files), job("tests/test_a.py"), libraries("3.10"))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+    assert ran.lines == {("pkg/mod.py", None, 1), ("pkg/mod.py", "tests/test_a.py::test_x", 2)}

@@ -30,7 +30,9 @@ _MAX_BYTES = 1 << 20
 """Of the lines of children, read at one change of case; the rest is read at the next one."""
 _MAX_COUNT = 10**12
 
-_exit, _getpid, _open, _write, _close, _kill = os._exit, os.getpid, os.open, os.write, os.close, os.kill
+_exit, _getpid, _kill = os._exit, os.getpid, os.kill
+_open, _read, _write, _close, _stat = os.open, os.pread, os.write, os.close, os.stat
+_READ = os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0)
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 _realpath = os.path.realpath
 
@@ -70,20 +72,22 @@ class ChildLines(object):
         self._loads = json.loads
         self.path = os.path.abspath(report) + LINES
         self._ranges = ranges
-        self._read = 0
+        self._offset = 0
 
-    def take(self):
+    def read(self):
         """[(path, probed, {line: how often it ran})] that is new; what is not of this shape is passed over."""
         try:
-            if os.stat(self.path).st_size <= self._read:
+            if _stat(self.path).st_size <= self._offset:
                 return []
-            with open(self.path, "rb") as source:
-                source.seek(self._read)
-                data = source.read(_MAX_BYTES)
+            fd = _open(self.path, _READ)
+            try:
+                data = _read(fd, _MAX_BYTES, self._offset)
+            finally:
+                _close(fd)
         except OSError:
             return []
         whole = data.rfind(b"\n") + 1
-        self._read += whole if whole or len(data) < _MAX_BYTES else len(data)
+        self._offset += whole if whole or len(data) < _MAX_BYTES else len(data)
         data = data[:whole]
         return [found for found in map(self._parse, data.split(b"\n")) if found is not None]
 
@@ -100,13 +104,13 @@ class ChildLines(object):
             return None
 
 
-def leave(tracer, path):
+def write_lines(tracer, path):
     """Append what this process ran since it began."""
     import json
 
     records = [
         {"path": name, "probed": probed, "lines": list(found), "counts": list(found.values())}
-        for name, probed, found in tracer.taken()
+        for name, probed, found in tracer.counts()
     ]
     if records:
         data = b"".join(json.dumps(record).encode("ascii") + b"\n" for record in records)
@@ -118,11 +122,11 @@ def leave(tracer, path):
 
 
 def follow_forks(tracer, path):
-    """Have every fork of this process, and every fork of one, leave its own lines behind."""
+    """Have every fork of this process, and every fork of a fork, write its own lines."""
 
     def in_child():
-        tracer.taken()  # what the parent ran is not the child's
-        _at_the_end(tracer, path)
+        tracer.counts()  # what the parent ran is not the child's
+        _hook_exit(tracer, path)
 
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=in_child)
@@ -138,15 +142,15 @@ def follow_forks(tracer, path):
     os.fork = forking
 
 
-def _at_the_end(tracer, path):
-    """Leave lines behind before `os._exit` and SIGTERM end this process; `atexit` is the business of the caller."""
+def _hook_exit(tracer, path):
+    """Write lines before `os._exit` and SIGTERM end this process. Returns the function that does, for `atexit`."""
     done = []
 
     def finish():
         if _getpid() not in done:
             done.append(_getpid())
             try:
-                leave(tracer, path)
+                write_lines(tracer, path)
             except Exception:  # the process ends as it would have
                 return
 
@@ -216,13 +220,13 @@ class _Attached(object):
         finally:
             sys.path.remove(inside)
         self._tracer = swt_probes.ProbeTracer(None, self._ranges, self._root, self._lines)
-        atexit.register(_at_the_end(self._tracer, self._lines))
+        atexit.register(_hook_exit(self._tracer, self._lines))
 
     def _script(self):
         """Say that a file to probe ran as a script, without probes. By now `__main__` has no `__file__` any more."""
         script = sys.argv[0] if getattr(sys, "argv", None) else None
         name = self._path(os.path.join(self._cwd, script)) if isinstance(script, str) else None
-        if name is None or (self._tracer is not None and name in self._tracer.loaded()):
+        if name is None or (self._tracer is not None and name in self._tracer.loaded_paths()):
             return
         record = b'{"path": %s, "probed": false, "lines": [], "counts": []}\n' % _quoted(name)
         fd = _open(self._lines, _APPEND, 0o644)

@@ -84,7 +84,8 @@ class _Probed(object):
 class ProbeTracer(object):
     """Hits per context, written whenever the context is switched; those of child processes as well.
 
-    `children` is where forks of this process leave their lines. A process that a test started has no report.
+    `children` reads what child processes wrote; of a process that a test started, which has no report, it is the path
+    where it writes itself.
     """
 
     def __init__(self, report, ranges, root, children):
@@ -121,18 +122,18 @@ class ProbeTracer(object):
         self._flush()
         self._case = case
 
-    def taken(self):
+    def counts(self):
         """[(path, whether probed, {line: how often it ran})] of the files that were loaded, since the last call."""
         return [(file.path, file.probed, file.take()) for file in list(self._files.values()) if file.loaded]
 
-    def loaded(self):
+    def loaded_paths(self):
         """The files that were loaded with probes or without them."""
         return [file.path for file in list(self._files.values()) if file.loaded]
 
     def _flush(self):
-        for path, _, found in self.taken():
+        for path, _, found in self.counts():
             self._add(path, found)
-        for path, probed, found in self._children.take():
+        for path, probed, found in self._children.read():
             self._files.setdefault(path, _Probed(path)).seen_by_child(probed)
             self._add(path, found)
 
@@ -142,9 +143,9 @@ class ProbeTracer(object):
             self._report.add("hits", path=path, case=self._case, lines=lines, counts=counts)
 
     def finish(self):
-        """Write the rest. In a fork of the test process that comes to the end of the runner, leave it to the parent."""
+        """Write the rest. A fork of the test process that comes to the end of the runner writes for its parent."""
         if not self._report.ours:
-            swt_children.leave(self, self._children.path)
+            swt_children.write_lines(self, self._children.path)
             return
         self._flush()
         files = dict(self._files)
