@@ -29,7 +29,6 @@ from pathlib import Path
 from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of, unread_note
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
-from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, MethodName, ModelName
 
@@ -45,6 +44,7 @@ READ = frozenset(
 )
 HIGHEST_SAMPLE = 2**31 - 1
 NO_SUCH_INSTANCE = "there is no such instance in the snapshot"
+EMPTY = "the file holds no row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +98,11 @@ def read_predictions(
     """All predictions of a JSON lines, JSON or Parquet file for the instances of one snapshot.
 
     `method` is what the method is called, whatever the rows call it. Raises `BadInput` only where the file cannot be
-    read, or holds no row.
+    read.
     """
-    read = predictions_of(
+    return predictions_of(
         read_rows(path), instances, source=path.name, created_at=created_at, method=method, folder=path.parent
     )
-    if not read.candidates and not read.problems:
-        raise BadInput(f"{path.name} holds no prediction", hint="docs/submitting.md says what a row holds")
-    return read
 
 
 def predictions_of(
@@ -120,7 +117,7 @@ def predictions_of(
     also_read: Iterable[str] = (),
 ) -> Predictions:
     """A second prediction for one instance and method is kept with the next sample number and, unless `several` may be
-    meant, a problem.
+    meant, a problem. So is a file without a row.
 
     Trajectories are looked for in `folder`, where there is one. `also_read` are keys that the caller reads itself.
     """
@@ -129,7 +126,9 @@ def predictions_of(
     candidates: list[Candidate] = []
     problems: list[LineProblem] = []
     unread: Counter[str] = Counter()
+    lines = 0
     for row in rows:
+        lines += 1
         unread.update(row.values.keys() - READ - set(also_read))
         try:
             prediction = _read(row, method)
@@ -144,6 +143,8 @@ def predictions_of(
             problem = f"line {holder} of {source} holds the first prediction for this instance and method"
             problems.append(LineProblem(row.line, prediction.instance_id, problem))
         candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))
+    if not lines:
+        problems.append(LineProblem(1, None, EMPTY))
     return Predictions(tuple(candidates), tuple(problems), unread_note(source, unread))
 
 

@@ -25,7 +25,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.proposed_fix import HackSign
 from tasks.evaluate.identity import HINT
 from tasks.evaluate.partial import PARTIAL
-from tasks.evaluate.predictions import predictions_of
+from tasks.evaluate.predictions import EMPTY, predictions_of
 
 ALSO_READ = ("resolved", "tests", "iteration", "tests_usd", "labels")
 """Keys beside those of a prediction."""
@@ -86,14 +86,13 @@ def read_repairs(
     read = predictions_of(
         good, instances, source=path.name, created_at=created_at, method=method, several=True, also_read=ALSO_READ
     )
-    if not read.candidates and not problems and not read.problems:
-        raise BadInput(f"{path.name} holds no repair", hint="docs/repair.md says what a row holds")
     if any(row.method == PARTIAL for row in read.candidates):
         raise BadInput(f"{path.name} calls its method {PARTIAL!r}, like the fixes made of golden patches", hint=HINT)
     rows = ((row, *told[_line(row)]) for row in read.candidates)
+    found = [one for one in read.problems if one.what != EMPTY or not problems]
     return Repairs(
         rows=tuple(RepairRow(row=row, told=facts, labels=labels) for row, facts, labels in rows),
-        problems=tuple(sorted((*problems, *read.problems), key=lambda problem: problem.line)),
+        problems=tuple(sorted((*problems, *found), key=lambda problem: problem.line)),
         notes=read.notes,
     )
 

@@ -144,10 +144,9 @@ def test_a_cost_that_is_no_amount_is_a_problem_and_its_row_is_taken(value: objec
     assert taken == 1
 
 
-def test_an_empty_file_is_refused_by_both() -> None:
+def test_an_empty_file_is_a_problem_for_both() -> None:
     for content in (b"", b"\n\n", b"[]"):
-        (refusal,), _ = both(content)
-        assert refusal == "BadInput preds.jsonl holds no prediction"
+        assert both(content) == (["preds.jsonl:1: ?: the file holds no row"], 0)
 
 
 def test_a_controls_name_is_refused_by_both() -> None:
