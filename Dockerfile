@@ -15,7 +15,7 @@ RUN apt-get update -qq \
         build-essential ccache libqhull-dev pkg-config \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 1000 --create-home swt \
-    && install -d -o swt /var/cache/swt
+    && install -d -o swt /var/cache/swt /var/lib/swt-inbox
 
 WORKDIR /opt/swt
 RUN python3 -m venv /opt/venv
@@ -32,5 +32,5 @@ RUN pip install --quiet --no-deps --no-build-isolation -e . \
     && git config --system --add safe.directory /opt/swt
 
 USER swt
-ENV SWT_CACHE=/var/cache/swt SWT_DATABASE=/var/cache/swt/swt.duckdb
+ENV SWT_CACHE=/var/cache/swt SWT_DATABASE=/var/cache/swt/swt.duckdb SWT_INBOX=/var/lib/swt-inbox
 CMD ["swt", "doctor"]

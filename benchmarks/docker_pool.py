@@ -40,8 +40,9 @@ from tasks.rehearsal.services import store_url
 
 TEMPLATE = PROJECT / "deploy" / "docker-pool.json"
 CACHE = "/var/cache/swt"
+INBOX = "/var/lib/swt-inbox"
 USER = "swt"
-"""Both in the image."""
+"""All in the image."""
 BLOCK = """
 import os
 from prefect.blocks.system import Secret
@@ -136,7 +137,7 @@ def main(
         here = Machine(cluster.folder / name / "here", {"SWT_STORE": store})
         asked.give(here)
         began = time.monotonic()
-        mounted = [f"{cache}:{CACHE}", *(f"{one}:{one}:ro" for one in judged if Path(one).exists())]
+        mounted = [f"{cache}:{CACHE}", *(f"{one}:{INBOX}/{Path(one).name}:ro" for one in judged if Path(one).exists())]
         own = {"volumes": mounted, "image": image}
         flow_run = prefect.begin(asked.deployment, asked.parameters | {"shards": shards}, own)
         if not ended(prefect, flow_run):

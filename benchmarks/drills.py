@@ -83,6 +83,8 @@ class Drill:
     off_list: tuple[tuple[int, int], ...] = ()
     """Pull requests of its GitHub, and the issue that each says it fixes, which is listed no longer: it is asked for by
     its number."""
+    git: str = ""
+    """Where mirrors are copied from, as in `Settings`, with the folder of this machine for `{mirrors}`."""
     once: bool = False
     """Whether its rounds have units in a new warehouse only, so that every fault needs one of its own."""
 
@@ -114,7 +116,7 @@ DRILLS = (
     ),
     Drill("localize", OF_TWO, ("retrieval",)),
     Drill("generate", WORK, ("environments", "retrieval", "generation")),
-    Drill("rebuild", {"git": "", **MONTH}, ("reach", "scrape", "rows", "filter", *CHECKED, "facts", "publish")),
+    Drill("rebuild", MONTH, ("reach", "scrape", "rows", "filter", *CHECKED, "facts", "publish")),
 )
 MORE = (
     Drill(
@@ -151,11 +153,11 @@ MORE = (
     Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="second of three", place=1),
     Drill("evaluate", {"candidates": CONTROLS, **OF_THREE}, JUDGED, how="last of three", place=-1),
     Drill("generate", {**WORK, **OF_THREE}, ("environments", "generation"), how="last of three", place=-1),
-    Drill("rebuild", {"git": "{mirrors}/{repo}.git", **MONTH}, ("mirrors",), how="with mirrors"),
+    Drill("rebuild", MONTH, ("mirrors",), how="with mirrors", git="{mirrors}/{repo}.git"),
     Drill("validate", {"snapshot": RETIRED, "health": True}, ("second looks",), how="a retired one"),
     Drill(
         "rebuild",
-        {"git": "", **MONTH},
+        MONTH,
         ("issues", "rows of issues"),
         how="an issue off the list",
         off_list=((12, 11),),
@@ -202,10 +204,9 @@ def world(settings: Settings, folder: Path, off_list: Iterable[tuple[int, int]] 
     assert not [one for one, times in said.items() if times > 1], "a model was asked twice"
 
 
-def prepared(drill: Drill, folder: Path) -> dict[str, Any]:
-    """What the story is asked, with the folder of this machine."""
-    git = drill.asked.get("git")
-    return {**drill.asked, "git": git.replace("{mirrors}", str(folder / "mirrors"))} if git else drill.asked
+def prepared(drill: Drill, settings: Settings, folder: Path) -> Settings:
+    """The settings of the drill: where its mirrors are copied from."""
+    return replace(settings, git=drill.git.replace("{mirrors}", str(folder / "mirrors")))
 
 
 def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:

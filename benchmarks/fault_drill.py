@@ -22,7 +22,6 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from benchmarks.drills import DRILLS, MORE, Drill, prepare_for, prepared, tell, world
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
@@ -103,9 +102,9 @@ def struck(drill: Drill, settings: Settings, folder: Path, round_: str, fault: s
     before = {(row.flow_run, row.round, row.scope) for row in store.read(FlowRound)}
     keys = store.run_keys()
     board = board_of(drill, round_, fault)
-    asked_for = prepared(drill, folder)
+    settings = prepared(drill, settings, folder)
     killed = fault in (KILL, LATE)
-    code = _killed(drill, asked_for, settings, round_, fault) if killed else _ended(drill, asked_for, settings, board)
+    code = _killed(drill, settings, round_, fault) if killed else _ended(drill, settings, board)
     new = [row for row in store.read(FlowRound) if (row.flow_run, row.round, row.scope) not in before]
     hit = [row for row in new if row.round == round_]
     what = (drill.story, round_, fault)
@@ -134,34 +133,34 @@ def board_of(drill: Drill, round_: str, fault: str) -> Faulty:
     return Faulty(victim, Threads(1, AT_ONCE), asked=victim.asked, late=fault == LATE)
 
 
-def _ended(drill: Drill, asked: dict[str, Any], settings: Settings, board: Faulty) -> int:
+def _ended(drill: Drill, settings: Settings, board: Faulty) -> int:
     """The exit code of a story with a fault."""
     try:
-        code = tell(drill.story, asked, settings, board).exit_code
+        code = tell(drill.story, drill.asked, settings, board).exit_code
     except KeyboardInterrupt:
         return ENDED_BY_CTRL_C
     assert code in (LEFT, NOTHING), (drill.story, code)
     return code
 
 
-def _killed(drill: Drill, asked: dict[str, Any], settings: Settings, round_: str, fault: str) -> int:
+def _killed(drill: Drill, settings: Settings, round_: str, fault: str) -> int:
     """The story in a process of its own, which is killed; its exit code as a shell has it."""
     # Forked from a process that has no threads: a fork of this one would find locks that nobody gives back.
-    child = multiprocessing.get_context("forkserver").Process(target=_die, args=(drill, asked, settings, round_, fault))
+    child = multiprocessing.get_context("forkserver").Process(target=_die, args=(drill, settings, round_, fault))
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL, (drill.story, "was not killed")
     return 128 - child.exitcode
 
 
-def _die(drill: Drill, asked: dict[str, Any], settings: Settings, round_: str, fault: str) -> None:
+def _die(drill: Drill, settings: Settings, round_: str, fault: str) -> None:
     """Tell the story up to the unit of the round that kills the process."""
-    tell(drill.story, asked, settings, board_of(drill, round_, fault))
+    tell(drill.story, drill.asked, settings, board_of(drill, round_, fault))
 
 
 def completed(drill: Drill, settings: Settings, folder: Path) -> int:
     """Tell the story without a fault, and once more. How many runs the first made; the second makes none."""
-    store, asked = Store(settings.store), prepared(drill, folder)
+    store, asked, settings = Store(settings.store), drill.asked, prepared(drill, settings, folder)
     before, board = store.run_keys(), sound()
     assert tell(drill.story, asked, settings, board).exit_code == 0, drill.story
     after = store.run_keys()

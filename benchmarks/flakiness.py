@@ -117,7 +117,7 @@ class Rounds:
 def draw(rounds: Rounds, rate: float, lot: random.Random) -> Fate:
     """One validation as the flow does it, with outcomes by lot. A second golden test is steady."""
     seen = _observed(rounds.judging, rate, lot)
-    solved = all(run.passed(FLIPPING) for run in seen if run.code_state is CodeState.AFTER)
+    solved = all(run.outcomes.get(FLIPPING) is Outcome.PASSED for run in seen if run.code_state is CodeState.AFTER)
     more = rounds.varied if solved else rounds.doubting
     seen += _observed(more, rate, lot)
     runs = len(more)

@@ -40,7 +40,7 @@ from tasks.adapters.patch.read import to_text
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import InfrastructureError, SwtError
 from tasks.domain.names import CaseId
-from tasks.domain.outcome import CodeState, Outcome, Phase, RunStatus
+from tasks.domain.outcome import FAILURES, CodeState, Outcome, Phase, RunStatus
 from tasks.domain.run import RunSpec
 from tasks.evaluate.definitions import cases_of, parse
 from tasks.evaluate.edited import edited_rows
@@ -56,7 +56,6 @@ it. Cases that were there before and depend on their order are such ones."""
 IN_ITS_OWN_WORDS = "(in its own words as well)"
 """Said of a difference that a repeat shows too: the case depends on its order or on hashes, no guard edit did it."""
 JUDGED = -1
-FAILS = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
 Key = tuple[str, str, int]
 """Name, instance and secret."""
 
@@ -70,7 +69,7 @@ class Guarded:
     secret: int
     """`JUDGED` for the runs that judge it."""
     success: bool
-    """Some case fails before and passes after, and none that passes before fails after."""
+    """Some case fails before and passes after, and none that passes before fails or is missing after."""
     differing: tuple[str, ...] = ()
     """`variant state: case was, is`, for every case that a guard run shows otherwise."""
     cpu_s: float = 0.0
@@ -112,7 +111,7 @@ def ran(ground: Ground, spec: RunSpec, cases: Iterable[Case] = ()) -> Ran:
         raise InfrastructureError(f"{spec.variant} {spec.code_state} of {spec.instance_id}: {recorded.run.detail}")
     found: dict[Case, set[str]] = defaultdict(set)
     for case in recorded.cases:
-        found[case.path, case.case_id].add("F" if case.outcome in FAILS else str(case.outcome))
+        found[case.path, case.case_id].add("F" if case.outcome in FAILURES else str(case.outcome))
     return Ran(
         outcomes={case: "/".join(sorted(seen)) for case, seen in found.items()},
         qualnames={(case.path, case.case_id): case.qualname for case in recorded.cases},
@@ -140,7 +139,7 @@ def held(
     before, after = (ran(ground, spec) for spec in confirmation_specs(ground.bench, suite))
     judged = {*before.outcomes, *after.outcomes}
     turned = any(before.of(case) == "F" and after.of(case) == "passed" for case in judged)
-    broken = any(before.of(case) == "passed" and after.of(case) != "passed" for case in judged)
+    broken = any(before.of(case) == "passed" and after.of(case) in ("F", None) for case in judged)
     success = turned and not broken
     if (name, instance, JUDGED) not in known:
         yield Guarded(name=name, instance=instance, secret=JUDGED, success=success, cpu_s=before.cpu_s + after.cpu_s)

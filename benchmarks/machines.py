@@ -32,8 +32,8 @@ from tasks.rehearsal.services import PostgreSql, Seaweed, postgresql, seaweed
 
 HANGS_S = 3600.0
 """Longer than any machine takes."""
-KEPT = re.compile(r"PATH|LANG|PYENV_ROOT|(PIP|UV|SSL)_\w+|(HTTPS?|ALL|NO)_PROXY", re.IGNORECASE)
-"""Variables that say where programs and packages are, for all machines."""
+KEPT = re.compile(r"PATH|LANG|PYENV_ROOT|SWT_INBOX|(PIP|UV|SSL)_\w+|(HTTPS?|ALL|NO)_PROXY", re.IGNORECASE)
+"""Variables that say where programs, packages and candidates' files are, for all machines."""
 THINKS_S = 0.3
 """The model, for each reply."""
 TEST = "diff\ntests/test_more.py\nEOF or end\ndef test_issue():\n    assert False\nend diff"
@@ -73,7 +73,7 @@ class Work:
         """Of the deployment."""
         shared = {"snapshot": SNAPSHOT, "instances": list(self.instances)}
         if self.candidates:
-            return shared | {"candidates": list(self.candidates)}
+            return shared | {"candidates": [Path(one).name if Path(one).exists() else one for one in self.candidates]}
         return shared | {"methods": list(self.methods), "models": ["scripted"], "name": "shared"}
 
     @property

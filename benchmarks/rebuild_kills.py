@@ -20,7 +20,7 @@ import re
 import shutil
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -29,9 +29,9 @@ import typer
 
 from benchmarks.measured import machine, text_table
 from flows.demo import DEMO, build_demo_mirror
-from flows.parameters import RebuildRequest
 from flows.rebuild import rebuild_here
 from flows.settings import Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import verify
 from tasks.adapters.store.database import ensure_views, query
 from tasks.domain.table import table_name
@@ -101,9 +101,9 @@ def live(series: Series, name: str, limit: int, url: str) -> None:
     with (series.folder / "log").open("a") as log:
         sys.stdout = sys.stderr = log
         request = RebuildRequest(
-            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, free_gb=0, git="", unchanged=True
+            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, free_gb=0, unchanged=True
         )
-        done = rebuild_here(request, series.settings(url))
+        done = rebuild_here(request, replace(series.settings(url), git=""))
         print(done.text, *done.problems, sep="\n", flush=True)
         sys.exit(0 if done.published else 9)
 

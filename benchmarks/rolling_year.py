@@ -217,6 +217,7 @@ def main(
         "SWT_CACHE": str(work / "cache"),
         "SWT_DATABASE": str(work / "swt.duckdb"),
         "SWT_GITHUB_TOKENS": "any-will-do",
+        "SWT_GIT": git,
         "PREFECT_WORKER_QUERY_SECONDS": f"{ASKED_S:.0f}",
     }
     if not told:
@@ -225,7 +226,7 @@ def main(
         request = GitHubRequest(repos=tuple(repos), git=tuple(Path(git.format(repo=repo)) for repo in repos))
         hub = hub_for(work / "mirrors", work, request, typer.echo)
         # Without a bound of hours all new instances are begun at once, so the slowest of each eight is not waited for.
-        parameters = {"hours": None, "repositories": repos, "since": since, "limit": limit, "looks": looks, "git": git}
+        parameters = {"hours": None, "repositories": repos, "since": since, "limit": limit, "looks": looks}
         with listening(hub, 0) as github, prefect_server(work, {**environ, "SWT_GITHUB_URL": f"{github}/graphql"}) as p:
             (work / "gone.yaml").write_text(documented_automation(GONE))
             p.call("automation", "create", "--from-file", str(work / "gone.yaml"))

@@ -221,7 +221,7 @@ def store_check() -> None:
 
 @store_app.command("compact")
 def store_compact() -> None:
-    """Merge the small files of each table into one."""
+    """Merge the small files of each table into one; `swt store gc` deletes the merged ones a day later."""
     from flows.commands.asking import compact_store
 
     say(compact_store(settings()))
@@ -257,7 +257,7 @@ def store_backup(
 
 @store_app.command("gc")
 def store_gc() -> None:
-    """Remove logs that no row names, and leftovers of killed writers."""
+    """Delete logs that no row names, leftovers of killed writers, and files that were replaced a day ago."""
     from flows.commands.asking import collect_garbage
 
     say(collect_garbage(settings()))

@@ -116,7 +116,7 @@ def foreseen_searches(
             tokens_in=how.calls * how.prompt_tokens,
             tokens_in_least=0,
             grows=False,
-            tokens_out=how.calls * how.reply_tokens,
+            tokens_out=None if how.reply_tokens is None else how.calls * how.reply_tokens,
         )
         found[unit.model].append(Remaining(estimate=one, finished=frozenset({unit.model} if known else ())))
     return found

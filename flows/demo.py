@@ -11,10 +11,11 @@ from pathlib import Path
 
 from flows.evaluation import evaluate_here
 from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import EvaluationRequest, FixesRequest, RebuildRequest, RepairRequest, SweepRequest
+from flows.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
 from flows.rebuild import RebuildSummary, rebuild_here
 from flows.repairs import repair_here
 from flows.settings import RESOURCES, Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
 from tasks.adapters.store.database import selection
@@ -24,6 +25,7 @@ from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
 from tasks.domain.collect import PullRequest, Rejection
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import repo_folder
 from tasks.rehearsal.demo_history import build_mirror
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
@@ -126,8 +128,8 @@ def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildS
     with listening(Hub(world)) as address:
         for name, until, limit in MONTHS:
             world.until = None if already_published(settings.places, name) else until
-            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, git="", unchanged=True)
-            made.append(rebuild_here(request, replace(settings, github=f"{address}/graphql")))
+            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, unchanged=True)
+            made.append(rebuild_here(request, replace(settings, git="", github=f"{address}/graphql")))
     return tuple(made)
 
 
@@ -173,7 +175,7 @@ def _rebuilt(settings: Settings, months: Sequence[RebuildSummary]) -> Iterator[s
 def build_demo_mirror(settings: Settings) -> Path:
     """The demo project's history as a mirror, made from text unless it is there."""
     (repo,) = {row.repo for row in _demo_instances()}
-    mirror = settings.places.mirrors / f"{repo.replace('/', '__')}.git"
+    mirror = settings.places.mirrors / f"{repo_folder(repo)}.git"
     return mirror if mirror.exists() else build_mirror(DEMO, mirror)
 
 

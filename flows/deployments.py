@@ -23,9 +23,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any, Generic, cast
 from uuid import UUID
 
+import httpx
 from prefect import Flow, flow, task
 from prefect.artifacts import (
     create_link_artifact,
@@ -38,12 +40,13 @@ from prefect.client.schemas.objects import State
 from prefect.context import FlowRunContext, TaskRunContext
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
-from prefect.runtime import flow_run
+from prefect.runtime import deployment, flow_run
+from prefect.settings import get_current_settings
 from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows.options import Option, Parameter, parameters, read_request
+from flows.options import FILE, Option, Parameter, files, parameters, read_names, read_request
 from flows.parameters import SharedRequest
 from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
 from flows.settings import Settings, settings_here
@@ -61,6 +64,7 @@ STARTS = 4
 EVERY_S = 2.0
 """No more updates of one progress artifact than this."""
 SUMMARY = 2000
+PROBE_S = 30.0
 MESSAGE = 500
 """Characters of a state's message: the pages of the server show it in one place."""
 SHARDS = Parameter(
@@ -92,9 +96,12 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
         shards = values.pop(SHARDS.name, 1)
         try:
             settings = settings_here(os.environ)
-            request = read_request(story.request, values)
+            if deployment.id and not settings.open_server:
+                check_password(get_current_settings().api.url or "")
+            request = read_names(story.request, values, settings)
             if shards != 1 and request.runs:
-                _share(request, settings, shards)
+                names = {one.name: values.get(one.name) for one in files(story.request) if one.option.text is FILE}
+                _share(request, settings, shards, names)
             run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
             summary = teller(story)(request, settings, run)
         except SwtError as error:
@@ -114,11 +121,27 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
     )(told)
 
 
-def _share(request: SharedRequest, settings: Settings, shards: int) -> None:
-    """Let other flow runs fill the store first."""
+def check_password(api: str) -> None:
+    """Raises `UsageError` if the Prefect server at this address answers without a password.
+
+    All who reach such a server, pages in a browser among them, run commands on its workers. A server that does not
+    answer here is not judged.
+    """
+    try:
+        answer = httpx.post(f"{api}/flow_runs/count", json={}, timeout=PROBE_S)
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        log.warning("whether %s asks for a password is not known: %s", api, error)
+        return
+    if answer.is_success:
+        hint = "set PREFECT_SERVER_API_AUTH_STRING (docs/automation.md), or SWT_OPEN_SERVER=1 on the worker"
+        raise UsageError(f"the Prefect server at {api} asks for no password", hint=hint)
+
+
+def _share(request: SharedRequest, settings: Settings, shards: int, names: Mapping[str, Any]) -> None:
+    """Let other flow runs fill the store first; they are given files by the same names as this one."""
     asked = planned(request, settings, shards)
     if len(asked) > 1:
-        share(asked, Progress("shards", len(asked)).tell)
+        share(asked, names, Progress("shards", len(asked)).tell)
 
 
 def _title_of(story: Story[Any]) -> Callable[[], str]:
@@ -132,7 +155,9 @@ def _title_of(story: Story[Any]) -> Callable[[], str]:
 
 def _keyword(parameter: Parameter) -> inspect.Parameter:
     """One parameter, as Prefect reads it from a signature."""
-    kind: Any = parameter.kind
+    kind: Any = str if parameter.kind is Path else parameter.kind
+    if parameter.pattern:
+        kind = Annotated[kind, Field(pattern=parameter.pattern)]
     if parameter.many:
         kind = list[kind]
     if parameter.option.least is not None:
@@ -151,7 +176,7 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
 
 def _doc(story: Story[Any], taken: Iterable[Parameter]) -> str:
     """What the story does, and its parameters as Prefect reads them."""
-    lines = [f"    {one.name}: {one.option.help}" for one in taken]
+    lines = [f"    {one.name}: {one.help_in_form}" for one in taken]
     return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
 
 

@@ -27,10 +27,11 @@ from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer
-from tasks.domain.run import Run
+from tasks.domain.run import Run, RunRequest
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.driven import drive_golden_suites
+from tasks.evaluate.golden import GoldenCheck, check_golden
 from tasks.evaluate.standing import NOT_RUN, Standing, standing
 from tasks.evaluate.taking import Taken, take_candidates
 from tasks.evaluate.task import (
@@ -131,7 +132,31 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun, *, 
     unsure = found.to_confirm - suites.undone  # what guards say of the others is told once they are made
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = suites.standing()
+    if wanted:
+        unit = GoldenCheck(snapshot=request.snapshot, subjects=tuple(wanted))
+        run.round("golden", bind(check_golden, _golden_unmeasured(run, request, found, taken)), [unit])
     return _summary(run, request, taken, torn, suites, found, len(instances))
+
+
+def _golden_unmeasured(
+    run: StoryRun, request: EvaluationRequest, found: Standing, taken: Taken
+) -> Mapping[InstanceId, str]:
+    """Instances whose golden tests were not measured, and why; those whose failure this flow run has recorded already
+    are left out, unless no later run can measure them."""
+    if not _asks_for_golden(request, taken):
+        return found.unmeasured
+    recorded = {row.subject for row in run.undone(own=True)}
+    missing = {
+        row["instance_id"]: f"{row['reason']}: {row['detail']}"
+        for row in found.misses.to_pylist()
+        if not row["measured"] and row["instance_id"] not in recorded
+    }
+    return {**missing, **found.unmeasured}
+
+
+def _asks_for_golden(request: EvaluationRequest, taken: Taken) -> bool:
+    """Whether this flow run measures golden tests as a candidate; another part of the request may have them."""
+    return any(method == GOLDEN for method, _ in taken.methods) and not request.part
 
 
 def part_of(suites: tuple[SuiteId, ...], request: EvaluationRequest) -> tuple[SuiteId, ...]:
@@ -174,7 +199,7 @@ class _Suites:
         return self._known() != self.known
 
     def _known(self) -> str:
-        return self.run.store.version((Run, GuardEdit))
+        return self.run.store.version((Run, RunRequest, GuardEdit))
 
     def _run(self, label: str, purpose: Purpose, suites: Mapping[InstanceId, tuple[SuiteId, ...]]) -> None:
         units = [
@@ -210,7 +235,7 @@ def _shown(found: Standing, taken: Taken) -> pa.Table:
 def _misses(request: EvaluationRequest, found: Standing, taken: Taken) -> list[str]:
     """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read. Of
     golden tests that never ran there is nothing to say where nobody asked for them, or another part has them."""
-    asked = any(method == GOLDEN for method, _ in taken.methods) and not request.part
+    asked = _asks_for_golden(request, taken)
     return [
         f"golden not solved: {row['instance_id']}: {row['reason']}: {row['detail']}"
         + (f" (swt log {row['run']})" if row["run"] else "")
@@ -229,7 +254,7 @@ def _summary(
     instances: int,
 ) -> EvaluationSummary:
     nobody = () if taken.candidates else (f"no candidate to judge in {', '.join(request.candidates)}: nothing was run",)
-    remarks = (*map(str, torn), *taken.problems, *nobody)
+    remarks = (*map(str, torn), *taken.problems, *taken.notes, *nobody)
     for line in remarks:
         log.warning("%s", line)
     undone = run.undone()

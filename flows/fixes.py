@@ -24,6 +24,7 @@ from flows.parameters import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.run import NOTHING, StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
 from flows.sweep import open_board
+from tasks.adapters.files import writable_file
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.factory import metered
@@ -83,6 +84,8 @@ def fixes_here(request: FixesRequest | StrengthRequest, settings: Settings) -> F
 def fixes(request: FixesRequest, settings: Settings, run: StoryRun) -> FixesSummary:
     """The story."""
     places = settings.places
+    if request.kept:
+        writable_file(request.kept)
     instances = choose_instances(places, request.snapshot, request.instances)
     check_sources(places, request.tests, instances, request.tests_method)  # reading hundreds of repairs takes a minute
     return judge_fixes(request, settings, run, take_fixes(places, request.fixes, instances, request.method))

@@ -78,10 +78,20 @@ def localize(request: LocalizeRequest, settings: Settings, run: StoryRun) -> Loc
     )
 
 
+def bm25_settings(request: LocalizeRequest) -> Bm25Settings:
+    """How BM25 ranks."""
+    return Bm25Settings(variant=request.retriever, with_tests=request.with_tests)
+
+
+def agent_settings(request: LocalizeRequest) -> AgentSettings:
+    """How the agent works."""
+    return AgentSettings(variant=request.retriever, with_tests=request.with_tests, top_n=request.top_n)
+
+
 def _ranked(
     request: LocalizeRequest, settings: Settings, run: StoryRun, names: list[InstanceId]
 ) -> tuple[Localized, ...]:
-    how = Bm25Settings(variant=request.retriever, with_tests=request.with_tests)
+    how = bm25_settings(request)
     units = ranked_batches(request.snapshot, names, how)
     return run.round("retrieval", bind(rank_batch, settings.places), units).results
 
@@ -92,7 +102,7 @@ def _searched(
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, (request.model,), budget)
     board.recover()  # first: what a killed one may have paid counts against this one's ceiling
-    how = AgentSettings(variant=request.retriever, with_tests=request.with_tests, top_n=request.top_n)
+    how = agent_settings(request)
     units = [
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
     ]

@@ -8,31 +8,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Self
 
-from flows.options import ARGUMENT, Option, Request
-from flows.settings import RESOURCES
+from flows.options import ARGUMENT, FILE, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import TOP_N, Locator, RetrieverKind
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Policy
-from tasks.domain.repair import Roles, roles_of
+from tasks.domain.repair import Roles, check_agent, roles_of
 from tasks.domain.variant import Variant, variant_of
-from tasks.domain.window import since_when
 
-REPOSITORIES = RESOURCES / "data" / "repositories.toml"
-GIT = "https://github.com/{repo}.git"
+CANDIDATES = ("golden", "nop", "stored:")
+"""What stands for candidates in place of a predictions file; `stored:METHOD` takes those of the store."""
+PARTIAL = "partial"
 ROUNDS = 6
 """Test runs of a candidate, the guards of one that seems solved among them."""
 VALIDATING = 22
 """Test runs of a full validation."""
 
 
-Snapshot = Annotated[str, Option(help="Name of the snapshot.")]
-Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids.")]
+Snapshot = Annotated[str, Option(help="Name of the snapshot.", text=SNAPSHOT)]
+Instances = Annotated[tuple[str, ...], Option(help="Only these instance ids.", text=INSTANCE)]
 Dollars = Annotated[float | None, Option(help="Stop when so many dollars are spent.", least=0)]
 Calls = Annotated[int | None, Option(help="Stop when so many model calls are paid for.", least=0)]
 
@@ -60,18 +59,27 @@ class EvaluationRequest(SharedRequest):
 
     candidates: Annotated[
         tuple[str, ...],
-        Option(help="Predictions files, `golden`, `nop`, `stored:METHOD`, `stored:METHOD@MODEL`.", flag=ARGUMENT),
+        Option(
+            help="Predictions files, `golden`, `nop`, `stored:METHOD`, `stored:METHOD@MODEL`.",
+            flag=ARGUMENT,
+            text=FILE,
+            words=CANDIDATES,
+        ),
     ]
     method: Annotated[
         tuple[str, ...],
-        Option(help="What a predictions file's method is called: NAME, or FILE=NAME for one of several."),
+        Option(help="What a predictions file's method is called: NAME, or FILE=NAME for one of several.", text=TEXT),
     ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
     confirm: Annotated[bool, Option(help="Repeat without tracing what no guard run speaks for.")] = True
     guards: Annotated[bool, Option(help="Make the guard runs of would-be successes.")] = True
     part: Annotated[
-        str, Option(help="Run only this part of each instance's suites, such as 2/5: several processes may share them.")
+        str,
+        Option(
+            help="Run only this part of each instance's suites, such as 2/5: several processes may share them.",
+            text=TEXT,
+        ),
     ] = ""
 
     def __post_init__(self) -> None:
@@ -127,25 +135,35 @@ class FixesRequest(SharedRequest):
             help="Repairs files: as predictions files, with patches of the code; they may say `resolved`, `tests`, "
             "`iteration`, `cost_usd`, `tests_usd`.",
             flag=ARGUMENT,
+            text=FILE,
+            words=(PARTIAL,),
         ),
     ]
     tests: Annotated[
         tuple[str, ...],
-        Option(help="Filter by these candidates, given as for `swt evaluate`."),
+        Option(help="Filter by these candidates, given as for `swt evaluate`.", text=FILE, words=CANDIDATES),
     ] = ()
     method: Annotated[
         tuple[str, ...],
-        Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several."),
+        Option(help="What a repairs file's method is called: NAME, or FILE=NAME for one of several.", text=TEXT),
     ] = ()
-    tests_method: Annotated[tuple[str, ...], Option(help="The same for the predictions files of `tests`.")] = ()
+    tests_method: Annotated[
+        tuple[str, ...], Option(help="The same for the predictions files of `tests`.", text=TEXT)
+    ] = ()
     guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
     judge: Annotated[
-        str, Option(help="Let this model read each fix, for the signs of test hacking that only a reader can tell.")
+        str,
+        Option(
+            help="Let this model read each fix, for the signs of test hacking that only a reader can tell.", text=TEXT
+        ),
     ] = ""
     budget_usd: Dollars = None
     budget_calls: Calls = None
     kept: Annotated[
-        Path | None, Option(help="Write the fixes that any of the tests keep to this file, with what is known of them.")
+        Path | None,
+        Option(
+            help="Write the fixes that any of the tests keep to this file, with what is known of them.", text=OUTPUT
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -174,6 +192,8 @@ class StrengthRequest(SharedRequest):
             help="Repairs files (as predictions files, with patches of the code), `partial` (the golden patch, each "
             "time without another of its changes).",
             flag=ARGUMENT,
+            text=FILE,
+            words=(PARTIAL,),
         ),
     ]
 
@@ -188,7 +208,7 @@ class LocalizeRequest(SharedRequest):
 
     method: Annotated[Locator, Option(help="BM25 by itself, or the agent with a model.")] = Locator.BM25
     retriever: Annotated[RetrieverKind, Option(help="The index behind it.")] = RetrieverKind.CODE
-    model: Annotated[str, Option(help="Name from `swt models`, for the agent.")] = ""
+    model: Annotated[str, Option(help="Name from `swt models`, for the agent.", text=TEXT)] = ""
     with_tests: Annotated[bool, Option(help="Rank test files as well.")] = False
     top_n: Annotated[int, Option(help="Files that the agent is asked for.", least=1)] = TOP_N
     budget_usd: Dollars = None
@@ -198,7 +218,8 @@ class LocalizeRequest(SharedRequest):
         if bool(self.model) != (self.method is Locator.AGENT):
             raise UsageError("the agent needs a model, bm25 has none", hint="--method agent --model NAME")
         if not self.model and self.top_n != TOP_N:
-            raise UsageError("bm25 ranks as deep as it goes", hint="--method agent --model NAME --top-n 5")
+            hint = "bm25 takes retriever, with_tests; --method agent --model NAME takes top_n as well"
+            raise UsageError("bm25 has no top_n: it ranks as deep as it goes", hint=hint)
 
     @property
     def runs(self) -> int:
@@ -223,31 +244,33 @@ class RepairRequest(SharedRequest):
     """Let TDFlow, or an agent of other people, work on each issue until its failing tests pass, and judge what comes of
     it by the golden tests. Only what is missing is asked for."""
 
-    model: Annotated[str, Option(help="Name from `swt models`.")]
+    model: Annotated[str, Option(help="Name from `swt models`.", text=TEXT)]
     tests: Annotated[
         str,
         Option(
             help="Whose tests: `golden` for those that people wrote, METHOD@MODEL for candidates in the store, "
-            "`generate` for those that a sub-agent writes first."
+            "`generate` for those that a sub-agent writes first.",
+            text=TEXT,
         ),
     ] = "golden"
-    method: Annotated[str, Option(help="`tdflow`, or an agent as in `swt agents list`.")] = TDFLOW
+    method: Annotated[str, Option(help="`tdflow`, or an agent as in `swt agents list`.", text=TEXT)] = TDFLOW
     iterations: Annotated[int, Option(help="Patches to try at most.", least=1)] = 10
     param: Annotated[
         tuple[str, ...],
         Option(
             help="NAME=MODEL for a sub-agent with a model of its own: generate_tests, explore_files, revise_patch, "
-            "debug_one."
+            "debug_one.",
+            text=TEXT,
         ),
     ] = ()
     budget_usd: Dollars = None
     budget_calls: Calls = None
 
     def __post_init__(self) -> None:
-        self.roles  # noqa: B018 - whoever asks for what there is not hears it at once
-        if self.method != TDFLOW and (self.param or self.tests == "generate" or self.iterations != 10):
-            hint = "leave out --param, --iterations and --tests generate"
-            raise UsageError(f"{self.method} has no sub-agents, iterations or tests of its own", hint=hint)
+        if self.method != TDFLOW:
+            generated = self.tests == "generate"
+            check_agent(self.method, param=self.param, iterations=self.iterations != 10, tests=generated)
+        self.roles  # noqa: B018 - raises UsageError for a sub-agent that does not exist
 
     @property
     def roles(self) -> Roles:
@@ -275,21 +298,26 @@ class GenerateRequest(SharedRequest):
     """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
     is asked for."""
 
-    methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method")]
-    models: Annotated[tuple[str, ...], Option(help="Name from `swt models`.", flag="--model")]
+    methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method", text=TEXT)]
+    models: Annotated[tuple[str, ...], Option(help="Name from `swt models`.", flag="--model", text=TEXT)]
     months: Annotated[int | None, Option(help="Only pull requests of so many months before `until`.", least=1)] = None
     until: Annotated[date | None, Option(help="Last day of the window of so many months.")] = None
     limit: Annotated[int | None, Option(help="Only so many instances, always the same ones.", least=1)] = None
     dry_run: Annotated[bool, Option(help="Say planned calls, tokens and dollars; ask nobody.")] = False
     budget_usd: Dollars = None
     budget_calls: Calls = None
-    name: Annotated[str, Option(help="Who pays: sweeps of one name share a budget.")] = ""
+    name: Annotated[str, Option(help="Who pays: sweeps of one name share a budget.", text=TEXT)] = ""
     param: Annotated[
         tuple[str, ...],
-        Option(help="NAME=VALUE of an experiment with a name of its own: temperature=0.7 … (docs/experiments.md)."),
+        Option(
+            help="NAME=VALUE of an experiment with a name of its own: temperature=0.7 … (docs/experiments.md).",
+            text=TEXT,
+        ),
     ] = ()
     give: Annotated[tuple[Give, ...], Option(help="Tell methods more than the issue.")] = ()
-    incorrect: Annotated[Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.")] = None
+    incorrect: Annotated[
+        Path | None, Option(help="Predictions file of wrong fixes, for incorrect-patch.", text=FILE)
+    ] = None
     batch: Annotated[bool, Option(help="Ask in batches: half the price, within a day; for methods that ask once.")] = (
         False
     )
@@ -300,8 +328,8 @@ class GenerateRequest(SharedRequest):
             raise UsageError("a sweep needs a method and a model", hint="--method zero_shot_plus --model NAME")
         if (self.months is None) != (self.until is None):
             raise UsageError("a window is so many months before a day", hint="give both, months and until")
-        variant_of(self.param)
         self._check_gifts()
+        self.variant.check(modified_files=Give.MODIFIED_FILES in self.give, script=self.script)
 
     def _check_gifts(self) -> None:
         patches = {Give.INCORRECT_PATCH, Give.GOLDEN_PATCH} & set(self.give)
@@ -361,36 +389,3 @@ class SweepRequest(GenerateRequest):
     @property
     def evaluates(self) -> bool:
         return True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebuildRequest(Request):
-    """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
-
-    snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.")] = ""
-    repositories: Annotated[tuple[str, ...], Option(help="OWNER/NAME; default: the list.", flag="--repos")] = ()
-    repositories_file: Annotated[Path, Option(help="The list of repositories.")] = REPOSITORIES
-    since: Annotated[str, Option(help="Go back to this day (UTC), or so far: 2 months; empty: to the first.")] = ""
-    limit: Annotated[int | None, Option(help="New instances to validate for each repository.", least=1)] = None
-    looks: Annotated[float, Option(help="Share of the old instances that is looked at again.", least=0)] = 1.0
-    hours: Annotated[float | None, Option(help="Begin with no further new instance after so long.", least=0)] = None
-    free_gb: Annotated[float, Option(help="Begin only where so much disk is free.", least=0)] = 5.0
-    git: Annotated[str, Option(help="Where mirrors come from, with {repo}; empty: as they are.")] = GIT
-    collected: Annotated[float, Option(help="Publish where this share of the repositories was collected.", least=0)] = (
-        1.0
-    )
-    judged: Annotated[float, Option(help="Publish where this share of the instances was judged.", least=0)] = 1.0
-    unchanged: Annotated[bool, Option(help="Publish a month that is empty, or as the one before, as well.")] = False
-
-    def __post_init__(self) -> None:
-        if not all(0 <= share <= 1 for share in (self.collected, self.judged, self.looks)):
-            raise UsageError("a share is a number from 0 to 1", hint="--collected 0.9 --judged 0.95 --looks 0.25")
-        since_when(self.since, datetime.now(UTC))
-
-    @property
-    def name(self) -> str:
-        return self.snapshot or f"{datetime.now(UTC):%Y-%m}"
-
-    @property
-    def title(self) -> str:
-        return f"rebuild {self.name}"

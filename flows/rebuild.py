@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from flows.evaluation import run_settings
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.parameters import ValidationRequest
 from flows.run import StoryRun, Threads, begin, bind, line_of, log
-from flows.settings import Settings
+from flows.settings import RESOURCES, Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import made_line
 from flows.validation import ValidationSummary, validate_inside
+from tasks.adapters.git.sources import source_of
 from tasks.adapters.pruning import free_gb
 from tasks.adapters.store.database import ensure_views
 from tasks.adapters.store.warehouse import Store
@@ -65,6 +67,7 @@ from tasks.validate.rota import power
 from tasks.validate.task import choose, valid_now
 
 STORY = "rebuild"
+REPOSITORIES = RESOURCES / "data" / "repositories.toml"
 POOL = "collected"
 """The snapshot of everything that passed the filter. It grows; what is published from it does not."""
 AT_ONCE = 8
@@ -119,9 +122,9 @@ def rebuild(
     """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
     begun = time.monotonic()
     _look_first(request, settings)
-    known = read_repositories(request.repositories_file)
+    known = read_repositories(request.repositories_file or REPOSITORIES)
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
-    reached = _reach(request, settings, run, chosen)
+    reached = _reach(settings, run, chosen)
     passed = _collect(request, settings, run, reached)
     collected = answered([one.repo for one in chosen], run.undone(), request.collected)
     published = already_published(settings.places, request.name)
@@ -146,16 +149,14 @@ def rebuild(
     )
 
 
-def _reach(
-    request: RebuildRequest, settings: Settings, run: StoryRun, chosen: Sequence[Repository]
-) -> list[Repository]:
+def _reach(settings: Settings, run: StoryRun, chosen: Sequence[Repository]) -> list[Repository]:
     """The repositories that answer. Asked before anything starts: a missing token is found in seconds, not hours."""
     units = [
         Reach(
             repo=one.repo,
             url=settings.github,
             secret=settings.github_secret,
-            source=request.git.format(repo=one.repo) if request.git else "",
+            source=source_of(settings.git, one.repo) if settings.git else "",
         )
         for one in chosen
     ]
@@ -183,8 +184,8 @@ def _collect(
     ]
     run.round("issues", bind(scrape_issues, store), older)
     run.round("rows of issues", bind(record_pages, store), [OfRepository(repo=one.repo) for one in older])
-    if request.git:
-        sources = [MirrorSource(repo=one.repo, source=request.git.format(repo=one.repo)) for one in asked]
+    if settings.git:
+        sources = [MirrorSource(repo=one.repo, source=source_of(settings.git, one.repo)) for one in asked]
         run.round("mirrors", bind(update_mirror, places), sources)
     wanted = [ToFilter(repo=one.repo, repository=one, limits=RuleLimits(), snapshot=POOL) for one in chosen]
     filtered = run.round("filter", bind(filter_pull_requests, places), wanted)

@@ -20,7 +20,8 @@ from flows.snapshot_parameters import RateRequest, ReportRequest
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
-from tasks.report.naming import LEADERBOARD, file_name
+from tasks.domain.names import file_name
+from tasks.report.naming import LEADERBOARD
 from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_report
 
 STORY = "report"
@@ -65,7 +66,7 @@ def report_here(request: ReportRequest, settings: Settings) -> ReportSummary:
 
 def report_folder(settings: Settings, snapshot: str) -> Path:
     """Where the report of a snapshot is, unless somebody says otherwise."""
-    return settings.database.parent / "report" / file_name(snapshot)
+    return settings.reports / file_name(snapshot)
 
 
 def view(
@@ -100,7 +101,8 @@ class QuietHandler(SimpleHTTPRequestHandler):
         the answer (DNS rebinding)."""
         if not super().parse_request():
             return False
-        _, port = self.server.server_address[:2]
+        assert isinstance(self.server, ThreadingHTTPServer)
+        port = self.server.server_port
         if self.headers.get("Host", "").lower() in {f"{name}:{port}" for name in NAMES}:
             return True
         self.send_error(HTTPStatus.MISDIRECTED_REQUEST)

@@ -9,8 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tasks.adapters.files import regular_file
+from tasks.adapters.git.sources import PLACE, source_of
 from tasks.adapters.leases import use
-from tasks.domain.errors import BadInput
+from tasks.domain.errors import BadInput, UsageError
+from tasks.domain.names import RepoName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
@@ -23,6 +26,8 @@ INSTALLED = PROJECT / "flows" / "resources"
 
 RESOURCES = INSTALLED if INSTALLED.is_dir() else PROJECT
 """The folder that `sql/` and the bundled part of `data/` are read from."""
+
+GIT = f"https://github.com/{PLACE}.git"
 
 ROOM = 8 << 30
 """Free bytes that make memory fit for scratch: some trees of 70 MB, and what their runs may write."""
@@ -48,6 +53,8 @@ class Settings:
     """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
     sandbox: SandboxKind | None = None
     """Null picks the first that is available. `SWT_SANDBOX`."""
+    open_server: bool = False
+    """Whether a worker does flow runs of a Prefect server that asks for no password. `SWT_OPEN_SERVER`."""
     trusted: bool = False
     """Whether the code under test may run in a sandbox that isolates nothing. `SWT_TRUSTED`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
@@ -66,6 +73,10 @@ class Settings:
 
     github_secret: str = ""
     """Name of a Prefect Secret with GitHub tokens; empty reads the environment. `SWT_GITHUB_SECRET`."""
+    git: str = GIT
+    """Where mirrors are copied from, with `{repo}` for `owner/name`; empty: mirrors stay as they are. `SWT_GIT`."""
+    inbox: Path = field(default_factory=lambda: _home() / "inbox")
+    """Folder of the files that a deployment's parameters may name. `SWT_INBOX`."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Where keys and addresses of models are read from, by the names that their cards give them."""
 
@@ -83,6 +94,11 @@ class Settings:
     @property
     def sql(self) -> Path:
         return RESOURCES / "sql"
+
+    @property
+    def reports(self) -> Path:
+        """Folder that reports are written to, and all outputs that a deployment's parameters name."""
+        return self.database.parent / "report"
 
     @property
     def places(self) -> Places:
@@ -108,8 +124,11 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
         scratch=Path(environ.get("SWT_SCRATCH", defaults.scratch)).absolute(),
         sandbox=_sandbox(environ.get("SWT_SANDBOX", "auto")),
         trusted=_yes("SWT_TRUSTED", environ.get("SWT_TRUSTED", "")),
+        open_server=_yes("SWT_OPEN_SERVER", environ.get("SWT_OPEN_SERVER", "")),
         github=environ.get("SWT_GITHUB_URL", defaults.github),
         github_secret=environ.get("SWT_GITHUB_SECRET", ""),
+        git=_git(environ.get("SWT_GIT", GIT)),
+        inbox=Path(environ.get("SWT_INBOX", defaults.inbox)).absolute(),
         environ=dict(environ),
         limits=Limits(
             wall_s=float(_positive("SWT_WALL_S", environ.get("SWT_WALL_S", f"{defaults.limits.wall_s:.0f}")))
@@ -143,12 +162,23 @@ def _sandbox(name: str) -> SandboxKind | None:
         raise BadInput(f"SWT_SANDBOX is {name!r}", hint=f"one of {kinds}") from None
 
 
+def _git(template: str) -> str:
+    if template and PLACE not in template:
+        raise BadInput(f"SWT_GIT is {template!r}, without {PLACE}", hint=f"for example {GIT}")
+    try:
+        return template and source_of(template, RepoName("owner/name")) and template
+    except BadInput as error:
+        raise BadInput(f"SWT_GIT is {template!r}: {error}", hint=error.hint) from error
+
+
 def _file(name: str, text: str) -> Path | None:
     if not text:
         return None
-    if not Path(text).expanduser().is_file():
-        raise BadInput(f"{name} is {text!r}, and no file is there", hint="name a TOML file; docs/models.md shows one")
-    return Path(text).expanduser().absolute()
+    try:
+        return regular_file(Path(text).expanduser()).absolute()
+    except UsageError as error:
+        hint = "name a TOML file; docs/models.md shows one"
+        raise BadInput(f"{name} is {text!r}: {error}", hint=hint) from error
 
 
 def _yes(name: str, text: str) -> bool:

@@ -151,8 +151,10 @@ def arranged(
     return (*apart, *(request.of(some) for some in cut(rest, seconds, max(1, shards - len(apart)))))
 
 
-def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> None:
+def share(requests: Sequence[SharedRequest], names: Mapping[str, Any], tell: Callable[[int], None]) -> None:
     """Let flow runs of this flow run's deployment do what is asked; none is under way when it returns, or raises.
+
+    `names` are parameters that they are given as they are here: the requests hold paths of this machine in their place.
 
     `tell` is told how many have ended, at every look. `UsageError` where there is no deployment.
     """
@@ -160,7 +162,7 @@ def share(requests: Sequence[SharedRequest], tell: Callable[[int], None]) -> Non
     if not parent or not deployment:
         raise UsageError("shards are flow runs of a deployment, and this has none", hint="prefect deployment run …")
     with get_client(sync_client=True) as client:
-        asked = [_asked(one) for one in requests]
+        asked = [{**_asked(one), **names} for one in requests]
         watch = ShardWatch(client, UUID(str(deployment)), str(parent), asked, runtime.flow_run.job_variables)
         try:
             watch.start()

@@ -123,10 +123,11 @@ def made_line(made: Snapshot) -> str:
 
 
 def import_rows(settings: Settings, file: Path, name: str) -> str:
-    """Take the rows of a SWE-bench file as snapshot `name`; every row that cannot be taken is named on stderr."""
-    made, problems = import_snapshot(settings.store, file, name)
-    for problem in problems:
-        say(f"{file.name}:{problem.line}: {problem.instance_id or '?'}: {problem.what}", err=True)
+    """Take the rows of a SWE-bench file as snapshot `name`; name on stderr what is not taken and what is not read."""
+    made, read = import_snapshot(settings.store, file, name)
+    for line in read.lines(file.name):
+        say(line, err=True)
+    problems = read.problems
     if made is None and not problems:
         raise BadInput(f"{file} is empty", hint="one SWE-bench row a line: JSONL, JSON or Parquet")
     if made is None:

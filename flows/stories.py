@@ -22,14 +22,13 @@ from flows.parameters import (
     FixesRequest,
     GenerateRequest,
     LocalizeRequest,
-    RebuildRequest,
     RepairRequest,
     StrengthRequest,
     SweepRequest,
     ValidationRequest,
 )
 from flows.settings import settings_here
-from flows.snapshot_parameters import PublishRequest, RateRequest, ReportRequest, WithdrawRequest
+from flows.snapshot_parameters import PublishRequest, RateRequest, RebuildRequest, ReportRequest, WithdrawRequest
 from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
 

@@ -57,7 +57,7 @@ from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
 from tasks.generate.estimate import Remaining
 from tasks.generate.given import changed_files, fixes_in, most_changed
-from tasks.generate.planning import Planned, Prospect, environments_in_use, plan_text, planned, prospects_of
+from tasks.generate.planning import Planned, Prospect, check_sent, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
 from tasks.generate.task import GenerationSettings, MethodWork, estimate_work, generate, is_left, options_of
@@ -115,7 +115,7 @@ def sweep(
     request: GenerateRequest, settings: Settings, run: StoryRun, patience: CallRetries | None = None
 ) -> SweepSummary:
     """The story. `patience` says how often one model call is tried."""
-    methods = _methods(request)
+    methods = _methods(request, settings)
     instances = chosen_instances(request, settings)
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     board = open_board(settings, _models(request), budget, patience=patience, batch=request.batch)
@@ -194,7 +194,7 @@ def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
 
 def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
-    methods = _methods(request)
+    methods = _methods(request, settings)
     prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store, batch=request.batch)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
@@ -298,11 +298,12 @@ def open_board(
     return replace(board, patience=patience) if patience else board
 
 
-def _methods(request: GenerateRequest) -> list[Method]:
-    """The methods; `UsageError` where the experiment asks for what would change nothing of one of them."""
+def _methods(request: GenerateRequest, settings: Settings) -> list[Method]:
+    """The methods; `UsageError` where the experiment asks for what changes nothing of one of them, or of a model."""
     methods = [method_named(name) for name in request.methods]
     for method in methods:
         method.check(request.variant)
+    check_sent(request.models, request.variant, settings.models, settings.own_models)
     if request.batch:
         check_batches(methods, request.variant)
     return methods

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.processes import SANDBOX, STARTS, markdown_table
+
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted([*ROOT.glob("flows/**/*.py"), *ROOT.glob("tasks/**/*.py")])
 OUTSIDE_NAMES = ("coverage", "prefect", "docker", "duckdb", "pandas", "pyarrow", "unidiff", "typer", "rich")
@@ -186,3 +188,40 @@ def test_a_package_with_more_than_three_modules_has_a_readme_line_for_each(packa
     if len(modules) > 3:
         text = (package / "README.md").read_text()
         assert not [name for name in modules if f"`{name}`" not in text]
+
+
+GUESTS = (
+    *INSIDES,
+    *(ROOT / "tasks" / "adapters" / name for name in ("runner/serving", "runner/collecting", "llm/gateway/inside")),
+)
+"""Code that runs in the sandbox, and may start what it likes there."""
+STARTING = {"run", "Popen", "call", "check_call", "check_output", "getoutput"}
+
+
+def starts_processes(path: Path) -> bool:
+    """Whether a file starts a process, on the host or as the job of a sandbox."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        words = ast.unparse(node.func).split(".")
+        if words[0] == "subprocess" and words[-1] in STARTING:
+            return True
+        if words[0] in ("os", "pty") and re.match(r"exec|spawn|posix_spawn|system|popen", words[-1]):
+            return True
+        if words[-1] == "Job" or words[-1].startswith("create_subprocess"):
+            return True
+    return False
+
+
+def test_every_start_of_a_process_is_listed() -> None:
+    harbor = ROOT / "tasks" / "report" / "harbor_task"  # runs in Harbor's containers
+    product = [path for path in SOURCES if not any(path.is_relative_to(folder) for folder in (*GUESTS, harbor))]
+    assert {relative(path) for path in product if starts_processes(path)} == {start.module for start in STARTS}
+
+
+def test_third_party_code_is_started_in_a_sandbox_alone() -> None:
+    assert {start.where for start in STARTS if start.third_party} == {SANDBOX}
+
+
+def test_the_list_of_processes_is_in_the_documents() -> None:
+    assert markdown_table() in (ROOT / "docs" / "operating.md").read_text()

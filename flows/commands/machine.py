@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,18 +10,21 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from flows.settings import Settings
+from flows.settings import GIT, Settings
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.sandbox.pick import Probe, automatic, available
+from tasks.adapters.git.sources import source_of
+from tasks.adapters.sandbox.pick import Probe, automatic, available, swept
 from tasks.adapters.store.address import shown
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
-from tasks.domain.errors import NotFound, SwtError, UsageError
+from tasks.domain.errors import NotFound, SwtError
+from tasks.domain.names import repo_name
+from tasks.domain.outcome import SandboxKind
 from tasks.environment.recipes import libraries_of_builds
 
 CCACHE_MISSING = "no: every commit of a compiled project is compiled from scratch"
@@ -35,7 +37,6 @@ CALLED_BY_TESTS = {
 }
 """Programs of the system that tests were seen to call, with the projects whose tests these are. No environment brings
 them: where one is missing, tests skip themselves or fail, and an instance has another verdict than elsewhere."""
-REPO_NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 
 
 def report(settings: Settings) -> str:
@@ -53,7 +54,17 @@ def _sandboxes() -> list[str]:
         kind = automatic(probes, trusted=trusted)
         name = "auto, trusted code" if trusted else "auto, other code"
         lines.append(_line(name, kind or "no: nothing here isolates, so such code does not run"))
+        lines.append(_line("", _builds(kind)))
     return lines
+
+
+def _builds(kind: SandboxKind | None) -> str:
+    """How packages and checkouts are built where `kind` is what `auto` takes."""
+    if kind is None:
+        return "environments are not built: builds need a sandbox as tests do"
+    if kind is SandboxKind.PROCESS:
+        return "builds run as you, with a network, allow-listed variables and an empty HOME"
+    return f"builds run in {kind}, without network, host files or secrets; uv downloads outside"
 
 
 def _sandbox(probe: Probe) -> list[str]:
@@ -116,9 +127,7 @@ def _line(name: str, text: str) -> str:
 
 def add_mirror(settings: Settings, name: str, source: str) -> str:
     """Mirror repository `name` from a local path or URL; GitHub where no source is given."""
-    if not REPO_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} is not OWNER/NAME", hint="for example: swt repo add psf/requests --git PATH")
-    path = Mirrors(settings.places.mirrors).add(name, source or f"https://github.com/{name}.git")
+    path = Mirrors(settings.places.mirrors).add(name, source or source_of(GIT, repo_name(name)))
     return f"{name}: {path}"
 
 
@@ -143,10 +152,14 @@ def list_agents(settings: Settings) -> str:
 def install_agents(settings: Settings, names: Sequence[str], environ: Mapping[str, str]) -> AgentInstalls:
     """Each into an environment of its own below the cache, unless it is there; one that fails keeps none from it.
 
-    `NotFound` for a name that is not known, before anything is done.
+    `NotFound` for a name that is not known, before anything is done; `UsageError` where nothing here isolates builds.
     """
     agents = [agent_named(name) for name in dict.fromkeys(names)] or list(AGENTS)
-    installer = Installer(folder=settings.places.agents, environ=environ, sources=settings.places.mirrors)
+    places = settings.places
+    sandbox = swept(None, trusted=settings.trusted, base=places.scratch)
+    installer = Installer(
+        folder=places.agents, environ=environ, sandbox=sandbox, scratch=places.scratch, sources=places.mirrors
+    )
     lines, problems = [], []
     for agent in agents:
         try:

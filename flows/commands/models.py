@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from flows.settings import Settings
-from tasks.adapters.llm.base import ModelQuestion, Options, user
+from tasks.adapters.llm.base import UNSAID, ModelQuestion, user
 from tasks.adapters.llm.factory import open_switchboard
 from tasks.adapters.llm.models import ModelCard, read_models
 from tasks.adapters.llm.prices import Prices, read_prices
@@ -25,8 +25,6 @@ from tasks.domain.llm import Work
 ASKING = "models"
 """What the calls of `--ask` are counted under."""
 QUESTION = "Answer with the single word: ready"
-REPLY_TOKENS = 1024
-"""Enough for models that think first."""
 SHOWN = 60
 
 
@@ -84,7 +82,7 @@ def _answers(settings: Settings, cards: Sequence[ModelCard], environ: Mapping[st
 
 def _answer(board: Switchboard, card: ModelCard) -> dict[str, Any]:
     now = int(time.time())  # a sample of its own: an answer from yesterday says nothing about today
-    question = ModelQuestion(messages=(user(QUESTION),), options=Options(max_tokens=REPLY_TOKENS), sample=now)
+    question = ModelQuestion(messages=(user(QUESTION),), options=UNSAID, sample=now)
     none: dict[str, Any] = {"answer": None, "seconds": None, "tokens_in": None, "tokens_out": None, "usd": None}
     try:
         board.check_key(card.name)

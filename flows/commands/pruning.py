@@ -14,7 +14,7 @@ from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment, ExtensionBuild
 from tasks.domain.errors import UsageError
-from tasks.domain.names import EnvId
+from tasks.domain.names import EnvId, repo_folder
 from tasks.domain.run import Run
 from tasks.domain.window import since_when
 
@@ -42,7 +42,7 @@ def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
     runs = store.read(Run)
     environments = _latest((run.env_id, run.finished_at) for run in runs)
     _pass_on(store, environments)
-    repositories = _latest((f"{run.repo.replace('/', '__')}.git", run.finished_at) for run in runs)
+    repositories = _latest((f"{repo_folder(run.repo)}.git", run.finished_at) for run in runs)
     folders: tuple[tuple[str, Iterable[Path], Mapping[str, datetime]], ...] = (
         ("environment", (places.cache / "environments").glob("[!.]*"), environments),
         ("tree", places.trees.glob("*.tar"), {}),

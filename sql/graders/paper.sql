@@ -3,18 +3,20 @@
 -- One row per candidate and policy, superseded candidates included: `counted` is false for them.
 -- measured: false where a run is not there; then every verdict is null.
 -- well_formed    W: the candidate's patch applies
--- solved         S: some case of T goes from failing to passing, and every case of T passes on the fixed code
+-- solved         S: some case of T goes from failing to passing, and no case of T fails or is missing on the fixed code
 -- fail_to_any    F→X: some case of T fails before
 -- fail_to_pass   F→P: some case of T fails before and passes after
 -- pass_to_pass   P→P: some case of T passes in both
 -- reason         why not solved; empty where it is
--- "We consider a test to fail if an error is thrown during its execution" (section 3.1), so an error is a failure here.
+-- "We consider a test to fail if an error is thrown during its execution" (section 3.1): failed, error, timeout, and a
+-- module that cannot be collected. Skipped, xfailed and xpassed cases throw no error: they are no evidence and refuse
+-- no suite. pytest reports a strict xpass as failed. A case that the suite has before and not after is missing.
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
 -- only_t          guards compare the cases of T alone
 -- accepts_golden  the golden tests of every valid instance are solved by it
 -- outcome         as recorded, or `missing`
--- class           `pass`, `fail` or `none` (neither)
+-- class           `pass`, `fail`, `none` (neither) or `missing`
 -- seen            whether the grader knows of such a case at all
 -- before, after   outcome on each code state
 -- transition      what the case counts as, as `transition` lists it
@@ -28,7 +30,7 @@ SELECT 'paper' AS grader, outcome, class, outcome <> 'missing' AS seen
 FROM (
     VALUES
         ('passed', 'pass'), ('failed', 'fail'), ('error', 'fail'), ('timeout', 'fail'),
-        ('skipped', 'none'), ('xfailed', 'none'), ('xpassed', 'none'), ('missing', 'none')
+        ('skipped', 'none'), ('xfailed', 'none'), ('xpassed', 'none'), ('missing', 'missing')
 ) AS fact (outcome, class);
 
 CREATE OR REPLACE VIEW paper_transition AS
@@ -42,8 +44,8 @@ WITH t AS (
         bool_or(t.transition = 'fail_to_pass') AS fail_to_pass,
         bool_or(t.transition LIKE 'fail_to_%') AS fail_to_any,
         bool_or(t.transition = 'pass_to_pass') AS pass_to_pass,
-        bool_and(t.transition LIKE '%_to_pass') AS all_pass,
-        bool_or(t.transition LIKE '%_to_fail') AS fails_after
+        bool_or(t.transition LIKE '%_to_fail') AS fails_after,
+        bool_or(t.transition LIKE '%_to_missing' AND t.before <> 'missing') AS missing_after
     FROM submission_case AS c
     JOIN paper_transition AS t ON t.before = c.candidate_before AND t.after = c.candidate_after
     WHERE c.in_t
@@ -54,7 +56,8 @@ SELECT
     'paper' AS grader,
     s.measured,
     CASE WHEN s.measured THEN s.applied END AS well_formed,
-    CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass AND t.all_pass, false) END AS solved,
+    CASE WHEN s.measured THEN s.applied
+        AND coalesce(t.fail_to_pass AND NOT t.fails_after AND NOT t.missing_after, false) END AS solved,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_any, false) END AS fail_to_any,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.fail_to_pass, false) END AS fail_to_pass,
     CASE WHEN s.measured THEN s.applied AND coalesce(t.pass_to_pass, false) END AS pass_to_pass,
@@ -62,7 +65,7 @@ SELECT
         WHEN s.reason <> '' THEN s.reason
         WHEN t.candidate_id IS NULL THEN 'no-cases'
         WHEN t.fails_after THEN 'fails-after'
-        WHEN NOT t.all_pass THEN 'not-passed-after'
+        WHEN t.missing_after THEN 'missing-after'
         WHEN NOT t.fail_to_any THEN 'passes-before'
         WHEN NOT t.fail_to_pass THEN 'no-fail-to-pass'
         ELSE ''

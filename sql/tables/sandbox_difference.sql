@@ -1,14 +1,15 @@
 -- Which cases have another outcome in one sandbox than in another, on the same suite, code state and environment?
 --
 -- One row per case and pair of sandboxes (sandbox_a before sandbox_b in the alphabet) that both ran the suite; the
--- outcome is `missing` where that run has no such case. A null case_id stands for the run, its outcome for the status.
+-- outcome is `missing` where that run has no such case. Cases whose ids differ between processes are compared by
+-- place. A null case_id stands for the run, its outcome for the status.
 -- Nothing where the sandboxes are equal.
 -- sandbox_a, sandbox_b  the two sandboxes, in the alphabet
 -- outcome_a, outcome_b  of the case in each
 -- status_a, status_b    of the run in each
 -- run_a, run_b          keys of these runs
 -- kept: beside the runs
--- needs: sandbox_run, case_outcome
+-- needs: sandbox_run, case_pair, case_outcome
 CREATE OR REPLACE VIEW sandbox_difference AS
 WITH pair AS (
     SELECT
@@ -24,8 +25,10 @@ cell AS (
     SELECT p.*, o.case_id, o.outcome AS a, NULL AS b
     FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_a
     UNION ALL
-    SELECT p.*, o.case_id, NULL, o.outcome
-    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_b
+    SELECT p.*, coalesce(c.other_case, o.case_id), NULL, o.outcome
+    FROM pair AS p
+    JOIN case_outcome AS o ON o.run_key = p.run_b
+    LEFT JOIN case_pair AS c ON c.run_key = o.run_key AND c.case_id = o.case_id AND c.other_run = p.run_a
     UNION ALL
     SELECT *, NULL, status_a, status_b FROM pair
 )

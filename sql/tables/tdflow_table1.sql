@@ -3,6 +3,7 @@
 -- Columns of `repair_rate`: the system is a method with its model.
 -- needs: repair_rate
 CREATE OR REPLACE VIEW tdflow_table1 AS
-SELECT snapshot, method, model, n, resolved, pass_rate, pass_low, pass_high, cost_per_issue
+SELECT snapshot, method, model, instances, n, resolved, pass_rate, pass_low, pass_high, snapshot_rate,
+    cost_per_issue
 FROM repair_rate
 ORDER BY snapshot, pass_rate NULLS LAST, method, model;

@@ -4,7 +4,8 @@
 -- needs: repair_rate
 CREATE OR REPLACE VIEW tdflow_table2 AS
 SELECT
-    snapshot, method, model, tests, n, resolved, pass_rate, pass_low, pass_high, cost_per_issue, test_resolution_cost
+    snapshot, method, model, tests, instances, n, resolved, pass_rate, pass_low, pass_high, snapshot_rate,
+    cost_per_issue, test_resolution_cost
 FROM repair_rate
 WHERE tests <> ''
 ORDER BY snapshot, pass_rate NULLS LAST, method, model;

@@ -2,13 +2,14 @@
 --
 -- One row per (candidate_id, policy, fix_id) where the candidate's suite was run on the fix. kept: every test of the
 -- candidate goes from failing to passing or stays passing, with the fix in the golden patch's place (SWT-Bench paper,
--- section 5: only such fixes are retained), and there is one; why: the first that does not pass, and its outcome.
+-- section 5: only such fixes are retained), and there is one. As the grader `paper` counts, a case that is skipped or
+-- expected to fail throws no error; why: the first case that fails or is missing, or else does not pass.
 -- Whether the fix is right, and what the candidate does with the golden patch, is not asked: a filter cannot know.
 -- tests    cases of T that ran before or on the fix
 -- turned   those of them that fail before and pass on the fix
 -- guarded  kept, and no guard of the candidate failed; null where it keeps the fix and a guard was not measured
 -- kept: beside the runs
--- needs: submission, candidate_origin, fix_suite_run, submission_case, case_outcome, guard_summary
+-- needs: submission, candidate_origin, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
 CREATE OR REPLACE VIEW fix_filter AS
 WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, r.fix_id, r.run_key
@@ -23,17 +24,26 @@ seen AS (
         coalesce(o.outcome, 'missing') AS fixed
     FROM tried AS t
     JOIN submission_case AS c ON c.candidate_id = t.candidate_id AND c.policy = t.policy AND c.in_t
-    LEFT JOIN case_outcome AS o ON o.run_key = t.run_key AND o.case_id = c.case_id
+    JOIN submission_run AS r ON r.candidate_id = t.candidate_id AND r.policy = t.policy
+    LEFT JOIN case_pair AS p
+        ON p.run_key = CASE WHEN c.before_id IS NULL THEN r.candidate_after ELSE r.candidate_before END
+        AND p.case_id = coalesce(c.before_id, c.after_id) AND p.other_run = t.run_key
+    LEFT JOIN case_outcome AS o
+        ON o.run_key = t.run_key AND o.case_id = coalesce(p.other_case, c.before_id, c.after_id, c.case_id)
     -- A module that cannot be collected is a row of its own, which goes when it can be.
-    WHERE o.outcome IS NOT NULL OR (c.candidate_before <> 'missing' AND NOT c.is_collect)
+    WHERE (o.outcome IS NOT NULL OR (c.candidate_before <> 'missing' AND NOT c.is_collect))
+        AND p.pair IS DISTINCT FROM 'ambiguous'
 ),
 judged AS (
     SELECT
         t.instance_key, t.candidate_id, t.policy, t.fix_id,
         count(s.case_id) AS tests,
-        count(s.case_id) FILTER (s.before <> 'passed' AND s.fixed = 'passed') AS turned,
-        coalesce(bool_and(s.fixed = 'passed'), false) AS kept,
-        coalesce(min(s.case_id || ': ' || s.fixed) FILTER (s.fixed <> 'passed'), '') AS why
+        count(s.case_id) FILTER (fails(s.before) AND s.fixed = 'passed') AS turned,
+        coalesce(bool_or(s.fixed = 'passed') AND NOT bool_or(fails(s.fixed) OR s.fixed = 'missing'), false) AS kept,
+        CASE WHEN NOT kept THEN coalesce(
+            min(s.case_id || ': ' || s.fixed) FILTER (fails(s.fixed) OR s.fixed = 'missing'),
+            min(s.case_id || ': ' || s.fixed) FILTER (s.fixed <> 'passed')
+        ) END AS why
     FROM tried AS t
     LEFT JOIN seen AS s ON s.candidate_id = t.candidate_id AND s.policy = t.policy AND s.fix_id = t.fix_id
     GROUP BY t.instance_key, t.candidate_id, t.policy, t.fix_id
@@ -47,7 +57,7 @@ SELECT
         WHEN h.unmeasured OR h.candidate_id IS NULL THEN NULL
         ELSE true
     END AS guarded,
-    CASE WHEN j.tests = 0 THEN 'no test of its own ran' ELSE j.why END AS why
+    CASE WHEN j.tests = 0 THEN 'no test of its own ran' ELSE coalesce(j.why, '') END AS why
 FROM judged AS j
 LEFT JOIN candidate_origin AS g ON g.candidate_id = j.candidate_id
 LEFT JOIN guard_summary AS h

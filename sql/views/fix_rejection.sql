@@ -1,10 +1,12 @@
 -- Does each candidate reject the wrong fixes that were proposed for its instance?
 --
--- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite was run on a fix that is unresolved. rejected: a
--- case of T that passes with the golden patch does not pass with the fix; why: the first such case and its outcome.
--- Candidates without such a case have nothing to reject with, and no row.
+-- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite
+-- was run on a fix that is unresolved. rejected: a case of T that passes with the golden patch fails or is missing with
+-- the fix, as the grader `paper` counts; why: the first such case and its outcome. Candidates without such a case have
+-- nothing to reject with, and no row.
 -- kept: beside the runs
--- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_case, case_outcome
+-- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
+-- needs: case_outcome, fails
 CREATE OR REPLACE VIEW fix_rejection AS
 WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, f.fix_id, r.run_key
@@ -15,15 +17,18 @@ WITH tried AS (
 )
 SELECT
     t.instance_key, g.instance_id, g.method, g.model, g.sample, t.candidate_id, t.policy, t.fix_id,
-    bool_or(coalesce(o.outcome, 'missing') <> 'passed') AS rejected,
+    bool_or(o.outcome IS NULL OR fails(o.outcome)) AS rejected,
     coalesce(
         min(c.case_id || ': ' || coalesce(o.outcome, 'missing'))
-            FILTER (coalesce(o.outcome, 'missing') <> 'passed'),
+            FILTER (o.outcome IS NULL OR fails(o.outcome)),
         ''
     ) AS why
 FROM tried AS t
 LEFT JOIN candidate_origin AS g ON g.candidate_id = t.candidate_id
 JOIN submission_case AS c
     ON c.candidate_id = t.candidate_id AND c.policy = t.policy AND c.in_t AND c.candidate_after = 'passed'
-LEFT JOIN case_outcome AS o ON o.run_key = t.run_key AND o.case_id = c.case_id
+JOIN submission_run AS r ON r.candidate_id = t.candidate_id AND r.policy = t.policy
+LEFT JOIN case_pair AS p ON p.run_key = r.candidate_after AND p.case_id = c.after_id AND p.other_run = t.run_key
+LEFT JOIN case_outcome AS o ON o.run_key = t.run_key AND o.case_id = coalesce(p.other_case, c.after_id)
+WHERE p.pair IS DISTINCT FROM 'ambiguous'
 GROUP BY ALL;

@@ -4,22 +4,42 @@
 -- row), and names: every way in which the source's lists may call the case: its label, each line of the label (Django
 -- prints a docstring on a line of its own), its label up to the first space where it is a pytest id (the source's
 -- parser cut there), with a path in its parameters shortened to the last part (the source's parser did), and
--- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on.
+-- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on; and of a
+-- case whose id differs between processes `path::function[#place]`, which is what our own lists call it.
 -- swallowed: it passes in both states, but the case just before it failed on `before`. Django's text output of some
 -- versions prints nothing after the name of a failed case, so the next case's line is lost to a log parser, and the
 -- source's lists call that case failing.
 -- before, after  outcome of the case in the golden suite on each code state
+-- pair           `id`, `place` or `ambiguous`: how they were brought together (`case_pair`)
+-- after_run      the run on the fixed code
+-- after_id       id of the case in it; null where that run has no such case
 -- names          those under which the source's lists may have it
 -- kept: beside the runs
--- needs: golden_suite, settled_run, case_outcome
+-- needs: golden_suite, settled_run, case_pair, case_outcome
 CREATE OR REPLACE VIEW golden_case AS
-WITH cell AS (
+WITH ran AS (
     SELECT
-        g.instance_key, r.code_state, o.case_id, o.label, o.outcome,
-        lag(o.outcome) OVER (PARTITION BY o.run_key ORDER BY o.position) AS previous
+        g.instance_key,
+        max(r.run_key) FILTER (r.code_state = 'before') AS before_run,
+        max(r.run_key) FILTER (r.code_state = 'after') AS after_run
     FROM golden_suite AS g
     JOIN settled_run AS r ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id
-    JOIN case_outcome AS o ON o.run_key = r.run_key
+    GROUP BY g.instance_key
+),
+side AS (
+    SELECT instance_key, after_run, 'before' AS code_state, before_run AS run_key, after_run AS other_run FROM ran
+    UNION ALL
+    SELECT instance_key, after_run, 'after', after_run, before_run FROM ran
+),
+cell AS (
+    SELECT
+        s.instance_key, s.after_run, s.code_state, p.pair,
+        o.case_id AS own_id, o.path, o.qualname, o.place, o.label, o.outcome,
+        CASE WHEN s.code_state = 'after' THEN coalesce(p.other_case, o.case_id) ELSE o.case_id END AS case_id,
+        lag(o.outcome) OVER (PARTITION BY o.run_key ORDER BY o.position) AS previous
+    FROM side AS s
+    JOIN case_outcome AS o ON o.run_key = s.run_key
+    LEFT JOIN case_pair AS p ON p.run_key = s.run_key AND p.case_id = o.case_id AND p.other_run = s.other_run
 ),
 one AS (
     SELECT
@@ -27,14 +47,23 @@ one AS (
         coalesce(max_by(label, code_state) FILTER (label <> ''), '') AS label,
         coalesce(min(outcome) FILTER (code_state = 'before'), 'missing') AS before,
         coalesce(min(outcome) FILTER (code_state = 'after'), 'missing') AS after,
-        min(previous) FILTER (code_state = 'before') AS previous
+        min(previous) FILTER (code_state = 'before') AS previous,
+        CASE
+            WHEN bool_or(pair = 'ambiguous') THEN 'ambiguous'
+            WHEN bool_or(pair = 'place') THEN 'place'
+            ELSE 'id'
+        END AS pair,
+        any_value(after_run) AS after_run,
+        min(own_id) FILTER (code_state = 'after') AS after_id,
+        min(path || '::' || replace(qualname, '.', '::') || '[#' || place || ']') AS placed
     FROM cell
     GROUP BY instance_key, case_id
 )
 SELECT
-    instance_key, case_id, before, after,
+    instance_key, case_id, before, after, pair, after_run, after_id,
     list_distinct(
-        [label] || [trim(line) for line in string_split(label, chr(10))]
+        CASE WHEN pair = 'place' THEN [placed] ELSE [] END
+        || [label] || [trim(line) for line in string_split(label, chr(10))]
         || [regexp_replace(split_part(label, chr(10), 1), '^(\w+) \((.+)\)$', '\1 (\2.\1)')]
         || CASE
             WHEN contains(label, '::') THEN [

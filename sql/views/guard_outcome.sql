@@ -3,7 +3,8 @@
 -- One row per solved verdict (snapshot, candidate_id, policy, grader) and guard. result:
 -- passed          the cases that the grader looks at are what they were, as that grader counts outcomes
 -- failed          some of them are not
--- not_measured    a run is not there, or the edit does not apply to what the candidate makes of the code
+-- not_measured    a run is not there, its cases cannot be paired with those of the run that counts, or the edit does
+--                 not apply to what the candidate makes of the code
 -- not_applicable  the fix cannot be edited for this guard: it has no Python file that today's grammar parses
 -- why  the first case that differs with what it was and is, or what is missing; empty where passed.
 -- `repeat`, `placebo` and `paraphrase` are runs. The paper's grader looks at T, the others at every case that the

@@ -27,19 +27,24 @@ needed AS (
 differing AS (
     SELECT
         c.candidate_id, c.policy, c.run_key, e.grader,
-        min(c.case_id || ': ' || c.expected || ' in `' || c.code_state || '`, ' || c.observed || ' here') AS difference
+        min(c.case_id || ': ' || c.expected || ' in `' || c.code_state || '`, ' || c.observed || ' here')
+            FILTER (e.class <> o.class AND c.pair <> 'ambiguous') AS difference,
+        min(c.case_id || ': the id differs between processes, and its place does not tell which case it is')
+            FILTER (c.pair = 'ambiguous') AS unpaired
     FROM guard_case AS c
     JOIN outcome_class AS e ON e.outcome = c.expected
     JOIN outcome_class AS o ON o.outcome = c.observed AND o.grader = e.grader
     JOIN grader AS g ON g.grader = e.grader
-    WHERE e.class <> o.class AND CASE WHEN g.only_t THEN c.in_t ELSE c.own END
+    WHERE (e.class <> o.class OR c.pair = 'ambiguous') AND CASE WHEN g.only_t THEN c.in_t ELSE c.own END
     GROUP BY c.candidate_id, c.policy, c.run_key, e.grader
 ),
 cell AS (
     SELECT
         n.*, d.difference,
         r.run_key IS NOT NULL AND r.status <> 'unapplied' AS ran,
+        d.unpaired IS NULL AND ran AS compared,
         CASE
+            WHEN d.unpaired IS NOT NULL THEN d.unpaired
             WHEN r.status = 'unapplied' THEN 'the edit does not apply'
             WHEN r.run_key IS NULL THEN 'there is no run on `' || n.code_state || '`'
         END AS missing
@@ -55,7 +60,7 @@ SELECT
     CASE
         WHEN NOT bool_or(required OR (guard = 'repeat' AND ran)) THEN 'not_applicable'
         WHEN bool_or(ran AND difference IS NOT NULL) THEN 'failed'
-        WHEN bool_or(required AND NOT ran) THEN 'not_measured'
+        WHEN bool_or(required AND NOT compared) THEN 'not_measured'
         ELSE 'passed'
     END AS result,
     CASE

@@ -1,27 +1,76 @@
 -- What the public harness would know of each case, in its four cells.
 --
--- One row per (candidate_id, policy, case_id): recorded outcomes, `missing` where there is none. Unlike in
--- `submission_case`, an uncollectable module says nothing about its cases: its one log line is a case of its own.
--- A run that ends before its first case prints no line at all.
--- sympy's runner prints nothing that the harness reads for a skipped case and for a module that cannot be imported.
--- needs: submission_case, submission_run, environment
+-- One row per (candidate_id, policy, case_id) that its log has a line for in some cell: recorded outcomes, `missing`
+-- where there is no line. Cases are compared by their ids. A module that cannot be collected says nothing about its
+-- cases: its line is a case of its own. Which lines there are depends on the runner:
+-- pytest  prints all lines at the end of the session (`-rA`). It prints none if the session crashed, timed out or
+--         failed internally (exit code 3, or one that `pytest.exit` was given). A module that cannot be collected ends
+--         the session before its first case. A skip has no name: its case_id is `[n]` if n cases are skipped there.
+-- Django  prints each case as it ends; set-ups and teardowns that cases share are not read. Failures are read in the
+--         report at the end, so a session that crashed has none. unittest is treated likewise.
+-- sympy   prints each case as it ends. Skipped cases and modules that cannot be imported are not read.
+-- A case that never began or never ended has no line. Slips of the log parsers are not repeated: captured output that
+-- looks like a result, ids that are cut at a space, Django's lines after a failure (metrics: slips).
+-- Source: the harness's log parsers and test commands, commit of 2026-07-23. `tests/sql/test_harness_logs.py` compares
+-- these lines with real logs.
+-- needs: submission_run, run, case_outcome, environment
 CREATE OR REPLACE VIEW harness_case AS
-WITH told AS (
-    SELECT c.*, coalesce(e.runner = 'sympy', false) AS terse
-    FROM submission_case AS c
-    JOIN submission_run AS r ON r.candidate_id = c.candidate_id AND r.policy = c.policy
-    LEFT JOIN (SELECT DISTINCT env_id, runner FROM environment) AS e ON e.env_id = r.env_id
-    WHERE r.measured
+WITH cell AS (
+    SELECT
+        candidate_id, policy, env_id,
+        unnest([
+            {'cell': 'none_before', 'run_key': none_before}, {'cell': 'none_after', 'run_key': none_after},
+            {'cell': 'candidate_before', 'run_key': candidate_before},
+            {'cell': 'candidate_after', 'run_key': candidate_after}
+        ], recursive := true)
+    FROM submission_run
+    WHERE measured
+),
+fact AS (
+    SELECT
+        c.candidate_id, c.policy, c.cell, o.case_id, o.path, o.qualname, o.label, o.outcome, o.message,
+        CASE WHEN e.runner IN ('django', 'unittest') THEN 'unittest' ELSE coalesce(e.runner, 'pytest') END AS runner,
+        r.status = 'completed' AS is_whole,
+        coalesce(r.exit_code, 0) IN (0, 1, 2, 4, 5) AS has_summary,
+        o.phase = 'collect' AS is_collect,
+        o.phase IN ('setup', 'teardown') AND o.duration_s IS NULL AS is_shared,
+        bool_or(o.phase = 'collect' AND o.outcome = 'error' AND o.label <> '') OVER (
+            PARTITION BY c.candidate_id, c.policy, c.cell
+        ) AS is_interrupted
+    FROM cell AS c
+    JOIN run AS r ON r.run_key = c.run_key
+    JOIN case_outcome AS o ON o.run_key = c.run_key
+    LEFT JOIN (SELECT DISTINCT env_id, runner FROM environment) AS e ON e.env_id = c.env_id
 ),
 line AS (
-    SELECT *, [
-        CASE WHEN outcome IS NULL OR NOT printed OR (terse AND (is_collect OR outcome = 'skipped')) THEN 'missing' ELSE outcome END
-        for outcome in [raw_none_before, raw_none_after, raw_candidate_before, raw_candidate_after]
-    ] AS outcomes
-    FROM told
+    SELECT *
+    FROM fact
+    WHERE label <> '' AND CASE runner
+        WHEN 'pytest' THEN is_whole AND has_summary AND (is_collect OR NOT is_interrupted)
+        WHEN 'unittest' THEN CASE
+            WHEN is_collect THEN regexp_matches(path, '(^|/)test[^/]*$')
+            ELSE NOT is_shared AND (is_whole OR outcome <> 'failed')
+        END
+        ELSE NOT is_collect AND outcome <> 'skipped'
+    END
+),
+named AS (
+    SELECT
+        candidate_id, policy, cell, outcome,
+        CASE
+            WHEN runner = 'pytest' AND outcome = 'skipped'
+                THEN '[' || count(*) OVER (
+                    PARTITION BY candidate_id, policy, cell, outcome, path, qualname, message
+                ) || ']'
+            ELSE case_id
+        END AS case_id
+    FROM line
 )
 SELECT
     candidate_id, policy, case_id,
-    outcomes[1] AS none_before, outcomes[2] AS none_after,
-    outcomes[3] AS candidate_before, outcomes[4] AS candidate_after
-FROM line;
+    coalesce(min(outcome) FILTER (cell = 'none_before'), 'missing') AS none_before,
+    coalesce(min(outcome) FILTER (cell = 'none_after'), 'missing') AS none_after,
+    coalesce(min(outcome) FILTER (cell = 'candidate_before'), 'missing') AS candidate_before,
+    coalesce(min(outcome) FILTER (cell = 'candidate_after'), 'missing') AS candidate_after
+FROM named
+GROUP BY candidate_id, policy, case_id;

@@ -1,10 +1,11 @@
 -- Every repair method on every instance of its snapshot, sample 0.
 --
--- Columns of `repair_status`. An instance without a repair counts as measured and not resolved (status `absent`): rates
--- divide by every instance of the snapshot. resolved is null where unmeasured: such an instance is left out, and counted.
+-- Columns of `repair_status`. resolved is null where nothing can be said of the instance, and rates leave it out and count
+-- it: where its repair is unmeasured, and where the method was not tried on it (status `not-attempted`). An attempt that
+-- ended without a fix hands in an empty repair, which is not resolved.
 -- tests: of the method on this snapshot (several with `+`).
 -- name        method and model in one
--- handed_in   there is a repair
+-- attempted   the method handed in a repair, if an empty one
 -- flagged     it shows a sign of test hacking that makes it count as failed
 -- why   as in `fix_status`
 -- needs: used_instance, counted_repair, repair_status
@@ -20,9 +21,9 @@ SELECT
     e.method || coalesce(' (' || e.model || ')', '') AS name,
     coalesce(e.tests, '') AS tests,
     i.instance_id, i.repo,
-    r.repair_id IS NOT NULL AS handed_in,
-    coalesce(r.status, 'absent') AS status,
-    CASE WHEN r.repair_id IS NULL THEN false ELSE r.resolved END AS resolved,
+    r.repair_id IS NOT NULL AS attempted,
+    coalesce(r.status, 'not-attempted') AS status,
+    r.resolved,
     coalesce(r.touches_tests, false) AS touches_tests,
     coalesce(r.flagged, false) AS flagged,
     r.iteration, r.repair_id, r.why

@@ -6,8 +6,8 @@
 --                 names a file as `unprobed` would say of lines that ran that they did not
 -- finished_at     of run_key;  env_finished_at: of the instance's last run in this environment and sandbox
 --
--- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`) never count, and neither
--- do those of guards.
+-- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`, `golden-unapplied`) never
+-- count, and neither do those of guards.
 -- sandbox  where the run took place
 -- env_finished_at  end of the instance's last run in this environment and sandbox
 -- needs: current_run
@@ -18,7 +18,7 @@ WITH usable AS (
         CASE WHEN suite_kind = 'none' THEN files_key ELSE suite_id END AS suite_ref,
         tracer <> 'none' AND NOT contains(coalesce(detail, ''), 'unprobed: ') AS watched
     FROM current_run
-    WHERE coalesce(variant, 'plain') = 'plain'
+    WHERE coalesce(variant, 'plain') = 'plain' AND status <> 'golden-unapplied'
 ),
 ranked AS (
     SELECT

@@ -9,7 +9,7 @@
 -- t_hit               some case of T executed it
 -- statement           a golden or `none` run on that side loaded the file and has code for the line
 -- kept: beside the runs
--- needs: submission_trace, changed_line, line_context, line_hit, submission_case, watched_file
+-- needs: submission_trace, changed_line, line_context, line_hit, submission_run, submission_case, case_pair, watched_file
 CREATE OR REPLACE VIEW trace_line AS
 WITH hit AS MATERIALIZED (
     FROM line_context
@@ -26,14 +26,28 @@ line AS (
     WHERE s.measured_swt_bench
 ),
 own AS (
-    SELECT candidate_id, policy, unnest([candidate_before, candidate_after]) AS run_key FROM submission_trace
+    SELECT
+        t.candidate_id, t.policy,
+        unnest([
+            {'code_state': 'before', 'run_key': t.candidate_before, 'judged_run': r.candidate_before},
+            {'code_state': 'after', 'run_key': t.candidate_after, 'judged_run': r.candidate_after}
+        ], recursive := true)
+    FROM submission_trace AS t
+    JOIN submission_run AS r ON r.candidate_id = t.candidate_id AND r.policy = t.policy
+),
+t_case AS (
+    SELECT
+        o.candidate_id, o.policy, o.run_key, o.judged_run,
+        CASE WHEN o.code_state = 'before' THEN coalesce(c.before_id, c.after_id, c.case_id)
+            ELSE coalesce(c.after_id, c.before_id, c.case_id) END AS own_id
+    FROM own AS o
+    JOIN submission_case AS c ON c.candidate_id = o.candidate_id AND c.policy = o.policy AND c.in_t
 ),
 t_line AS (
     SELECT DISTINCT o.candidate_id, o.policy, h.run_key, h.path, unnest(h.lines) AS line
-    FROM own AS o
-    JOIN line_hit AS h ON h.run_key = o.run_key
-    JOIN submission_case AS c
-        ON c.candidate_id = o.candidate_id AND c.policy = o.policy AND c.case_id = h.case_id AND c.in_t
+    FROM t_case AS o
+    LEFT JOIN case_pair AS p ON p.run_key = o.judged_run AND p.case_id = o.own_id AND p.other_run = o.run_key
+    JOIN line_hit AS h ON h.run_key = o.run_key AND h.case_id = coalesce(p.other_case, o.own_id)
 ),
 code AS (
     SELECT DISTINCT run_key, path, unnest(executable) AS line FROM watched_file WHERE loaded

@@ -4,7 +4,8 @@
 -- every row here is a defect or a flaky case (design: coverage).
 -- untraced_run_key  the run without a tracer
 -- kept: beside the runs
--- needs: sandbox_run, case_outcome
+-- Cases whose ids differ between processes are compared by place (`case_pair`).
+-- needs: sandbox_run, case_pair, case_outcome
 CREATE OR REPLACE VIEW tracing_difference AS
 WITH pair AS (
     SELECT instance_key, suite_ref, code_state, run_key, traced_run_key
@@ -15,8 +16,10 @@ cell AS (
     SELECT p.*, o.case_id, o.outcome AS untraced, NULL AS traced
     FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.run_key
     UNION ALL
-    SELECT p.*, o.case_id, NULL, o.outcome
-    FROM pair AS p JOIN case_outcome AS o ON o.run_key = p.traced_run_key
+    SELECT p.*, coalesce(c.other_case, o.case_id), NULL, o.outcome
+    FROM pair AS p
+    JOIN case_outcome AS o ON o.run_key = p.traced_run_key
+    LEFT JOIN case_pair AS c ON c.run_key = o.run_key AND c.case_id = o.case_id AND c.other_run = p.run_key
 )
 SELECT
     instance_key, suite_ref, code_state, case_id,

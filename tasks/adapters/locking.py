@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from tasks.adapters.leases import Lease, used
+from tasks.domain.names import file_name
 
 PLACE = ".place"
 """File with a name of its folder that machines agree on, whatever they mount it as."""
@@ -101,7 +102,7 @@ class Claims:
             with leases.lease(f"{self.scope}/{name}", wait=wait, patience_s=patience_s) as lease:
                 yield Claim(lease) if lease else None
         else:
-            with briefly_alone(self.folder / f"{name.replace('/', '-')}.lock", wait=wait) as held:
+            with briefly_alone(self.folder / f"{file_name(name)}.lock", wait=wait) as held:
                 yield Claim(None) if held else None
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchedFile, PatchSet
 
+from tasks.adapters.patch.model import LINK_MODE
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import ChangedLine
 from tasks.domain.names import InstanceKey, LineNo, RepoPath
@@ -17,14 +18,19 @@ def changed_lines(instance_key: InstanceKey, patch: str) -> tuple[ChangedLine, .
     """Removed lines (numbered as before) and added ones (as after) of every Python file, in order of the patch.
 
     A renamed file has its removed lines under the old path and its added ones under the new. `BadInput` where the
-    text is no unified diff.
+    text is no unified diff. A symbolic link has no lines: what it holds is a path.
     """
     try:
         files = PatchSet(patch)
     except UnidiffParseError as error:
         raise BadInput(f"golden patch: {error}", hint="is the row of the instance complete?") from error
-    found = (line for file in files for line in _file_lines(instance_key, file))
+    found = (line for file in files if not _is_link(file) for line in _file_lines(instance_key, file))
     return tuple(dict.fromkeys(found))
+
+
+def _is_link(file: PatchedFile) -> bool:
+    """Whether the header of a file has git's mode of a symbolic link."""
+    return any(line.rstrip().endswith(f" {LINK_MODE}") for line in file.patch_info or ())
 
 
 def _file_lines(instance_key: InstanceKey, file: PatchedFile) -> Iterator[ChangedLine]:

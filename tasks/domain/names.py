@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NewType
 
+from tasks.domain.errors import BadInput
+
 CaseId = NewType("CaseId", str)
 """Runner-native id of one test case: `tests/test_a.py::TestX::test_y[p]` for pytest and sympy,
 `app.test_mod.TestX.test_y` for unittest."""
@@ -39,6 +41,9 @@ RepoName = NewType("RepoName", str)
 RepoPath = NewType("RepoPath", str)
 """POSIX path relative to the root of the repository."""
 
+RequestId = NewType("RequestId", str)
+"""Content key of a run, of the instance that asks for it, and of what it is to that instance."""
+
 RunKey = NewType("RunKey", str)
 """Content key of all that decides the result of a run."""
 
@@ -58,10 +63,26 @@ RepairId = NewType("RepairId", str)
 """Content key of what a repair method handed in."""
 
 KEY_DIGITS = 32
+FILE_NAME_BYTES = 80
+"""Longest file name that `file_name` makes; file systems take 255 bytes, suffixes and temporary names included."""
 NOT_IN_A_WORD = frozenset(",[]+=@ ")
 """What a word inside the name of an experiment cannot hold, since names are put together with it:
 `METHOD[PARAMETER=WORD,…]+GIVEN@MODEL`, and lists of them are read from command lines."""
-_INSTANCE = re.compile(r"(?P<owner>[^/\s]+)__(?P<name>[^/\s]+)-(?P<number>\d{1,18})")
+SNAPSHOT_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+COMPONENT = r"[^./\\\x00-\x1f\x7f-][^/\\\x00-\x1f\x7f]{0,199}"
+"""One component of a path: no separator, no control character, neither hidden nor `..`, and no option of a program."""
+_COMPONENT = re.compile(COMPONENT)
+_OWNER = r"(?P<owner>[A-Za-z0-9][A-Za-z0-9.-]{0,99}(?:_[A-Za-z0-9.-]{1,99}){0,4})"
+"""GitHub owners hold no `__`. So `owner__name` has exactly one reading."""
+_NAME = r"(?P<name>(?!\.{1,2}(?:-\d+)?$)[A-Za-z0-9_.-]{1,100})"
+_REPO = re.compile(f"{_OWNER}/{_NAME}")
+_INSTANCE = re.compile(rf"{_OWNER}__{_NAME}-(?P<number>\d{{1,18}})", re.ASCII)
+
+_PLAIN_FILE = re.compile(r"[a-z0-9][a-z0-9_-]*")
+_DIGEST_DIGITS = 16
+_ENDS_IN_DIGEST = re.compile(rf".*--[0-9a-f]{{{_DIGEST_DIGITS}}}")
+_RESERVED = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
+"""Windows opens a device under these names, whatever suffix follows."""
 
 _MONTH = re.compile(r"(?P<year>\d{4})-(?P<month>0[1-9]|1[0-2])(?:\.(?P<revision>[1-9]\d*))?")
 
@@ -84,9 +105,52 @@ def content_key(*parts: object) -> str:
     return hashlib.sha256(data).hexdigest()[:KEY_DIGITS]
 
 
+def file_name(name: str) -> str:
+    """A file name for any name: no two names have the same one, on file systems that ignore case too.
+
+    At most `FILE_NAME_BYTES` ASCII letters, digits, `_` and `-`, so a suffix after a dot is told apart. A short name in
+    lower case stays as it is; any other one ends in `--` and a digest of the whole name.
+    """
+    plain = _PLAIN_FILE.fullmatch(name) and len(name) <= FILE_NAME_BYTES
+    if plain and not _RESERVED.fullmatch(name) and not _ENDS_IN_DIGEST.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST_DIGITS]
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-_")[: FILE_NAME_BYTES - _DIGEST_DIGITS - 2]
+    return f"{readable or 'x'}--{digest}"
+
+
+def path_component(name: str) -> str:
+    """Returns `name` if it can be one component of a path; raises `BadInput` if it could lead elsewhere.
+
+    Every name that a caller or a row gives becomes a path through this function or through `repo_folder`.
+    """
+    if not _COMPONENT.fullmatch(name) or len(name.encode("utf-8", "surrogatepass")) > 200:
+        raise BadInput(f"{name!r} cannot be the name of a file", hint="use no separator, no `.` or `-` at the start")
+    return name
+
+
+def snapshot_name(text: str) -> SnapshotName:
+    """Returns `text` if it can name a snapshot; raises `BadInput` for anything else."""
+    if not re.fullmatch(SNAPSHOT_NAME, text):
+        raise BadInput(f"{text!r} cannot name a snapshot", hint="letters, digits, `.`, `_` and `-`")
+    return SnapshotName(text)
+
+
+def repo_name(text: str) -> RepoName:
+    """Returns `text` if it is `owner/name` as GitHub spells it; raises `BadInput` for anything else."""
+    if not _REPO.fullmatch(text):
+        raise BadInput(f"{text!r} is not of the form owner/name", hint="write a repository as pallets/flask")
+    return RepoName(text)
+
+
+def repo_folder(repo: str) -> str:
+    """`pallets/flask` → `pallets__flask`, in file names and keys. Raises `BadInput` if `repo` is not `owner/name`."""
+    return repo_name(repo).replace("/", "__")
+
+
 def instance_id(repo: RepoName, number: int) -> InstanceId:
     """`pallets/flask`, 4045 → `pallets__flask-4045`; `parse_instance_id` is the inverse."""
-    return InstanceId(f"{repo.replace('/', '__', 1)}-{number}")
+    return InstanceId(f"{repo_folder(repo)}-{number}")
 
 
 def parse_instance_id(name: str) -> tuple[RepoName, int]:

@@ -17,6 +17,10 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
 
 
+FAILURES = frozenset({Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT})
+"""An error is thrown, so the test fails (SWT-Bench paper, section 3.1). All else throws none. In SQL: `fails`."""
+
+
 class Phase(StrEnum):
     """Where the outcome was decided. A module that cannot be collected is one `collect` row with `error`."""
 
@@ -95,13 +99,14 @@ class Tracer(StrEnum):
 
 
 class RunStatus(StrEnum):
-    """How a run ended. Only `infrastructure` is ours: it is retried and never graded.
+    """How a run ended. `infrastructure` and `golden-unapplied` are ours and never graded; the first is retried.
 
     `completed`  the runner wrote its last record, whatever the tests said
     `timeout`    the wall limit ended it; cases so far are kept, the one under way is `timeout`
     `crashed`    the process ended without the runner's last record (os._exit, a signal, a kill of its parent)
     `limit`      a memory, process or disk limit ended it
     `unapplied`  the suite's patch does not apply on this code state, so no process was started
+    `golden-unapplied`  the golden patch or the golden tests do not apply or cannot be built, so no process was started
     """
 
     COMPLETED = "completed"
@@ -109,6 +114,7 @@ class RunStatus(StrEnum):
     CRASHED = "crashed"
     LIMIT = "limit"
     UNAPPLIED = "unapplied"
+    GOLDEN_UNAPPLIED = "golden-unapplied"
     INFRASTRUCTURE = "infrastructure"
 
 

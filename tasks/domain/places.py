@@ -13,6 +13,7 @@ class Places:
     <cache>/
     ├── mirrors/<owner>__<name>.git     bare mirrors of repositories
     ├── environments/<env_id>/          built environments
+    ├── gates/<key>/                    what uv gets as an interpreter: sends each call to the build gate
     ├── extensions/                     modules that compilers made, by code state, and the compiler's own cache
     ├── locks/                          resolved requirements
     ├── retrieval/                      term counts of files

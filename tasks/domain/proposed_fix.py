@@ -25,6 +25,9 @@ from tasks.domain.table import table
 TOUCHES_TESTS = "touches-tests"
 """Rule that a file of a fix falls under which is a test, or decides which tests there are."""
 
+PUBLIC_ENVIRONMENT = "public-environment"
+"""Rule that a file of a fix falls under which repeats an edit that the instance's public environment makes itself."""
+
 
 @table("snapshot", "repair_id", folder="snapshot")
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,6 +58,14 @@ def roles_of(given: Iterable[str], model: str, *, generating: bool) -> Roles:
     return tuple(sorted((name, asked) for name, asked in found.items() if asked != model))
 
 
+def check_agent(name: str, **asked: object) -> None:
+    """`UsageError` where an agent is asked for what only TDFlow has; `asked` says of each parameter if it is given."""
+    if given := [one for one, value in asked.items() if value]:
+        hint = f"{name} takes model, tests (golden or METHOD@MODEL), budget_usd, budget_calls"
+        words = ", ".join("tests=generate" if one == "tests" else one for one in given)
+        raise UsageError(f"{name} has no {words}", hint=hint)
+
+
 ROLES = tuple(agent.value.replace("-", "_") for agent in SubAgent if agent is not SubAgent.AGENT)
 
 

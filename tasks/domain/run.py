@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
 from tasks.domain.names import (
@@ -14,6 +14,7 @@ from tasks.domain.names import (
     LineNo,
     RepoName,
     RepoPath,
+    RequestId,
     RunKey,
     Sha,
     SuiteId,
@@ -129,6 +130,13 @@ class RunSpec:
         """What whoever compiles is to see: `code_patches` without a guard edit, which comes last and means the same."""
         return self.code_patches[:-1] if self.variant in EDITED else self.code_patches
 
+    def is_golden(self, place: int) -> bool:
+        """Whether the patch at `place` is the golden patch or the golden tests, as the instance brings them."""
+        if self.variant is RunVariant.PROPOSED:
+            return False
+        last = place == len(self.patches) - 1
+        return (last and self.suite_kind is SuiteKind.GOLDEN) or (place == 0 and self.code_state is CodeState.AFTER)
+
     @property
     def order_seed(self) -> int | None:
         """What the order of the cases is drawn from: the same run has the same order. Null where nothing is drawn."""
@@ -187,6 +195,64 @@ class Run:
     finished_at: datetime
 
 
+@table("request_id", folder="repo")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One run that an instance asked for, and what the run is to it.
+
+    Instances that ask for the same run share it, and the `run` row names the instance that made it. Views join runs by
+    requests (`requested_run`), so each of these instances has the run under its own names.
+    """
+
+    request_id: RequestId
+    run_key: RunKey
+    """The run that answers: the traced one where an untraced run was planned and only the traced one is stored."""
+    instance_key: InstanceKey
+    instance_id: InstanceId
+    repo: RepoName
+    suite_kind: SuiteKind
+    suite_id: SuiteId | None
+    files_key: str
+    """As in `run`."""
+    code_state: CodeState
+    variant: RunVariant
+    repeat: int
+    """As in `run`."""
+    requested_at: datetime
+    """When, UTC."""
+
+    @staticmethod
+    def of(spec: RunSpec, run_key: RunKey, requested_at: datetime) -> RunRequest:
+        """The request of `spec` that the run `run_key` answers."""
+        names = (spec.instance_key, spec.suite_kind, spec.suite_id, spec.code_state, spec.variant)
+        return RunRequest(
+            request_id=RequestId(content_key("request", run_key, *names)),
+            run_key=run_key,
+            instance_key=spec.instance_key,
+            instance_id=spec.instance_id,
+            repo=spec.repo,
+            suite_kind=spec.suite_kind,
+            suite_id=spec.suite_id,
+            files_key=files_key(spec.files),
+            code_state=spec.code_state,
+            variant=spec.variant,
+            repeat=spec.repeat,
+            requested_at=requested_at,
+        )
+
+    def named(self, run: Run) -> Run:
+        """The run that answers, under the names that it has for this instance."""
+        return replace(
+            run,
+            instance_key=self.instance_key,
+            instance_id=self.instance_id,
+            suite_kind=self.suite_kind,
+            suite_id=self.suite_id,
+            code_state=self.code_state,
+            variant=self.variant,
+        )
+
+
 def current(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Of the runs of one instance those of the runner that it was last run by, ours that failed as well.
 
@@ -214,7 +280,8 @@ class CaseOutcome:
     qualname: str
     """`Class.method` or `function`, without parameters: joins with `edited_definition`."""
     label: str
-    """The name that the repository's own runner prints: what SWE-bench's lists hold."""
+    """The name that the repository's own runner prints: what SWE-bench's lists hold. Empty where it prints none: the
+    case never began, or something ended the run during it."""
     position: int
     """0-based place in the order in which the run's cases first reported."""
     phase: Phase
@@ -223,6 +290,9 @@ class CaseOutcome:
     """Null where the case did not finish."""
     message: str
     """Last lines of the traceback or the skip reason, at most 4,000 characters."""
+    place: int | None = None
+    """Position among the cases of its function in the order of collection, from 0. Null for a module that cannot be
+    collected, for a shared teardown, and in runs from before it was recorded."""
 
 
 @table("run_key", folder="repo", of_run=True)

@@ -19,9 +19,10 @@ class InvalidReason(StrEnum):
     NO_F2P = "no_f2p"
     """No case of the golden tests fails before and passes after."""
     GOLDEN_FAILS = "golden_fails"
-    """Some case that the golden tests add or change does not pass on the fixed code."""
+    """Some case that the golden tests add or change fails on the fixed code, or is missing there."""
     SKIPPED = "skipped"
-    """Such cases are skipped here: the environment lacks what they need. It says nothing of the instance either."""
+    """No such case goes from failing to passing, and those that do not pass are skipped here: the environment lacks
+    what they need. It says nothing of the instance either."""
     FLAKY = "flaky"
     """It had such a case, but none of them is stable."""
     NO_TESTS = "no_tests"
@@ -42,9 +43,12 @@ class InvalidReason(StrEnum):
 
 
 class Stability(StrEnum):
-    """What a case does, over all runs. Only the first four are stable."""
+    """What a case does, over all runs. Only the first five are stable."""
 
     FAIL_TO_PASS = "fail_to_pass"  # noqa: S105 - not a password
+    """It fails before as the grader `paper` counts: failed, error, timeout, or its module cannot be collected."""
+    NONE_TO_PASS = "none_to_pass"  # noqa: S105 - not a password
+    """It passes after the fix, and before it is skipped, expected to fail or not there: no evidence, in no list."""
     PASS_TO_PASS = "pass_to_pass"  # noqa: S105 - not a password
     FAIL_TO_FAIL = "fail_to_fail"
     PASS_TO_FAIL = "pass_to_fail"  # noqa: S105 - not a password

@@ -16,6 +16,8 @@ from tasks.domain.names import is_word
 
 STEPS = ("judge", "locate", "search", "write")
 """Parts of methods that may have a model of their own. `locate` is the agent that finds a method's context."""
+CONTEXT_TOKENS = 27_000
+"""Of retrieved files in one prompt."""
 AGENT = "agent"
 """The context that the localization agent finds."""
 
@@ -79,7 +81,11 @@ PARAMETERS: Mapping[str, Callable[[str], object]] = {
 }
 """Name of a parameter → its values; `ValueError` for what is none. `judge=MODEL` names a model for that step."""
 
-ANYWAY = {"context": str(RetrieverKind.CODE), "top_n": str(TOP_N)}
+RANKED = frozenset({"context", "locate", "top_n"})
+"""Parameters of the files that a ranking finds."""
+WRITTEN = frozenset({"format", "test_command"})
+"""Parameters of how tests are written down and run."""
+ANYWAY = {"context": str(RetrieverKind.CODE), "context_tokens": str(CONTEXT_TOKENS), "top_n": str(TOP_N)}
 """What every method is given where nobody says otherwise."""
 
 
@@ -98,6 +104,10 @@ class Variant:
         """The value of a parameter; null where it is not changed."""
         return dict(self.parameters).get(name)
 
+    def without(self, name: str) -> Variant:
+        """The same without one parameter."""
+        return Variant(tuple(pair for pair in self.parameters if pair[0] != name))
+
     def count(self, name: str) -> int | None:
         return None if self[name] is None else int(self[name] or 0)
 
@@ -108,6 +118,15 @@ class Variant:
     def located(self) -> bool:
         """Whether the localization agent finds the context."""
         return self["context"] == AGENT
+
+    def check(self, *, modified_files: bool, script: bool) -> None:
+        """`UsageError` where nothing reads a parameter beside the other options of a request: methods are shown the
+        files that a patch modifies, or write scripts."""
+        asked = {name for name, _ in self.parameters}
+        for option, given, unread in (("modified-files", modified_files, RANKED), ("script", script, WRITTEN)):
+            if given and (idle := sorted(asked & unread)):
+                hint = f"leave out {', '.join(idle)}, or {option}"
+                raise UsageError(f"{', '.join(idle)} changes nothing where {option} is asked for", hint=hint)
 
     @property
     def models(self) -> Mapping[str, str]:

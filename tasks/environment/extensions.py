@@ -14,7 +14,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.model import Refused
-from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.uv.builder import machine_builder
 from tasks.adapters.uv.plan import Beside, BuiltEnvironment, ExtensionSteps
 from tasks.domain.environment import Environment, ExtensionBuild
@@ -25,14 +25,13 @@ from tasks.domain.places import Places
 
 
 def with_extensions(
-    places: Places, instance: TaskInstance, steps: ExtensionSteps, built: BuiltEnvironment
+    places: Places, sandbox: Sandbox, instance: TaskInstance, steps: ExtensionSteps, built: BuiltEnvironment
 ) -> BuiltEnvironment:
     """`built` with what checkouts of the base commit have to be given; what those of the fixed code need is built too.
 
     One build does for both where the golden patch changes nothing that a build reads. Raises as `build_once`.
     """
-    tools = machine_builder(places.cache).build_tools(steps)
-    sandbox = swept(None, trusted=False, base=places.scratch)
+    tools = machine_builder(places.cache, sandbox, places.scratch).build_tools(steps)
     place = Workplace(cache=places.cache, scratch=places.scratch, sandbox=sandbox)
     made = []
     for patches in _states(instance).values():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import configparser
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from tasks.domain.outcome import RunnerKind
@@ -41,6 +41,12 @@ _REQUIREMENT_FILES = (
     "dev_requirements.txt",
 )
 _DJANGO_SCRIPT = "tests/runtests.py"
+_MANAGE = "manage.py"
+_MANAGE_FOLDERS = ("", "src/", "backend/", "server/", "app/", "project/")
+"""Where a Django project has its `manage.py`."""
+_MANAGE_OPTIONS = ("test", "--verbosity", "2", "--noinput")
+_SETTINGS_MODULE = "DJANGO_SETTINGS_MODULE"
+_PYTEST_FILES = ("pytest.ini", "pytest.toml", "tox.ini", "setup.cfg", "pyproject.toml")
 _PLAIN_FACTORS = {"py", "test", "tests"}
 _OLD_PYTEST = re.compile(r"pytest\s*(?:(?:==|~=|<=?)\s*[12]\b|<\s*3(?:\.0)*\s*(?:[,;]|$))", re.IGNORECASE)
 """A bound below version 3, which is the first that our runner drives."""
@@ -174,9 +180,35 @@ def _tox_line(line: str, project: Project, read: Read) -> Requirements:
     return Requirements(parse_lines([plain])) if "{" not in plain else Requirements()
 
 
-def test_runner(read: Read) -> RunnerKind:
-    """Django's own script where the checkout brings it, by the function that it is made of; else pytest."""
-    return RunnerKind.DJANGO if "def django_tests(" in (read(_DJANGO_SCRIPT) or "") else RunnerKind.PYTEST
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteCommand:
+    """How a repository runs its tests."""
+
+    runner: RunnerKind
+    args: tuple[str, ...] = ()
+    """For Django projects, the path of `manage.py` first."""
+
+
+def suite_command(read: Read, required: Container[str]) -> SuiteCommand:
+    """Django's own script where the checkout brings it, by the function that it is made of; the `manage.py` of a Django
+    project whose tests are not run by pytest-django; else pytest.
+
+    `required` are the normal names of all that the tests need.
+    """
+    if "def django_tests(" in (read(_DJANGO_SCRIPT) or ""):
+        return SuiteCommand(runner=RunnerKind.DJANGO)
+    manage = next((path for path in _manage_files() if _SETTINGS_MODULE in (read(path) or "")), "")
+    if manage and not _has_pytest_django(read, required):
+        return SuiteCommand(runner=RunnerKind.DJANGO, args=(manage, *_MANAGE_OPTIONS))
+    return SuiteCommand(runner=RunnerKind.PYTEST)
+
+
+def _manage_files() -> tuple[str, ...]:
+    return tuple(f"{folder}{_MANAGE}" for folder in _MANAGE_FOLDERS)
+
+
+def _has_pytest_django(read: Read, required: Container[str]) -> bool:
+    return "pytest-django" in required or any(_SETTINGS_MODULE in (read(path) or "") for path in _PYTEST_FILES)
 
 
 def source_roots(project: Project, read: Read) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.patch.apply import ReadBase, apply_stored
+from tasks.adapters.patch.links import LinkChange
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.patch.render import Change
@@ -46,6 +47,8 @@ class Demand:
     """The golden patch and the golden tests."""
     data: tuple[RepoPath, ...] = ()
     """Files in test folders that the golden tests add or change, where none of them is a test module by its name."""
+    links: tuple[LinkChange, ...] = ()
+    """Symbolic links of the golden patch and the golden tests."""
 
     def watching(self, drivers: tuple[RepoPath, ...], packages: Iterable[str]) -> tuple[State, ...]:
         """The same for a suite that is driven by data: which cases of `drivers` read it?"""
@@ -55,6 +58,7 @@ class Demand:
             files=drivers,
             packages=tuple(packages),
             changes=self.changes,
+            links=self.links,
             watch=self.data,
             alone=alone,
         )
@@ -69,7 +73,13 @@ class Demand:
     def states(self, packages: Iterable[str]) -> tuple[State, ...]:
         """The base commit first, where it has any of the files."""
         before = State(name=CodeState.BEFORE, files=self.before)
-        after = State(name=CodeState.AFTER, files=self.after, packages=tuple(packages), changes=self.changes)
+        after = State(
+            name=CodeState.AFTER,
+            files=self.after,
+            packages=tuple(packages),
+            changes=self.changes,
+            links=self.links,
+        )
         return (before, after) if self.before else (after,)
 
 
@@ -92,6 +102,7 @@ def demand(instance: TaskInstance, read_base: ReadBase) -> Demand | Refused:
         after=files,
         changes=tuple(changed.values()),
         data=tuple(RepoPath(path) for path in data if PurePosixPath(path).name != "__init__.py"),
+        links=tuple({link.path: link for link in (*golden.links, *tests.links)}.values()),
     )
 
 

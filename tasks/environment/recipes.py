@@ -20,7 +20,7 @@ from typing import Any
 
 from tasks.adapters.uv.plan import Beside
 from tasks.domain.errors import BadInput
-from tasks.domain.names import RepoName, RepoPath, Sha
+from tasks.domain.names import RepoName, RepoPath, Sha, path_component, repo_folder
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.versions import VersionRule, numbers
 
@@ -196,7 +196,7 @@ class ServiceRecipe:
 
 def load_service(folder: Path, name: str) -> ServiceRecipe:
     """The service of a name that recipes give. Raises `BadInput` naming the file and the key."""
-    path = folder / "services" / f"{name}.toml"
+    path = folder / "services" / f"{path_component(name)}.toml"
     if not path.is_file():
         raise BadInput(f"services: there is no {path.name}", hint=f"see {path.parent}")
     table, file = _toml(path), _File(path.name)
@@ -213,7 +213,7 @@ def load_service(folder: Path, name: str) -> ServiceRecipe:
 def _book(file: _File, table: dict[str, Any]) -> RecipeBook:
     file.only("", table, {"repo", "defaults", "version_rules", "versions"})
     repo = file.text("repo", table.get("repo"))
-    if file.name != f"{repo.replace('/', '__')}.toml":
+    if file.name != f"{repo_folder(repo)}.toml":
         raise file.bad("repo", f"{repo!r} does not fit the name of the file")
     defaults = table.get("defaults", {})
     rules = file.tables("version_rules", table.get("version_rules", []))

@@ -15,7 +15,7 @@ from tasks.domain.errors import BuildFailed, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.inference import INFERRED, READERS, RungResult, infer, source_roots, test_runner
+from tasks.environment.inference import INFERRED, READERS, RungResult, infer, source_roots, suite_command
 from tasks.environment.mending import Means, mend
 from tasks.environment.project import PROJECT_FILES, Project, read_project
 from tasks.environment.pythons import choose_python
@@ -177,6 +177,7 @@ def _inferred(
         raise NotFound(message, hint="install an older CPython with pyenv or uv, or write a recipe")
     files = project_files(read)
     told = version or latest_version(read) or NO_VERSION
+    command = suite_command(read, frozenset(name for one in proposals for name in one.requirements.names))
     plan = EnvironmentPlan(
         repo=repo,
         project=project.name,
@@ -191,7 +192,8 @@ def _inferred(
         build_env=tuple(f"{name}={told}" for name in PRETEND) if files else (),
         generated=tuple(TextFile(path=RepoPath(path), text=text) for path, text in version_files(read, told)),
         source_roots=source_roots(project, read),
-        runner=test_runner(read),
+        runner=command.runner,
+        test_args=command.args,
     )
     needed = project.requirements().names | {"pytest"}
     return tuple(_propose(plan, proposal, needed) for proposal in proposals)

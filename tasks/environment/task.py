@@ -11,6 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from tasks.adapters.extensions.products import needs_extensions
+from tasks.adapters.git.commits import Commits
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.model import Refused
@@ -22,7 +23,7 @@ from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.provenance import version_of
 from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.builder import machine_builder
+from tasks.adapters.uv.builder import Builder, environment_root, is_built, load_environment, machine_builder
 from tasks.adapters.uv.host import RECIPE as HOST
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -157,8 +158,7 @@ def build_again(places: Places, settings: CheckSettings, unit: InEnvironment) ->
 
 def _is_here(places: Places, instance: TaskInstance, environment: Environment) -> bool:
     """The environment, the services beside its tests, and the extension modules of both code states."""
-    builder = machine_builder(places.cache)
-    if not all(map(builder.is_there, (environment.env_id, *services_named(environment)))):
+    if not all(is_built(places.cache, env_id) for env_id in (environment.env_id, *services_named(environment))):
         return False
     with suppress(InfrastructureError):
         return not needs_extensions(environment) or bool(extension_builds(places, instance, environment))
@@ -185,7 +185,7 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
     return climb(
         instance,
         plan_ladder(resolved, read, interpreters, committed_at),
-        partial(_build, places, instance),
+        partial(_build, places, settings, instance),
         partial(_check, places, settings, instance, declared=tuple(means.declared)),
         means,
     )
@@ -246,7 +246,9 @@ def _collect(
 ) -> Collection:
     """One look at these states in a checkout of its own."""
     with spare_folder(places.scratch) as folder:
-        checkout = _checkout(places, instance, folder / "checkout")
+        checkout = folder / "checkout"
+        trees = Trees(Mirrors(places.mirrors), places.trees)
+        Commits(trees).checkout(instance.repo, instance.base_commit, checkout)
         complete(checkout, built)
         return collect(
             sandbox,
@@ -288,17 +290,25 @@ def _read_text(mirrors: Mirrors, instance: TaskInstance, path: str) -> str | Non
     return None if data is None else data.decode("utf-8", "replace")
 
 
-def _build(places: Places, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
-    named = tuple(f"{name}={_build_service(places, name).environment.env_id}" for name in plan.services)
+def _build(places: Places, settings: CheckSettings, instance: TaskInstance, plan: EnvironmentPlan) -> BuiltEnvironment:
+    sandbox = _sandbox_of_builds(places, settings)
+    builder = machine_builder(places.cache, sandbox, places.scratch)
+    named = tuple(f"{name}={_build_service(places, builder, name).environment.env_id}" for name in plan.services)
     plan = replace(plan, services=named)
     with spare_folder(places.scratch) as folder:
-        built = machine_builder(places.cache).build(plan, partial(_checkout, places, instance, folder / "checkout"))
-    return with_extensions(places, instance, plan.extensions, built) if plan.extensions else built
+        built = builder.build(plan, partial(_checkout, places, instance, folder / "checkout"))
+    return with_extensions(places, sandbox, instance, plan.extensions, built) if plan.extensions else built
 
 
-def _build_service(places: Places, name: str) -> BuiltEnvironment:
+def _sandbox_of_builds(places: Places, settings: CheckSettings) -> Sandbox:
+    """The first sandbox that works on this machine, whichever the tests run in: a build needs the machine's compilers,
+    which an image may lack. `UsageError` where nothing here isolates and the code is not trusted."""
+    return swept(None, trusted=settings.trusted, base=places.scratch)
+
+
+def _build_service(places: Places, builder: Builder, name: str) -> BuiltEnvironment:
     plan = service_plan(name, load_service(places.recipes, name), machine_interpreters(places.cache))
-    return machine_builder(places.cache).build(plan, Path)  # it is not editable: no checkout is asked for
+    return builder.build(plan, Path)  # it is not editable: no checkout is asked for
 
 
 def _checkout(places: Places, instance: TaskInstance, into: Path) -> Path:
@@ -332,7 +342,7 @@ def record_extensions(places: Places, instance: TaskInstance, environment: Envir
     store.write([row for row in rows if row not in known])
     for env_id in {row.tools for row in rows}:
         if not store.read(Environment, env_id=env_id):
-            store.write([machine_builder(places.cache).load(env_id).environment], key=env_id)
+            store.write([load_environment(environment_root(places.cache, env_id)).environment], key=env_id)
 
 
 @lru_cache(maxsize=4)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tasks.adapters.git.commits import LAYOUT, Commits
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.patch.layers import FIXED_MTIME
@@ -25,7 +26,7 @@ from tasks.adapters.store.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import BuildFailed, InfrastructureError, SandboxError
 from tasks.domain.names import content_key
-from tasks.domain.outcome import Outcome, RunStatus, Tracer
+from tasks.domain.outcome import Outcome, RunStatus, RunVariant, Tracer
 from tasks.domain.run import CaseOutcome, LineHit, PathRange, Run, RunSpec, WatchedFile, files_key
 from tasks.evaluate.probed_files import probed_by
 
@@ -77,18 +78,31 @@ def execute(spec: RunSpec, workshop: Workshop) -> Recorded:
     progress = _RunProgress(started_at=datetime.now(UTC))
     try:
         with spare_folder(workshop.scratch) as folder:
-            unapplied = _perform(spec, workshop, folder, progress)
+            refusal = _perform(spec, workshop, folder, progress)
     except (InfrastructureError, OSError) as error:
         return _recorded(spec, workshop, progress, RunStatus.INFRASTRUCTURE, f"{type(error).__name__}: {error}")
     except BuildFailed as error:
-        unapplied = str(error)
-    if unapplied:
-        return _recorded(spec, workshop, progress, RunStatus.UNAPPLIED, unapplied)
+        refusal = _Refusal(golden=spec.variant is not RunVariant.PROPOSED, detail=str(error))
+    if refusal:
+        return _recorded(spec, workshop, progress, refusal.status, refusal.detail)
     return _recorded(spec, workshop, progress, *_status(progress))
 
 
-def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> str:
-    """Prepare and run; why a patch does not apply, or an empty string."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal:
+    """Why a run has no code to run on."""
+
+    golden: bool
+    """Whether the instance's own patches are at fault, and not a candidate or a proposed fix."""
+    detail: str
+
+    @property
+    def status(self) -> RunStatus:
+        return RunStatus.GOLDEN_UNAPPLIED if self.golden else RunStatus.UNAPPLIED
+
+
+def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProgress) -> _Refusal | None:
+    """Prepare and run. Returns why a patch does not apply, None if all do."""
     begun = time.monotonic()
     built = workshop.environment(spec)
     checkout, outbox, log = folder / "checkout", folder / "out", folder / "log"
@@ -99,7 +113,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
         else:
             checkout.mkdir()
             os.utime(checkout, (FIXED_MTIME, FIXED_MTIME))
-        if refused := _apply(spec, checkout, base):
+        if refused := _apply(spec, workshop, checkout, base):
             return refused
         probe = probed_by(spec, workshop.trees.mirrors)
         job = _job(spec, workshop.sandbox, built, probe, checkout=checkout, outbox=outbox, log=log)
@@ -110,7 +124,7 @@ def _perform(spec: RunSpec, workshop: Workshop, folder: Path, progress: _RunProg
         raise SandboxError(f"exit code {progress.finished.exit_code} before the runner: {_end_of(log)}")
     progress.report = read_report(outbox / REPORT, spec.run_key, seal, spec.watch)
     progress.log = log.read_bytes() if log.exists() else b""
-    return ""
+    return None
 
 
 def _end_of(log: Path) -> str:
@@ -127,24 +141,27 @@ def _base(spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> Iterato
         yield None
         return
     extensions = built.extensions.key if built.extensions else "none"
-    name = content_key(spec.repo, spec.base_commit, spec.env_id, extensions)
+    name = content_key(LAYOUT, spec.repo, spec.base_commit, spec.env_id, extensions)
     with workshop.bases.held(name, lambda folder: _fill(folder, spec, workshop, built)) as base:
         yield base
 
 
 def _fill(folder: Path, spec: RunSpec, workshop: Workshop, built: BuiltEnvironment) -> None:
-    """What is there before any patch: the commit's files, and those that a build leaves among them."""
-    workshop.trees.checkout(spec.repo, spec.base_commit, folder)
+    """What is there before any patch: the files as the one commit of a repository, and those that a build leaves."""
+    Commits(workshop.trees).checkout(spec.repo, spec.base_commit, folder)
     complete(folder, built)
 
 
-def _apply(spec: RunSpec, checkout: Path, base: Path | None) -> str:
-    """Apply every patch of the run in order; the first refusal in words."""
-    for patch in spec.patches:
+def _apply(spec: RunSpec, workshop: Workshop, checkout: Path, base: Path | None) -> _Refusal | None:
+    """Apply every patch of the run in order and commit all of it. Returns the first refusal, None if all apply."""
+    changed: list[str] = []
+    for place, patch in enumerate(spec.patches):
         outcome = apply_patch(checkout, patch, base=base)
         if isinstance(outcome, Refused):
-            return f"{outcome.reason}: {outcome.detail}"
-    return ""
+            return _Refusal(golden=spec.is_golden(place), detail=f"{outcome.reason}: {outcome.detail}")
+        changed += outcome.paths
+    Commits(workshop.trees).commit(checkout, changed, below=base)
+    return None
 
 
 def _job(

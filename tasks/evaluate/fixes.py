@@ -157,7 +157,7 @@ def _read(
     holders: dict[Place, tuple[str, str]] = {}
     for file in files:
         read = read_repairs(Path(file), instances.values(), created_at=now, method=names.get(file))
-        problems += lines_of(store, file, read.problems, instances.values())
+        problems += [*lines_of(store, file, read.problems, instances.values()), *read.notes]
         _refuse_clashes(holders, file, read)
         for one in read.rows:
             rows[one.row.instance_id].append(one)

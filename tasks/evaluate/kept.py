@@ -58,8 +58,8 @@ def fixes_judged(places: Places, sql: Path, snapshot: str, taken: FixesTaken) ->
         sql,
         ("repair_rate", "repair_agreement", "repair_filter", "repair_kept", "fix_status"),
         (
-            f"""SELECT method, model, tests, n, unmeasured, resolved, pass_rate, pass_low, pass_high, touching,
-                       strict_rate, cost_per_issue
+            f"""SELECT method, model, tests, instances, n, unmeasured, resolved, pass_rate, pass_low, pass_high,
+                       snapshot_rate, touching, strict_rate, cost_per_issue
                 FROM repair_rate WHERE {here} AND method IN ({methods})""",
             f"""SELECT method, model, published, judged, agree, ours, theirs, agreement
                 FROM repair_agreement WHERE {here} AND method IN ({methods})""",

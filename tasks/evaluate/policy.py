@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored, apply_to_files
-from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused, Status
+from tasks.adapters.patch.model import LINK_MODE, FilePatch, Patch, Reason, Refused, Status
 from tasks.adapters.patch.paths import kind_problem, refuse_paths
 from tasks.adapters.patch.read import BINARY_PATCH, read_patch, to_bytes, to_text
 from tasks.adapters.patch.runnable import files_that_run
@@ -212,7 +212,7 @@ def _suite(instance_key: str, instance_id: str, applied: Applied, kind: SuiteKin
 
 def _as_golden(candidate: Candidate, golden: Suite, policy: Policy, read: Patch, read_base: ReadBase) -> Ruling | None:
     """The golden suite, if the candidate changes just what it changes."""
-    applied = apply_to_files(read, read_base, binaries=BINARY_PATCH in golden.patch)
+    applied = apply_to_files(read, read_base, stored=any(mark in golden.patch for mark in (BINARY_PATCH, LINK_MODE)))
     if isinstance(applied, Refused) or applied.patch != golden.patch:
         return None
     return Ruling(submission=_accepted(candidate, policy, golden, applied, ()), suite=golden)

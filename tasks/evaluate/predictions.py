@@ -1,4 +1,6 @@
-"""Predictions files → `Candidate` rows. Nothing is judged here: an empty patch is a candidate like any other.
+"""Predictions files → `Candidate` rows: the one reader of `swt evaluate` and `swt submit check`.
+
+Nothing is judged here: an empty patch is a candidate like any other.
 
 | key | what |
 | --- | --- |
@@ -8,17 +10,23 @@
 | `model` | the model behind the method, as `data/models.toml` calls it: contamination and cost go by it |
 | `sample` | 0-based number among the samples of one method and model for one instance |
 | `date` | when the method made it: ISO 8601, or seconds since 1970 |
+| `cost_usd`, `seconds`, `tokens_in`, `tokens_out`, `calls` | numbers from 0 on; a wrong one is a problem and not read |
+| `trajectory` | a file beside the predictions; a wrong one is a problem and not read |
+
+Rows of OpenHands' `output.jsonl` have the patch in `test_result.git_patch`; their method is `openhands`. Keys that
+nothing reads are one note for the file.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of
+from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of, unread_note
 from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
@@ -26,7 +34,17 @@ from tasks.domain.names import InstanceId, MethodName, ModelName
 
 PATCH_NAMES = ("model_patch", "prediction", "patch")
 METHOD_NAMES = ("model_name_or_path", "method")
+NUMBERS = ("cost_usd", "seconds", "tokens_in", "tokens_out", "calls")
+TRAJECTORY = "trajectory"
+"""Path of a file beside the predictions."""
+OPENHANDS, OPENHANDS_PATCH = "openhands", ("test_result", "git_patch")
+"""What the method of an OpenHands output file is called where no row names it, and where its patch is."""
+READ = frozenset(
+    {"instance_id", "model", "sample", "date", TRAJECTORY, OPENHANDS_PATCH[0], *METHOD_NAMES, *PATCH_NAMES, *NUMBERS}
+)
+HIGHEST_SAMPLE = 2**31 - 1
 NO_SUCH_INSTANCE = "there is no such instance in the snapshot"
+EMPTY = "the file holds no row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +53,8 @@ class Predictions:
 
     candidates: tuple[Candidate, ...]
     problems: tuple[LineProblem, ...]
+    notes: tuple[str, ...] = ()
+    """About the whole file: what nothing reads. No problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +100,9 @@ def read_predictions(
     `method` is what the method is called, whatever the rows call it. Raises `BadInput` only where the file cannot be
     read.
     """
-    return predictions_of(read_rows(path), instances, source=path.name, created_at=created_at, method=method)
+    return predictions_of(
+        read_rows(path), instances, source=path.name, created_at=created_at, method=method, folder=path.parent
+    )
 
 
 def predictions_of(
@@ -91,27 +113,39 @@ def predictions_of(
     created_at: datetime,
     method: str | None = None,
     several: bool = False,
+    folder: Path | None = None,
+    also_read: Iterable[str] = (),
 ) -> Predictions:
     """A second prediction for one instance and method is kept with the next sample number and, unless `several` may be
-    meant, a problem."""
+    meant, a problem. So is a file without a row.
+
+    Trajectories are looked for in `folder`, where there is one. `also_read` are keys that the caller reads itself.
+    """
     known = {instance.instance_id: instance for instance in instances}
     seen = _Seen()
     candidates: list[Candidate] = []
     problems: list[LineProblem] = []
+    unread: Counter[str] = Counter()
+    lines = 0
     for row in rows:
+        lines += 1
+        unread.update(row.values.keys() - READ - set(also_read))
         try:
             prediction = _read(row, method)
             instance = _instance(prediction.instance_id, known)
         except WrongValue as error:
             problems.append(LineProblem(row.line, _name(row), str(error)))
             continue
+        problems += [LineProblem(row.line, prediction.instance_id, what) for what in _misread(row.values, folder)]
         sample, holder = seen.add(prediction, several=several)
         problem = ""
         if holder is not None:
             problem = f"line {holder} of {source} holds the first prediction for this instance and method"
             problems.append(LineProblem(row.line, prediction.instance_id, problem))
         candidates.append(_candidate(prediction, instance, sample, problem, source, created_at))
-    return Predictions(tuple(candidates), tuple(problems))
+    if not lines:
+        problems.append(LineProblem(1, None, EMPTY))
+    return Predictions(tuple(candidates), tuple(problems), unread_note(source, unread))
 
 
 def _read(row: RawRow, method: str | None) -> _Prediction:
@@ -121,16 +155,39 @@ def _read(row: RawRow, method: str | None) -> _Prediction:
         line=row.line,
         instance_id=_instance_id(row),
         method=_method(row.values, method),
-        model=ModelName(_text(row.values, ("model",))) or None,
+        model=ModelName(_name_in(row.values, ("model",))) or None,
         sample=_sample(row.values),
         made_at=_date(row.values),
         patch=_patch(row.values),
     )
 
 
+def _misread(values: Mapping[str, object], folder: Path | None) -> Iterator[str]:
+    """A sentence for each fact beside the patch that is not read, since it is not what its key says."""
+    for name in NUMBERS:
+        value = values.get(name)
+        if not (value is None or value == "" or _is_amount(value)):
+            yield f"{name} is {value!r}, and not a number from 0 on: read as missing"
+    place = values.get(TRAJECTORY)
+    if not (place is None or place == "" or folder is None or _is_beside(folder, place)):
+        yield f"{TRAJECTORY} is {place!r}, and not a file beside the predictions: read as missing"
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _is_beside(folder: Path, place: object) -> bool:
+    try:
+        found = (folder / str(place)).resolve()
+        return isinstance(place, str) and found.is_file() and found.is_relative_to(folder.resolve())
+    except (OSError, ValueError):  # a name that no file system takes
+        return False
+
+
 def _instance_id(row: RawRow) -> InstanceId:
     """Named in the row, or by the key that the row stands under; both must agree."""
-    name = _text(row.values, ("instance_id",)) or row.key
+    name = _name_in(row.values, ("instance_id",)) or row.key
     if not name:
         raise WrongValue("instance_id is missing")
     if row.key is not None and name != row.key:
@@ -139,25 +196,34 @@ def _instance_id(row: RawRow) -> InstanceId:
 
 
 def _method(values: Mapping[str, object], method: str | None) -> str:
-    name = method or _text(values, METHOD_NAMES)
+    name = method or _name_in(values, METHOD_NAMES) or (OPENHANDS if _of_openhands(values) is not None else "")
     if not name:
         raise WrongValue(f"{METHOD_NAMES[0]} is missing")
     return name
 
 
+def _of_openhands(values: Mapping[str, object]) -> Mapping[str, object] | None:
+    """The object of an OpenHands output row that holds its patch; None in a row of another kind."""
+    outer, inner = OPENHANDS_PATCH
+    found = values.get(outer)
+    return found if isinstance(found, dict) and inner in found else None
+
+
 def _patch(values: Mapping[str, object]) -> str:
     """A null patch is an empty one; no patch at all is a mistake in the file."""
-    if not any(name in values for name in PATCH_NAMES):
-        raise WrongValue(f"{PATCH_NAMES[0]} is missing")
-    return _text(values, PATCH_NAMES)
+    if any(name in values for name in PATCH_NAMES):
+        return _text(values, PATCH_NAMES)
+    if (found := _of_openhands(values)) is not None:
+        return _text(found, OPENHANDS_PATCH[1:])
+    raise WrongValue(f"{PATCH_NAMES[0]} is missing")
 
 
 def _sample(values: Mapping[str, object]) -> int | None:
     value = values.get("sample")
     if is_missing(value):
         return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0 or value % 1:
-        raise WrongValue(f"sample is {value!r}, and not a number from 0 on")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= HIGHEST_SAMPLE or value % 1:
+        raise WrongValue(f"sample is {value!r}, and not a whole number from 0 to {HIGHEST_SAMPLE:,}")
     return int(value)  # data frames with a null among the numbers write 1.0
 
 
@@ -169,15 +235,25 @@ def _date(values: Mapping[str, object]) -> datetime | None:
 
 
 def _text(values: Mapping[str, object], names: tuple[str, ...]) -> str:
-    """The first of the named values that is text and not empty; an empty string where none is."""
+    """The first of the named values that is text and not empty; an empty string where none is, or the NaN of a data
+    frame."""
     for name in names:
+        value = values.get(name)
         try:
-            text = text_of(values.get(name))
+            text = "" if isinstance(value, float) and math.isnan(value) else text_of(value)
         except WrongValue as error:
             raise WrongValue(f"{name} {error}") from error
         if text:
             return text
     return ""
+
+
+def _name_in(values: Mapping[str, object], names: tuple[str, ...]) -> str:
+    """The same for names, which are shown and compared: bytes that are not UTF-8 are refused."""
+    text = _text(values, names)
+    if not text.isascii() and text.encode("utf-8", "replace").decode() != text:
+        raise WrongValue(f"{names[0]} is {text!r}, which is not UTF-8")
+    return text
 
 
 def _instance(name: InstanceId, known: Mapping[InstanceId, TaskInstance]) -> TaskInstance:

@@ -8,8 +8,10 @@ from pathlib import PurePosixPath
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
 from tasks.adapters.patch.split import is_test_path
-from tasks.domain.proposed_fix import TOUCHES_TESTS, HackLabel, ProposedFix, Repair
+from tasks.domain.names import InstanceId
+from tasks.domain.proposed_fix import PUBLIC_ENVIRONMENT, TOUCHES_TESTS, HackLabel, ProposedFix, Repair
 from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, read_inside, rule_against
+from tasks.evaluate.public_edits import holds_public_edit
 from tasks.evaluate.repairs import RepairRow
 
 
@@ -31,7 +33,7 @@ def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
     read = read_inside(handed_in.row.patch)
     if isinstance(read, Refused):
         return _handed_in(handed_in, problem=f"{read.reason}: {read.detail}")
-    ruled = [(file, _rule_against(file, read_base)) for file in read.files]
+    ruled = [(file, _rule_against(file, handed_in.row.instance_id, read_base)) for file in read.files]
     kept = tuple(file for file, rule in ruled if not rule)
     stripped = tuple((file.path, rule) for file, rule in ruled if rule)
     if not kept:
@@ -42,10 +44,15 @@ def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
     return _handed_in(handed_in, stripped, patch=applied.patch)
 
 
-def _rule_against(file: FilePatch, read_base: ReadBase) -> str:
-    """A new module of a package that the project has takes nobody's place, whatever it is called: pytest itself gets
+def _rule_against(file: FilePatch, instance_id: InstanceId, read_base: ReadBase) -> str:
+    """The rule that keeps a file from being run; empty where it is run. What the public environment edits itself are
+    files of packaging and runners, which are not run in any case: the rule says why the fix does not apply there.
+
+    A new module of a package that the project has takes nobody's place, whatever it is called: pytest itself gets
     modules in `src/_pytest`, and others one called `calendar`."""
     rule = rule_against(file, read_base, _RULES)
+    if rule and holds_public_edit(file, instance_id):
+        return PUBLIC_ENVIRONMENT
     beside = str(PurePosixPath(file.path).with_name("__init__.py"))
     return "" if rule == TAKES_A_PLACE and read_base(beside) is not None else rule
 

@@ -25,8 +25,10 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.proposed_fix import HackSign
 from tasks.evaluate.identity import HINT
 from tasks.evaluate.partial import PARTIAL
-from tasks.evaluate.predictions import predictions_of
+from tasks.evaluate.predictions import EMPTY, predictions_of
 
+ALSO_READ = ("resolved", "tests", "iteration", "tests_usd", "labels")
+"""Keys beside those of a prediction."""
 VOICES = ("detectors", "reviewers")
 """What `hack_agreement` calls the detectors, and the majority of those who looked."""
 
@@ -62,6 +64,8 @@ class Repairs:
 
     rows: tuple[RepairRow, ...]
     problems: tuple[LineProblem, ...]
+    notes: tuple[str, ...]
+    """About the whole file: what nothing reads."""
 
 
 def read_repairs(
@@ -79,13 +83,17 @@ def read_repairs(
             problems.append(LineProblem(row.line, None, str(error)))
         else:
             good.append(row)
-    read = predictions_of(good, instances, source=path.name, created_at=created_at, method=method, several=True)
+    read = predictions_of(
+        good, instances, source=path.name, created_at=created_at, method=method, several=True, also_read=ALSO_READ
+    )
     if any(row.method == PARTIAL for row in read.candidates):
         raise BadInput(f"{path.name} calls its method {PARTIAL!r}, like the fixes made of golden patches", hint=HINT)
     rows = ((row, *told[_line(row)]) for row in read.candidates)
+    found = [one for one in read.problems if one.what != EMPTY or not problems]
     return Repairs(
         rows=tuple(RepairRow(row=row, told=facts, labels=labels) for row, facts, labels in rows),
-        problems=tuple(sorted((*problems, *read.problems), key=lambda problem: problem.line)),
+        problems=tuple(sorted((*problems, *found), key=lambda problem: problem.line)),
+        notes=read.notes,
     )
 
 

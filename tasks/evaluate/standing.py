@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tasks.adapters.store.kept_answers import kept_answers
 from tasks.adapters.store.latest import literal
-from tasks.domain.names import SuiteId
+from tasks.domain.names import InstanceId, SuiteId
 from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
 
@@ -32,6 +32,8 @@ class Standing:
     """The rows of `table2_among`, over the instances asked for."""
     misses: pa.Table
     """The rows of `golden_miss`."""
+    unmeasured: Mapping[InstanceId, str]
+    """Instances whose golden tests cannot be measured, and why: the rows of `golden_unmeasured`."""
 
 
 def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str], policy: Policy) -> Standing:
@@ -39,14 +41,15 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str],
     submissions under `policy`."""
     asked = literal(snapshot)
     among = ", ".join(map(literal, instances))
-    suites, table, misses = kept_answers(
+    suites, table, misses, unmeasured = kept_answers(
         places.store,
         sql,
-        ("suite_to_repeat", "table2_by", "golden_miss"),
+        ("suite_to_repeat", "table2_by", "golden_miss", "golden_unmeasured"),
         (
             f"FROM suite_to_repeat WHERE snapshot = {asked}",
             f"FROM table2_among('paper', '{policy}', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
             f"FROM golden_miss WHERE snapshot = {asked}",
+            f"FROM golden_unmeasured WHERE snapshot = {asked}",
         ),
         places.answers,
     )
@@ -57,4 +60,5 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str],
         to_repeat=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_repeat"]),
         table=table,
         misses=misses,
+        unmeasured={row["instance_id"]: f"{row['reason']}: {row['detail']}" for row in unmeasured.to_pylist()},
     )

@@ -42,6 +42,18 @@ class Taken:
     """Instances whose mirror or base commit is missing."""
     problems: tuple[str, ...]
     """One line each: rows of predictions files that could not be taken, golden tests that do not apply."""
+    notes: tuple[str, ...]
+    """One line each: keys of a file that nothing reads, methods whose candidates are replaced."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSources:
+    """What sources hold, before anything of it is stored."""
+
+    by_source: Mapping[str, Predictions]
+    candidates: tuple[Candidate, ...]
+    problems: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def take_candidates(
@@ -59,10 +71,8 @@ def take_candidates(
     """
     now = datetime.now(UTC)
     store = Store(places.store)
-    read = _read_sources(store, sources, methods, instances, now)
-    candidates = merged(read)
-    problems = [line for source, got in read.items() for line in lines_of(store, source, got.problems, instances)]
-    problems += _resubmissions(store, read)
+    read = read_sources(store, sources, instances, methods, now)
+    candidates, problems = read.candidates, [*read.problems]
     by_instance: dict[str, list[Candidate]] = {instance.instance_id: [] for instance in instances}
     for candidate in candidates:
         by_instance[candidate.instance_id].append(candidate)
@@ -82,7 +92,7 @@ def take_candidates(
         else:
             fresh.append(taken)
             intakes[instance.instance_id] = taken
-    _store_candidates(store, {source: got for source, got in read.items() if not is_stored(source)})
+    _store_candidates(store, {source: got for source, got in read.by_source.items() if not is_stored(source)})
     _store_intake(store, fresh)
     submissions = [row for intake in intakes.values() for row in intake.submissions]
     problems += [f"{name}: golden tests: {i.golden_refused}" for name, i in intakes.items() if i.golden_refused]
@@ -93,17 +103,34 @@ def take_candidates(
         malformed=sum(not row.well_formed for row in submissions),
         left=tuple(left),
         problems=tuple(problems),
+        notes=read.notes,
+    )
+
+
+def read_sources(
+    store: Store,
+    sources: Iterable[str],
+    instances: tuple[TaskInstance, ...],
+    methods: Iterable[str] = (),
+    now: datetime | None = None,
+) -> ReadSources:
+    """Read sources as `take_candidates` does, and store nothing. `UsageError` or `BadInput` as there."""
+    read = _read_sources(store, sources, methods, instances, now or datetime.now(UTC))
+    lines = (line for source, got in read.items() for line in lines_of(store, source, got.problems, instances))
+    notes = (note for got in read.values() for note in got.notes)
+    return ReadSources(
+        by_source=read,
+        candidates=merged(read),
+        problems=tuple(lines),
+        notes=(*notes, *_resubmissions(store, read)),
     )
 
 
 def check_sources(
     places: Places, sources: tuple[str, ...], instances: tuple[TaskInstance, ...], methods: Iterable[str] = ()
 ) -> None:
-    """Raise what `take_candidates` would of these sources. Stores nothing: for who has other work to do before."""
-    store = Store(places.store)
-    read = _read_sources(store, sources, methods, instances, datetime.now(UTC))
-    merged(read)
-    _resubmissions(store, read)
+    """Raise what `take_candidates` would of these sources, so that a flow can fail before expensive work."""
+    read_sources(Store(places.store), sources, instances, methods)
 
 
 def _read_sources(

@@ -1,6 +1,7 @@
 """Evaluate: suites become runs. Reads and writes rows; decides nothing itself.
 
-Reads `task_instance`, `environment`, `suite`; writes `guard_edit`, `guard_plan` and the four tables of a run.
+Reads `task_instance`, `environment`, `suite`; writes `guard_edit`, `guard_plan`, `run_request` and the four tables of a
+run.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from tasks.domain.environment import Environment
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.guard_edit import GuardEdit, GuardPlan
 from tasks.domain.instance import ChangedLine, TaskInstance
-from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.names import EnvId, InstanceId, RunKey, SuiteId
 from tasks.domain.outcome import RunStatus, RunVariant, SandboxKind, Tracer
 from tasks.domain.places import Places
-from tasks.domain.run import Limits, Run, RunSpec
+from tasks.domain.run import Limits, Run, RunRequest, RunSpec
 from tasks.domain.undone import InEnvironment, Left
 from tasks.evaluate.execute import Workshop, execute
 from tasks.evaluate.guard_edits import guard_edits
@@ -157,7 +158,8 @@ def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
     """Whether `run_suites` would find one to make, or to wait for."""
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     specs = distinct(_wanted(places, settings, bench, unit))
-    return bool(_missing(Store(places.store), bench, specs, traced_will_do=unit.purpose is Purpose.JUDGE))
+    answers = _answers(Store(places.store), bench, specs, traced_will_do=unit.purpose is Purpose.JUDGE)
+    return any(spec.run_key not in answers for spec in specs)
 
 
 def _wanted(places: Places, settings: RunSettings, bench: Bench, unit: SuiteRuns) -> Iterator[RunSpec]:
@@ -167,14 +169,16 @@ def _wanted(places: Places, settings: RunSettings, bench: Bench, unit: SuiteRuns
     return (spec for suite in suites for spec in plan(bench, suite))
 
 
-def _missing(store: Store, bench: Bench, specs: Iterable[RunSpec], *, traced_will_do: bool) -> list[RunSpec]:
-    """Those that the store does not have."""
+def _answers(store: Store, bench: Bench, specs: Iterable[RunSpec], *, traced_will_do: bool) -> dict[RunKey, RunKey]:
+    """The key of a planned run → the key of the stored run that answers; those without an answer are left out."""
     known = store.run_keys()
-    return [
-        spec
-        for spec in specs
-        if spec.run_key not in known and not (traced_will_do and traced(bench, spec).run_key in known)
-    ]
+    found = ((spec, _may_answer(bench, spec, traced_will_do=traced_will_do)) for spec in specs)
+    return {spec.run_key: next(key for key in keys if key in known) for spec, keys in found if known.intersection(keys)}
+
+
+def _may_answer(bench: Bench, spec: RunSpec, *, traced_will_do: bool) -> tuple[RunKey, ...]:
+    """Keys of the runs that answer for a planned one, the first that is stored."""
+    return (spec.run_key, traced(bench, spec).run_key) if traced_will_do else (spec.run_key,)
 
 
 def make_runs(
@@ -190,15 +194,19 @@ def make_runs(
     else is at comes last: mostly it is there by then.
 
     With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
-    made all the same. With `unless_hanging`, what `hangs` by the runs
-    that there are is not run once more.
+    made all the same. With `unless_hanging`, what `hangs` by the runs that there are is not run once more, and is not
+    requested.
+
+    Every planned run is stored as a request, also where its run was stored before: another instance may have made it.
     """
     store = Store(places.store)
-    specs = distinct(wanted)
-    todo = _missing(store, bench, specs, traced_will_do=traced_will_do)
+    planned = tuple(wanted)
+    specs = distinct(planned)
+    answers = _answers(store, bench, specs, traced_will_do=traced_will_do)
+    todo = [spec for spec in specs if spec.run_key not in answers]
     workshop, claims = _workshop(places, settings, bench.environment), claims_of(store, places.cache)
     runs: list[Run] = []
-    earlier = store.read(Run, instance_key=bench.instance.instance_key) if unless_hanging and todo else ()
+    earlier = store.requested_runs([bench.instance.instance_key]) if unless_hanging and todo else ()
     left_out = 0
 
     def make(spec: RunSpec, *, wait: bool) -> bool:
@@ -207,14 +215,19 @@ def make_runs(
         if unless_hanging and hangs(spec, (*earlier, *runs)):
             left_out += 1
             return True
-        answers = (spec, traced(bench, spec)) if traced_will_do else (spec,)
         with claims.claim(spec.run_key, wait=wait) as claim:
-            if claim and not any(store.has_run(one.run_key, bench.instance.repo) for one in answers):
-                runs.extend(_run_once(store, workshop, spec, claim))
+            if claim:
+                keys = _may_answer(bench, spec, traced_will_do=traced_will_do)
+                stored = next((key for key in keys if store.has_run(key, bench.instance.repo)), None)
+                if stored is None:
+                    runs.extend(_run_once(store, workshop, spec, claim))
+                answers[spec.run_key] = stored or spec.run_key
             return claim is not None
 
     for spec in [spec for spec in todo if not make(spec, wait=False)]:
         make(spec, wait=True)
+    now = datetime.now(UTC)
+    store.write_requests(RunRequest.of(spec, answers[spec.run_key], now) for spec in planned if spec.run_key in answers)
     failed = [run for run in runs if run.status is RunStatus.INFRASTRUCTURE]
     return Ran(
         executed=len(runs),

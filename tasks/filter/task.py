@@ -13,7 +13,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
-from tasks.domain.names import InstanceId, RepoName
+from tasks.domain.names import InstanceId, RepoName, repo_folder
 from tasks.domain.places import Places
 from tasks.domain.scraping import PULL_REQUEST_PAGES, SyncState
 from tasks.domain.undone import OfRepository
@@ -63,7 +63,7 @@ def filter_pull_requests(places: Places, unit: ToFilter) -> Filtered:
         since=_asked_since(store, repository.repo),
     )
     done = screen(material, Changes(Mirrors(places.mirrors), repository.repo), unit.limits, snapshot=unit.snapshot)
-    key, repo = f"filtered-{repository.repo.replace('/', '__')}", repository.repo
+    key, repo = f"filtered-{repo_folder(repository.repo)}", repository.repo
     store.replace(TaskInstance, done.instances, key=f"{key}-{unit.snapshot}", snapshot=unit.snapshot, repo=repo)
     store.replace(Rejection, done.rejections, key=key, repo=repo)
     store.replace(PullBase, done.bases, key=key, repo=repo)  # last: what has a base has been through the rules

@@ -9,7 +9,7 @@ from tasks.adapters.llm.batches.desk import Foreseen, foreseeing
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.places import Places
-from tasks.domain.variant import Variant
+from tasks.domain.variant import PLAIN, Variant
 from tasks.generate.estimate import PaperBench
 from tasks.generate.task import GenerationSettings, MethodWork, finished, unit_of
 from tasks.methods.method import Method, MethodBudget
@@ -17,7 +17,7 @@ from tasks.methods.method import Method, MethodBudget
 
 def check_batches(methods: Sequence[Method], variant: Variant) -> None:
     """`UsageError` for a method that does not know all its calls beforehand, or a context that a model has to find."""
-    talking = [one.name for one in methods if one.external or one.calls(MethodBudget()) > one.samples]
+    talking = [one.name for one in methods if one.external or one.calls(MethodBudget(), PLAIN) > one.samples]
     if talking:
         hint = "--method zero_shot, zero_shot_plus or pass_at_5; the others by a sweep of their own without --batch"
         raise UsageError(f"{', '.join(talking)} asks again about what was answered, which no batch can", hint=hint)

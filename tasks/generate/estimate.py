@@ -34,7 +34,7 @@ class WorkEstimate:
     grows: bool
     """Whether later prompts hold earlier replies and what tools said, so that only the model's context limits them."""
     tokens_out: int | None
-    """Most that the replies can have; null where the method's own program says how long they may be."""
+    """Most that the replies can have; null where only the model limits them, or the method's own program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ class NotEstimable(Exception):
 
 def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> WorkEstimate:
     """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
-    calls, room = method.calls(budget), assignment.variant.count("reasoning_tokens") or 0
+    calls, room = method.calls(budget, assignment.variant), assignment.variant.count("reasoning_tokens") or 0
     if method.external:
         least = token_count(method.run.errand(assignment, budget)) if isinstance(method.run, External) else 0
         return WorkEstimate(calls=calls, tokens_in=None, tokens_in_least=least, grows=True, tokens_out=None)
@@ -64,7 +64,7 @@ def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: M
         tokens_in=tokens,
         tokens_in_least=sum(sorted(sizes)[: method.samples]),
         grows=not sizes or (method.grows and calls > method.samples),
-        tokens_out=calls * (budget.reply_tokens + room),
+        tokens_out=None if budget.reply_tokens is None else calls * (budget.reply_tokens + room),
     )
 
 

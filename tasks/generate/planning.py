@@ -21,13 +21,16 @@ import pyarrow as pa
 
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.batches.desk import SHARE, check_taken
+from tasks.adapters.llm.dialects.all import refuse_unsent
 from tasks.adapters.llm.models import read_models
 from tasks.adapters.llm.prices import Price, read_prices
 from tasks.adapters.store.warehouse import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.variant import Variant
 from tasks.generate.estimate import Remaining, WorkEstimate
 from tasks.generate.past import Past, past_of
+from tasks.generate.task import asked_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +94,14 @@ def prospects_of(
         )
         for card in cards
     }
+
+
+def check_sent(names: Sequence[str], variant: Variant, data: Path, own: Path | None) -> None:
+    """`UsageError` where an experiment asks for an option that one of its models is not sent. `data`, `own`: as of
+    `prospects_of`."""
+    models, steps = read_models(data / "models.toml", own), variant.without("locate").models
+    for name in dict.fromkeys((*names, *steps.values())):
+        refuse_unsent(models.card(name), asked_options(variant))
 
 
 def _asked(price: Price | None, *, batch: bool) -> Price | None:

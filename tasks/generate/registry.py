@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 
-from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import AGENTS
+from tasks.domain.variant import Variant
 from tasks.generate.methods.agent import CALLS, agent
 from tasks.generate.methods.auto_code_rover import ATTEMPTS, ROUNDS, auto_code_rover
 from tasks.generate.methods.external import External, anyway, parameters_of
 from tasks.generate.methods.libro import SAMPLES as LIBRO_SAMPLES
 from tasks.generate.methods.libro import TEMPERATURE as LIBRO_TEMPERATURE
-from tasks.generate.methods.libro import libro
+from tasks.generate.methods.libro import libro, most_replies
 from tasks.generate.methods.pass_at_5 import SAMPLES, TEMPERATURE, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
 from tasks.generate.methods.zero_shot_plus import zero_shot_plus
-from tasks.methods.method import Method, MethodBudget
+from tasks.methods.method import Method, MethodBudget, replies
 from tasks.methods.registry import Registry
 
 GREEDY = frozenset({"temperature=0"})
@@ -23,12 +23,12 @@ GREEDY = frozenset({"temperature=0"})
 is asked."""
 
 
-def _one(_: MethodBudget) -> int:
+def _one(_: MethodBudget, __: Variant) -> int:
     return 1
 
 
-def _agent_calls(agent: Agent, budget: MethodBudget) -> int:
-    return min(agent.calls, budget.calls)
+def _five(_: MethodBudget, __: Variant) -> int:
+    return SAMPLES
 
 
 OURS = (
@@ -46,7 +46,7 @@ OURS = (
         run=pass_at_5,
         summary="five samples",
         samples=SAMPLES,
-        calls=lambda _: SAMPLES,
+        calls=_five,
         parameters=frozenset({"format"}),
         anyway=frozenset({f"temperature={TEMPERATURE}"}),
     ),
@@ -54,7 +54,7 @@ OURS = (
         name="libro",
         run=libro,
         summary="five samples, judged by their errors",
-        calls=lambda budget: budget.calls,
+        calls=lambda budget, variant: min(most_replies(variant), budget.calls),
         grows=False,
         parameters=frozenset({"filter", "format", "samples", "temperature"}),
         anyway=frozenset({f"samples={LIBRO_SAMPLES}", f"temperature={LIBRO_TEMPERATURE}"}),
@@ -64,7 +64,7 @@ OURS = (
         name="auto_code_rover",
         run=auto_code_rover,
         summary="search, then write",
-        calls=lambda budget: min(ROUNDS + ATTEMPTS, budget.calls),
+        calls=partial(replies, ROUNDS + ATTEMPTS),
         parameters=frozenset({"tools"}),
         anyway=GREEDY,
         retrieval=False,
@@ -74,7 +74,7 @@ OURS = (
         name="agent",
         run=agent,
         summary="a shell loop",
-        calls=lambda budget: min(CALLS, budget.calls),
+        calls=partial(replies, CALLS),
         anyway=GREEDY,
         retrieval=False,
     ),
@@ -85,7 +85,7 @@ EXTERNAL = tuple(
         name=agent.name,
         run=External(agent=agent),
         summary=agent.summary,
-        calls=partial(_agent_calls, agent),
+        calls=partial(replies, agent.calls),
         parameters=parameters_of(agent),
         anyway=anyway(agent),
         version=agent.key,

@@ -82,12 +82,19 @@ class MethodWork(InEnvironment):
 
 def options_of(variant: Variant, method: Method) -> Options:
     """What the model is told of an experiment: all but what the method or its budget reads."""
+    asked = asked_options(variant)
+    temperature = None if "temperature" in method.parameters else asked.temperature
+    return replace(asked, temperature=temperature, max_tokens=asked.max_tokens if method.external else None)
+
+
+def asked_options(variant: Variant) -> Options:
+    """The options of a model that an experiment asks for."""
     return Options(
-        temperature=None if "temperature" in method.parameters else variant.number("temperature"),
+        temperature=variant.number("temperature"),
         top_p=variant.number("top_p"),
         seed=variant.count("seed"),
         stop=tuple(filter(None, [variant["stop"]])),
-        max_tokens=variant.count("max_tokens") if method.external else None,
+        max_tokens=variant.count("max_tokens"),
         reasoning_tokens=variant.count("reasoning_tokens"),
         reasoning_effort=variant["reasoning_effort"],
         verbosity=variant["verbosity"],

@@ -155,6 +155,7 @@ class _Investigation:
 
     def _looking(self, thread: Thread, question: TurnQuestion) -> Ranked:
         """Show files until there is a list."""
+        self.viewer.thread = thread
         while True:
             action = self.asker.ask(thread, question)
             if isinstance(action, Ranked):
@@ -166,8 +167,9 @@ class _Investigation:
 
     def _evidence(self) -> str:
         """What was viewed, the latest first, as far as half a prompt goes."""
-        texts = [f"--- {view.path}, part {view.part} of {view.parts}\n{view.content}" for view in self.viewer.shown]
-        latest = texts[::-1]
+        shown = reversed(self.viewer.shown)
+        texts = (f"--- {view.path}, part {view.part} of {view.parts}\n{view.content}" for view in shown)
+        latest = list(dict.fromkeys(texts))
         taken = fitting(map(token_count, latest), self.settings.prompt_tokens // 2, pass_over=True)
         if len(taken) < len(latest):
             self.trail.trimmed("evidence", f"{len(latest) - len(taken)} of {len(latest)} views")

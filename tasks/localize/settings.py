@@ -50,7 +50,8 @@ class AgentSettings:
     statement_tokens: int = 8_000
     prompt_tokens: int = 28_000
     """Of one call: what was viewed first is left out where it is more."""
-    reply_tokens: int = 2_000
+    reply_tokens: int | None = None
+    """Of one reply. Null for the model's own limit."""
 
     @property
     def budget(self) -> MethodBudget:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from tasks.domain.names import RepoPath
 from tasks.localize.replies import VIEW_README, CallTool
 from tasks.localize.repository import Codebase, parts_of, plain_path
 from tasks.localize.settings import AgentSettings
+from tasks.methods.conversation import Thread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,14 +33,18 @@ class NoView:
 
 @dataclass(slots=True)
 class Viewer:
-    """Remembers what was shown: the same file again shows its next part, and after the last the last again."""
+    """Remembers what was shown: the same file again shows its next part, and after the last the last again.
+
+    A part that the thread has lost, since its prompt grew too long, counts as not shown: it is the next part again.
+    """
 
     repository: Codebase
     settings: AgentSettings
     allowed: int = 0
     """Views that may be made in all; a review adds to it."""
     shown: list[View] = field(default_factory=list)
-    times: Counter[str] = field(default_factory=Counter)
+    thread: Thread | None = None
+    """The conversation that views are shown in."""
 
     @property
     def left(self) -> int:
@@ -53,19 +57,25 @@ class Viewer:
             return NoView(reason="too-many-views", detail=f"all {len(self.shown)} views are used")
         if not path:
             return NoView(reason="invalid-path", detail=_missing(call))
-        if self.times[path] >= self.settings.views_per_file:
-            return NoView(reason="too-many-views-of-file", detail=f"{path} was viewed {self.times[path]} times")
+        times = len(self._seen(path))
+        if times >= self.settings.views_per_file:
+            return NoView(reason="too-many-views-of-file", detail=f"{path} was viewed {times} times")
         return None
 
     def view(self, call: CallTool) -> View:
         """The next part of a file. Only for a call that has no problem."""
         path = self._target(call)
         parts = parts_of(self.repository.read(path), self.settings.part_tokens)
-        at = min(self.times[path], len(parts) - 1)
-        self.times[path] += 1
-        view = View(path=path, part=at + 1, parts=len(parts), content=parts[at])
+        seen = {view.part for view in self._seen(path)}
+        part = next((part for part in range(1, len(parts) + 1) if part not in seen), len(parts))
+        view = View(path=path, part=part, parts=len(parts), content=parts[part - 1])
         self.shown.append(view)
         return view
+
+    def _seen(self, path: RepoPath) -> list[View]:
+        """The views of a file that are still in the thread."""
+        thread = self.thread
+        return [view for view in self.shown if view.path == path and (thread is None or thread.holds(view.content))]
 
     def _target(self, call: CallTool) -> RepoPath:
         """The file that a call means; empty where there is none."""

@@ -52,11 +52,19 @@ def brief(
         problem_statement=redacted(instance.problem_statement, find_pointers(instance, history)),
         python=environment.python,
         runner=environment.runner,
-        test_command=(*_COMMANDS[environment.runner], *environment.test_args),
+        test_command=_command(environment),
         test_targets="module" if environment.runner in _BY_MODULE else "path",
         test_globs=TEST_GLOBS,
         example=pick_example(paths, read, seed=instance.base_commit),
     )
+
+
+def _command(environment: Environment) -> tuple[str, ...]:
+    """The arguments of a Django project begin with its script."""
+    args = environment.test_args
+    if environment.runner is RunnerKind.DJANGO and args and args[0].endswith("manage.py"):
+        return ("python", *args)
+    return (*_COMMANDS[environment.runner], *args)
 
 
 def pick_example(paths: Iterable[str], read: ReadText, *, seed: str) -> ExampleTest | None:

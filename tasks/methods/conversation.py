@@ -70,7 +70,6 @@ class Conversation:
         temperature: float | None = 0.0,
         sample: int = 0,
         tools: Sequence[ToolSpec] = (),
-        max_tokens: int | None = None,
         step: str = "",
     ) -> Reply:
         """One reply; `OutOfBudget` where the budget has none left."""
@@ -78,7 +77,7 @@ class Conversation:
         if overdue or not self.left:
             self.took("out-of-budget")
             raise OutOfBudget("seconds" if overdue else "calls")
-        options = Options(temperature=temperature, max_tokens=max_tokens or self.budget.reply_tokens)
+        options = Options(temperature=temperature, max_tokens=self.budget.reply_tokens)
         question = ModelQuestion(
             messages=tuple(messages), tools=tuple(tools), options=options, sample=sample, step=step
         )
@@ -179,6 +178,10 @@ class Thread:
                     raise
                 text = again(problem)
         raise ValueError("tries must be 1 or more")
+
+    def holds(self, text: str) -> bool:
+        """Whether a text is in its messages: what was trimmed is not, and can be asked for again."""
+        return any(text.strip() in message.text for message in self.messages)
 
     def _trim(self, tokens: int) -> None:
         """Empty the oldest messages between the opening and the last one until the prompt fits."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Protocol
 
+from tasks.adapters.git.commits import Commits
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
@@ -97,7 +98,7 @@ class Hands:
         return Supplies(
             paths=self.paths,
             read_base=self.read,
-            fill=partial(trees.checkout, repo, sha),
+            fill=partial(Commits(trees).checkout, repo, sha),
             fill_for_shell=partial(Histories(trees).checkout, repo, sha),
             environment=self.built,
             sandbox=swept(self.sandbox, trusted=self.trusted, base=self.places.scratch),

@@ -15,12 +15,14 @@ from tasks.adapters.workbench.base import Workbench
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Mode
 from tasks.domain.method_task import MethodTask
-from tasks.domain.variant import PLAIN, STEPS, Variant
+from tasks.domain.variant import CONTEXT_TOKENS, PARAMETERS, PLAIN, STEPS, Variant
 
 READ_BY_METHODS = frozenset({"filter", "format", "samples", "test_command", "tools", "top_n", "validation"})
 """Parameters that change something only of methods that read them."""
 LOCATING = frozenset({"locate", "top_n"})
 """Those of the agent that finds the context."""
+SHOWN_FILES = frozenset({"context", "context_tokens"})
+"""Those of the files that a method is shown."""
 CALLS_A_SAMPLE = 3
 """At most: one for the sample, two for the verdict on it."""
 
@@ -85,10 +87,10 @@ class MethodBudget:
 
     calls: int = 20
     """Replies of the model."""
-    context_tokens: int = 27_000
+    context_tokens: int = CONTEXT_TOKENS
     """Of retrieved files in one prompt."""
-    reply_tokens: int = 4_096
-    """Of one reply."""
+    reply_tokens: int | None = None
+    """Of one reply. Null for the model's own limit."""
     seconds: float = 3_600.0
     """No call is begun later than this."""
 
@@ -121,6 +123,11 @@ class Proposal:
     gateway; empty where the stage's own notes are all there is."""
 
 
+def replies(own: int, budget: MethodBudget, variant: Variant) -> int:
+    """Replies of a method with a limit of its own: the number of the experiment, else the smaller of both limits."""
+    return variant.count("calls") or min(own, budget.calls)
+
+
 class MethodFunction(Protocol):
     def __call__(
         self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
@@ -136,8 +143,9 @@ class Method:
     summary: str
     samples: int = 1
     """Proposals that it yields."""
-    calls: Callable[[MethodBudget], int] = field(default=lambda budget: budget.calls)
-    """Most replies that it asks for, for planning what a sweep costs."""
+    calls: Callable[[MethodBudget, Variant], int] = field(default=lambda budget, _: budget.calls)
+    """Most replies that it asks for: the cost of a sweep is planned with it, and an experiment with other `calls` is
+    refused where it does not depend on them."""
     grows: bool = True
     """Whether its prompts hold earlier replies, so that only the model's context limits them."""
     parameters: frozenset[str] = frozenset()
@@ -158,16 +166,31 @@ class Method:
     def check(self, variant: Variant) -> None:
         """`UsageError` where an experiment asks for what would change nothing of this method."""
         asked = dict(variant.parameters)
+        unread = self._unread(variant)
+        if not_read := sorted(unread & set(asked)):
+            where = " without context=agent" if self.retrieval and LOCATING & set(not_read) else ""
+            takes = ", ".join(sorted(set(PARAMETERS) - unread))
+            raise UsageError(f"{self.name} has no {', '.join(not_read)}{where}", hint=f"{self.name} takes {takes}")
+        same = self.anyway & {f"{name}={value}" for name, value in asked.items()}
+        if "calls" in asked and self._most(variant) == self._most(variant.without("calls")):
+            same |= {f"calls={asked['calls']}"}
+        if same:
+            words = f"{self.name} has {', '.join(sorted(same))} anyway"
+            raise UsageError(words, hint=f"leave it out: {self.name} asks for {self._most(variant)} replies at most")
+
+    def _unread(self, variant: Variant) -> set[str]:
+        """The parameters that change nothing of this method beside the others of an experiment."""
         unread = {*READ_BY_METHODS, *STEPS} - self.parameters - set(self.steps)
         if self.retrieval and variant.located:
             unread -= LOCATING
         if not self.retrieval:
-            unread |= {"context", "context_tokens"}
-        if asked.get("filter") == "off":
+            unread |= SHOWN_FILES
+        if variant["filter"] == "off":
             unread.add("judge")
-        if not_read := sorted(unread & set(asked)):
-            where = " without context=agent" if self.retrieval and LOCATING & set(not_read) else ""
-            hint = "leave it out, or take another method"
-            raise UsageError(f"{self.name} has no {', '.join(not_read)}{where}", hint=hint)
-        if same := sorted(self.anyway & {f"{name}={value}" for name, value in asked.items()}):
-            raise UsageError(f"{self.name} has {', '.join(same)} anyway", hint="leave it out: it needs no name")
+        if self._most(Variant((("calls", "1"),))) == self._most(PLAIN):
+            unread.add("calls")
+        return unread
+
+    def _most(self, variant: Variant) -> int:
+        """Most replies that it asks for in an experiment."""
+        return self.calls(MethodBudget().changed(variant), variant)

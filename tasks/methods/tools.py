@@ -39,12 +39,19 @@ class ModelTool:
 
 @dataclass(slots=True)
 class Toolbox:
-    """Remembers what it answered: the same call again shows nothing new."""
+    """Remembers what it answered: the same call again shows nothing new, unless the thread has lost the answer."""
 
-    conversation: Conversation
+    thread: Thread
     tools: Mapping[str, ModelTool]
     shown: dict[str, str] = field(default_factory=dict)
     """Call → what was answered, in order."""
+
+    _now: set[str] = field(default_factory=set, init=False)
+    """Calls that were answered since the thread's last message."""
+
+    @property
+    def conversation(self) -> Conversation:
+        return self.thread.conversation
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -52,13 +59,14 @@ class Toolbox:
 
     def answer(self, calls: Iterable[ToolCall]) -> list[Message]:
         """A message for each call."""
+        self._now.clear()
         return [tool_result(call, self._answer(call)) for call in calls]
 
     def _answer(self, call: ToolCall) -> str:
         try:
             tool, arguments = self._read(call)
             key = f"{call.name} {sorted(arguments.items())}"
-            if key in self.shown:
+            if key in self._now or (key in self.shown and self.thread.holds(self.shown[key])):
                 self.conversation.took("repeated")
                 return "You have seen this already. Search for something else, or come to your conclusion."
             self.conversation.took(call.name)
@@ -68,6 +76,7 @@ class Toolbox:
             return problem.detail
         if tool.same_again:
             self.shown[key] = answer
+            self._now.add(key)
         return answer
 
     def _read(self, call: ToolCall) -> tuple[ModelTool, Mapping[str, Any]]:
@@ -105,7 +114,7 @@ def work_until_submitted(
 
     conversation, name = thread.conversation, submission.spec.name
     handing_in = ModelTool(submission.spec, hand_in, same_again=False)
-    box = Toolbox(conversation, {**tools, name: handing_in})
+    box = Toolbox(thread, {**tools, name: handing_in})
     try:
         while not taken:
             calls = thread.go_on(tools=box.specs).tool_calls

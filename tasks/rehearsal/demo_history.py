@@ -33,7 +33,7 @@ def build_mirror(folder: Path, into: Path) -> Path:
 
 def _import(git: Git, history: Path, bare: Path) -> None:
     """A new bare repository with the commits of `history` and nothing else."""
-    git.run("init", "--quiet", "--bare", "--object-format=sha1", "--template=", str(bare))
+    git.run("init", "--quiet", "--bare", "--object-format=sha1", "--template=", "--", str(bare))
     git.run("--git-dir", str(bare), "fast-import", "--quiet", "--done", stdin=history.read_bytes())
     git.run("--git-dir", str(bare), "symbolic-ref", "HEAD", BRANCH)
 

@@ -65,7 +65,8 @@ class Outing:
         goal = trials.goal()
         started = datetime.now(UTC)
         with trials.fork(()) as bench:
-            allowance = Allowance(calls=self.agent.calls, seconds=self.limits.seconds)
+            calls = self.agent.calls
+            allowance = Allowance(calls=calls, seconds=self.limits.seconds, told=self.agent.told(calls))
             back = send(self.agent, self.errand(goal), bench, self.model, allowance)
         changes = self._own(back.changes)
         patch = render(changes)
@@ -95,7 +96,7 @@ class Outing:
             failing=shown,
             left_out=len(goal.targets) - len(shown),
             files=[change.path for change in self.tests.changes],
-            calls=self.agent.calls,
+            calls=self.agent.told(self.agent.calls),
             advice=advice_for(self.agent),
         )
 

@@ -93,9 +93,9 @@ class ReproductionWriter:
             raise Unusable("run-incomplete", f"Its run did not come to its end: {run.status.value}.")
         given = self._given(text)
         cases = self._cases(given, run, [NamedTest.of(line) for line in tests.splitlines() if line.strip()])
-        if all(case.passed for case in cases):
+        if not any(case.fails for case in cases):
             raise Unusable("nothing-fails", "None of these tests fails now, so they do not reproduce the issue.")
-        wanted = frozenset(case.case_id for case in cases)
+        wanted = frozenset(name for case in cases for name in case.names)
         self.tests = replace(given, fail_to_pass=wanted)
         return text
 
@@ -146,7 +146,8 @@ class ReproductionWriter:
 
 def _line(case: CaseSeen) -> str:
     said = f"\n{case.message[:MESSAGE]}" if case.message and not case.passed else ""
-    return f"{case.case_id}: {'passes' if case.passed else 'fails'}{said}"
+    ended = "passes" if case.passed else "fails" if case.fails else "is expected to fail"
+    return f"{case.case_id}: {ended}{said}"
 
 
 _PATCH = "Unified diff against the repository as it is, of test files only."

@@ -6,7 +6,7 @@ paper left out 22 of 300 and 45 of 500 instances for it (its appendices B and C)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,6 +18,7 @@ from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId
 from tasks.domain.outcome import CodeState
+from tasks.domain.pairing import paired
 from tasks.domain.places import Places
 from tasks.domain.undone import InEnvironment
 from tasks.domain.validation import GoldenCaseAlone
@@ -66,8 +67,13 @@ def look_alone(bench: Workbench, tests: GivenTests, fix: Sequence[Change], most:
     """Each of the first `most` cases that the fix turns to passing, on both code states. The bench stays as it is."""
     states = {CodeState.BEFORE: (*tests.changes,), CodeState.AFTER: (*fix, *tests.changes)}
     runs = {state: _run(bench, changes, tests) for state, changes in states.items()}
-    before = {case.case_id: case for case in runs[CodeState.BEFORE].cases if case.collected}
-    turned = [case for case in runs[CodeState.AFTER].cases if case.passed and _failed(case, before, tests)]
+    earlier, later = (runs[state].cases for state in (CodeState.BEFORE, CodeState.AFTER))
+    same, before = paired(earlier, later), {case.case_id: case for case in earlier if case.collected}
+    turned = [
+        case
+        for case in later
+        if case.passed and _failed(case, before.get(same.get(case.case_id) or case.case_id), tests)
+    ]
     for state, changes in states.items():
         cases = runs[state].cases
         for place, case in enumerate(cases):
@@ -84,11 +90,11 @@ def _run(bench: Workbench, changes: Sequence[Change], tests: GivenTests) -> Suit
         return SuiteRun.of(own.run_tests(tests.files))
 
 
-def _failed(case: CaseSeen, before: Mapping[str, CaseSeen], tests: GivenTests) -> bool:
-    """Whether a case did not pass before; where a list says which do not, only those count."""
+def _failed(case: CaseSeen, before: CaseSeen | None, tests: GivenTests) -> bool:
+    """Whether a case failed before or was not there; where a list says which do, only those count."""
     if tests.fail_to_pass is not None and tests.fail_to_pass.isdisjoint(case.known_as):
         return False
-    return case.case_id not in before or not before[case.case_id].passed
+    return before is None or before.fails
 
 
 def _row(instance: TaskInstance, unit: GoldenAlone, seen: SeenAlone) -> GoldenCaseAlone:

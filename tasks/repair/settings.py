@@ -27,7 +27,8 @@ class TdflowLimits:
     temperature: float = 1.0
     prompt_tokens: int = 100_000
     """Of one prompt. Where it is more, what tools answered first goes first."""
-    reply_tokens: int = 16_384
+    reply_tokens: int | None = None
+    """Of one reply. Null for the model's own limit."""
     seconds: float = 4 * 3600.0
     """Of one sub-agent: no call is begun later than this."""
     at_once: int = 4

@@ -14,11 +14,11 @@ from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.workbench.base import Tested, Workbench
 from tasks.domain.errors import BadInput, NotFound, SandboxError
 from tasks.domain.names import content_key
-from tasks.domain.outcome import Outcome, Phase, RunStatus
+from tasks.domain.outcome import FAILURES, Outcome, Phase, RunStatus
+from tasks.domain.pairing import paired, place_name
 from tasks.methods.edits.outline import outline
 from tasks.methods.journal import Journal
 
-PASSES = (Outcome.PASSED, Outcome.XFAILED)
 _NO_END = "see whether `swt validate` finds the instance's environment in order"
 SOURCE_LINES = 200
 """Of a test file, where the test cannot be told in it."""
@@ -62,10 +62,23 @@ class CaseSeen:
     collected: bool
     """Whether it is a test, and not a file that cannot be collected."""
     message: str
+    failed: bool | None = None
+    """As the grader `paper` counts: failed, error or timeout. Null in rows from before it was recorded: see `fails`."""
+    place: int | None = None
+    """Position among the cases of its function."""
 
     @property
-    def known_as(self) -> tuple[str, str]:
-        return self.case_id, self.label
+    def fails(self) -> bool:
+        return not self.passed if self.failed is None else self.failed
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its id, and by its place, since the id may differ between processes."""
+        return (self.case_id,) if self.place is None else (self.case_id, place_name(self))
+
+    @property
+    def known_as(self) -> tuple[str, ...]:
+        return (*self.names, self.label)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +90,8 @@ class SuiteRun:
     log: str
     skipping: tuple[str, ...] = ()
     """Files with a test that was skipped."""
+    skipped: tuple[str, ...] = ()
+    """Ids of the tests that were."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -86,8 +101,13 @@ class SuiteRun:
     @staticmethod
     def of_facts(facts: Mapping[str, Any]) -> SuiteRun:
         cases = tuple(CaseSeen(**one) for one in facts["cases"])
-        skipping = tuple(facts.get("skipping", ()))
-        return SuiteRun(status=RunStatus(facts["status"]), cases=cases, log=facts["log"], skipping=skipping)
+        return SuiteRun(
+            status=RunStatus(facts["status"]),
+            cases=cases,
+            log=facts["log"],
+            skipping=tuple(facts.get("skipping", ())),
+            skipped=tuple(facts.get("skipped", ())),
+        )
 
     @staticmethod
     def of(tested: Tested) -> SuiteRun:
@@ -97,20 +117,28 @@ class SuiteRun:
                 case_id=case.case_id,
                 qualname=case.qualname,
                 label=case.label,
-                passed=case.outcome in PASSES,
+                passed=case.outcome is Outcome.PASSED,
+                failed=case.outcome in FAILURES,
+                place=case.place,
                 collected=case.phase is not Phase.COLLECT,
                 message=case.message,
             )
             for case in tested.cases
             if case.outcome is not Outcome.SKIPPED
         )
-        skipping = {str(case.path) for case in tested.cases if case.outcome is Outcome.SKIPPED}
-        return SuiteRun(status=tested.status, cases=tuple(cases), log=tested.log, skipping=tuple(sorted(skipping)))
+        skipped = [case for case in tested.cases if case.outcome is Outcome.SKIPPED]
+        return SuiteRun(
+            status=tested.status,
+            cases=tuple(cases),
+            log=tested.log,
+            skipping=tuple(sorted({str(case.path) for case in skipped})),
+            skipped=tuple(case.case_id for case in skipped),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """What a run on the base commit came to: the tests that have to pass, and those that have to stay as they are."""
+    """What a run on the base commit came to: the tests that have to pass, and those that must not come to fail."""
 
     targets: tuple[CaseSeen, ...]
     guarded: tuple[CaseSeen, ...]
@@ -118,32 +146,41 @@ class Goal:
     @staticmethod
     def of(run: SuiteRun, tests: GivenTests) -> Goal:
         wanted = tests.fail_to_pass
-        failing = [case for case in run.cases if not case.passed]
+        failing = [case for case in run.cases if case.fails]
         if wanted is not None:
             failing = [case for case in failing if not case.collected or not wanted.isdisjoint(case.known_as)]
-        return Goal(targets=tuple(failing), guarded=tuple(case for case in run.cases if case.passed))
+        return Goal(targets=tuple(failing), guarded=tuple(case for case in run.cases if not case.fails))
 
     def failing(self, run: SuiteRun) -> tuple[CaseSeen, ...]:
         """Targets that do not pass in a run, with what it says of them."""
-        return _not_passing(self.targets, run)
+        now = self._now(run)
+        found: list[CaseSeen] = []
+        for case in self.targets:
+            if case.collected:
+                seen = now.get(case.case_id)
+                found += [_gone(case, run)] if seen is None else [] if seen.passed else [seen]
+            else:  # a file that could not be collected: its tests, if it has any, are only known once it can be
+                inside = [one for one in run.cases if one.path == case.path]
+                ran = inside or (run.status is RunStatus.COMPLETED and case.path not in run.skipping)
+                found += [one for one in inside if one.fails] if ran else [_gone(case, run)]
+        return tuple(dict.fromkeys(found))
 
     def broken(self, run: SuiteRun) -> tuple[CaseSeen, ...]:
-        """Guarded tests that do not."""
-        return _not_passing(self.guarded, run)
+        """Guarded tests that fail or are missing. One that is skipped throws no error."""
+        now = self._now(run)
+        found: list[CaseSeen] = []
+        for case in self.guarded:
+            seen = now.get(case.case_id)
+            if seen is None and case.case_id not in run.skipped:
+                found.append(_gone(case, run))
+            elif seen is not None and seen.fails:
+                found.append(seen)
+        return tuple(dict.fromkeys(found))
 
-
-def _not_passing(cases: Iterable[CaseSeen], run: SuiteRun) -> tuple[CaseSeen, ...]:
-    seen = {case.case_id: case for case in run.cases}
-    found: list[CaseSeen] = []
-    for case in cases:
-        if case.collected:
-            now = seen.get(case.case_id)
-            found += [_gone(case, run)] if now is None else [] if now.passed else [now]
-        else:  # a file that could not be collected: its tests, if it has any, are only known once it can be
-            inside = [one for one in run.cases if one.path == case.path]
-            ran = inside or (run.status is RunStatus.COMPLETED and case.path not in run.skipping)
-            found += [one for one in inside if not one.passed] if ran else [_gone(case, run)]
-    return tuple(dict.fromkeys(found))
+    def _now(self, run: SuiteRun) -> dict[str, CaseSeen]:
+        """The cases of a run under the ids that they have in the run on the base commit."""
+        same = paired((*self.targets, *self.guarded), run.cases)
+        return {same.get(case.case_id) or case.case_id: case for case in run.cases}
 
 
 def _gone(case: CaseSeen, run: SuiteRun) -> CaseSeen:

@@ -22,6 +22,7 @@ from tasks.adapters.store.provenance import project_commit
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
+from tasks.domain.names import file_name
 from tasks.domain.places import Places
 from tasks.report.harbor import write_tasks
 
@@ -164,7 +165,10 @@ def _predictions(database: Path, out: Path, snapshot: str, method: str) -> str:
 
 
 def _reports(database: Path, out: Path, snapshot: str, instances: list[str]) -> str:
-    """A file `METHOD.SNAPSHOT.json` for each method in the folder `out`, as the public harness reports a run."""
+    """A file `METHOD.SNAPSHOT.json` for each method in the folder `out`, as the public harness reports a run.
+
+    Method and snapshot are in the file name as `file_name` makes them, and in the file as they are.
+    """
     told: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
     for row in query(
         database,
@@ -177,8 +181,9 @@ def _reports(database: Path, out: Path, snapshot: str, instances: list[str]) -> 
         told[row["name"]][row["instance_id"]] = row
     out.mkdir(parents=True, exist_ok=True)
     for name, rows in told.items():
-        path = out / f"{name.replace('/', '__').replace(' ', '_')}.{snapshot}.json"
-        path.write_text(json.dumps(_report(rows, instances), indent=4) + "\n", "utf-8")
+        path = out / f"{file_name(name)}.{file_name(snapshot)}.json"
+        report = {"method": name, "snapshot": snapshot, **_report(rows, instances)}
+        path.write_text(json.dumps(report, indent=4) + "\n", "utf-8")
     return f"{out}: {len(told)} reports"
 
 

@@ -148,8 +148,8 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
         Figure(
             name="repair",
             title="Repaired instances",
-            caption="Share of instances whose code each repair method repairs, as the golden tests say, with Wilson's "
-            "95 % interval.",
+            caption="Share of the attempted instances whose code each repair method repairs, as the golden tests say, "
+            "with Wilson's 95 % interval.",
             question="repair_rate",
             rows=_repaired(rows["repair_rate"]),
             chart=charts.repair,

@@ -31,6 +31,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
+from tasks.domain.names import file_name
 from tasks.domain.places import Places
 
 FOLDER = Path(__file__).parent / "harbor_task"
@@ -50,8 +51,9 @@ PATCH, TEST_PATCH, CONFIG, TREE = "fix.patch", "tests.patch", "config.json", "tr
 
 
 def write_tasks(rows: Iterable[TaskInstance], places: Places, database: Path, out: Path, base: str = "") -> str:
-    """A folder for each instance below `out`, named as it is; what was there under that name goes. A line on what was
-    written, and why instances were left out. `base` is the image to start from in place of Docker's official one."""
+    """A folder for each instance below `out`, named by `file_name`; what was there under that name goes. A line on what
+    was written, and why instances were left out. `base` is the image to start from in place of Docker's official one.
+    """
     store = Store(places.store)
     environments = _environments(store)
     trees = Trees(Mirrors(places.mirrors), places.trees)
@@ -62,7 +64,7 @@ def write_tasks(rows: Iterable[TaskInstance], places: Places, database: Path, ou
         why = _cannot(environment)
         if environment is not None and not why:
             try:
-                _write_task(row, environment, trees, transitions, out / row.instance_id, base)
+                _write_task(row, environment, trees, transitions, out / file_name(row.instance_id), base)
                 written += 1
             except SwtError as error:
                 why = str(error)

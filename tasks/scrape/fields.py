@@ -5,25 +5,26 @@ Each raises `WrongValue` with the end of a sentence that starts with the column'
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tasks.adapters.rows.raw import WrongValue, describe, is_missing, moment_of, text_of
-from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id
+from tasks.adapters.rows.raw import UnsafeValue, WrongValue, describe, is_missing, moment_of, text_of
+from tasks.domain.errors import BadInput
+from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id, path_component, repo_name
 
-_REPO = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)
 _SHA = re.compile(r"[0-9a-fA-F]{40}")
 
 
 def repo(value: object) -> RepoName:
     """`owner/name`."""
-    text = text_of(value)
-    if not _REPO.fullmatch(text):
-        raise WrongValue(f"{text!r} is not of the form owner/name")
-    return RepoName(text)
+    try:
+        return repo_name(text_of(value))
+    except BadInput as error:
+        raise WrongValue(str(error)) from error
 
 
 def instance_id(value: object) -> InstanceId:
@@ -66,19 +67,24 @@ def statement(value: object) -> str:
 
 
 def version(value: object) -> str | None:
-    """Text; a number is written as Python writes it."""
+    """Text that can be part of a file name; a number is written as Python writes it."""
     if is_missing(value):
         return None
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
-    return text_of(value)
+    text = text_of(value)
+    try:
+        return path_component(text)
+    except BadInput as error:
+        raise UnsafeValue(f"{text!r} cannot be part of a file name") from error
 
 
 def cases(value: object) -> tuple[str, ...] | None:
-    """A list of names, or the same as JSON text. None where there is no list, which is not the empty list."""
+    """A list of names, or the same as the text of a JSON or Python list. None where there is no list, which is not the
+    empty list."""
     if is_missing(value):
         return None
-    listed = _from_json(value) if isinstance(value, str | bytes) else value
+    listed = _from_text(value) if isinstance(value, str | bytes) else value
     if not isinstance(listed, list):
         raise WrongValue(f"is {describe(listed)} and not a list")
     return tuple(text_of(name) for name in listed)
@@ -100,11 +106,27 @@ OPTIONAL: Mapping[str, Callable[[object], Any]] = MappingProxyType(
         "environment_setup_commit": optional_sha,
     }
 )
-"""A row in which one of these is wrong is taken without it."""
+"""A row in which one of these is wrong is taken without it, unless its value is an `UnsafeValue`."""
 
 
-def _from_json(value: str | bytes) -> object:
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "fail_to_pass": "FAIL_TO_PASS",
+        "pass_to_pass": "PASS_TO_PASS",
+        "golden_code_patch": "patch",
+        "golden_test_patch": "test_patch",
+    }
+)
+"""Other names of columns: the lists of SWE-bench Pro, and the patches in SWT-Bench's own data sets."""
+
+
+def _from_text(value: str | bytes) -> object:
+    text = text_of(value)
     try:
-        return json.loads(text_of(value))
-    except (ValueError, RecursionError) as error:
-        raise WrongValue("is text that is not a JSON list") from error
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+        raise WrongValue("is text that is neither a JSON list nor a Python list") from error

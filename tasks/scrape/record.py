@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import Issue, IssueLink, PullRequest
-from tasks.domain.names import RepoName
+from tasks.domain.names import RepoName, repo_folder
 from tasks.scrape.links import known_of, links_of
 from tasks.scrape.pages import CollectedRows
 
@@ -25,7 +25,7 @@ def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCo
     others = ((repo, number) for number in collected.other_pulls)
     known = known_of(collected.pulls, collected.issues, others, collected.repositories)
     links = [link for pull in collected.pulls for link in links_of(pull, known)]
-    key = f"collected-{repo.replace('/', '__')}"
+    key = f"collected-{repo_folder(repo)}"
     for kind, rows in ((PullRequest, collected.pulls), (Issue, collected.issues), (IssueLink, links)):
         store.replace(kind, rows, key=key, repo=repo)
     store.write(collected.repositories, key=key)

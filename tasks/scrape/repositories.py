@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.files import regular_file
 from tasks.domain.collect import Repository
 from tasks.domain.errors import BadInput, NotFound
-from tasks.domain.names import RepoName
+from tasks.domain.names import repo_name
 
-_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+")
 _REQUIRED = ("licence", "default_branch")
 _GLOBS = ("test_globs", "source_globs")
 
@@ -20,11 +19,8 @@ _GLOBS = ("test_globs", "source_globs")
 def read_repositories(path: Path) -> tuple[Repository, ...]:
     """Every table of the file, in its order. `BadInput` names the table and the key that is wrong."""
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFound(
-            f"there is no list of repositories at {path}", hint="start from data/repositories.toml"
-        ) from None
+        text = regular_file(path, hint="start from data/repositories.toml").read_text(encoding="utf-8")
+        tables = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name}: {error}", hint="the file is TOML, one table for each repository") from error
     found = tuple(_repository(name, table, path) for name, table in tables.items())
@@ -45,8 +41,10 @@ def find_repository(repositories: tuple[Repository, ...], repo: str) -> Reposito
 
 def _repository(name: str, table: Any, path: Path) -> Repository:
     where = f"{path.name}, {name!r}"
-    if not _REPO.fullmatch(name):
-        raise BadInput(f"{where} is not owner/name", hint='a table is headed ["owner/name"]')
+    try:
+        repo = repo_name(name)
+    except BadInput as error:
+        raise BadInput(f"{where} is not owner/name", hint='a table is headed ["owner/name"]') from error
     if not isinstance(table, dict):
         raise BadInput(f"{where} is not a table", hint=f'["{name}"] on a line of its own, its keys below')
     if unknown := sorted(set(table) - {*_REQUIRED, *_GLOBS}):
@@ -54,7 +52,7 @@ def _repository(name: str, table: Any, path: Path) -> Repository:
             f"{where} has unknown keys: {', '.join(unknown)}", hint=f"known: {', '.join((*_REQUIRED, *_GLOBS))}"
         )
     return Repository(
-        repo=RepoName(name),
+        repo=repo,
         licence=_text(table, "licence", where),
         default_branch=_text(table, "default_branch", where),
         test_globs=_globs(table, "test_globs", where),

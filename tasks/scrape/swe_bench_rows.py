@@ -1,18 +1,27 @@
-"""SWE-bench files → `TaskInstance` rows. Whatever cannot be taken is named with its line; the rest is taken."""
+"""SWE-bench files → `TaskInstance` rows. Whatever cannot be taken is named with its line; the rest is taken.
+
+Columns that nothing reads are one note for the file.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue
+from tasks.adapters.rows.raw import LineProblem, RawRow, UnsafeValue, WrongValue, unread_note
 from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.text import counted
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, SnapshotName
-from tasks.scrape.fields import OPTIONAL, REQUIRED
+from tasks.scrape.fields import ALIASES, OPTIONAL, REQUIRED
+from tasks.scrape.languages import other_language
+
+KNOWN = frozenset({*REQUIRED, *OPTIONAL, *ALIASES})
+"""Columns that are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +30,21 @@ class ImportResult:
 
     instances: tuple[TaskInstance, ...]
     problems: tuple[LineProblem, ...]
+    notes: tuple[str, ...] = ()
+    """About the whole file: columns that nothing reads, and how many rows have each."""
+
+    def lines(self, source: str) -> tuple[str, ...]:
+        """The problems and notes as lines: a column that could not be read in several rows is one line, with the first
+        row and the number of others."""
+        groups: dict[tuple[object, ...], list[LineProblem]] = {}
+        for problem in self.problems:
+            column, effect = problem.what.partition(" ")[0], problem.what.rpartition(": ")[2]
+            groups.setdefault((column, effect) if column in KNOWN else (problem,), []).append(problem)
+        made = []
+        for first, *others in groups.values():
+            more = f" (and in {counted(len(others), 'more row')})" if others else ""
+            made.append(f"{source}:{first.line}: {first.instance_id or '?'}: {first.what}{more}")
+        return (*made, *(f"note: {note}" for note in self.notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +53,8 @@ class _Fields:
 
     values: dict[str, Any]
     wrong: tuple[str, ...]
+    unsafe: bool = False
+    """Whether one of them is an `UnsafeValue`."""
 
 
 def import_instances(path: Path, *, snapshot: str) -> ImportResult:
@@ -40,7 +66,9 @@ def instances_of(rows: Iterable[RawRow], *, snapshot: str, source: str) -> Impor
     """A row that says the same as an earlier one of its id is dropped; one that differs is a problem."""
     taken: dict[InstanceId, tuple[int, TaskInstance]] = {}
     problems: list[LineProblem] = []
+    unread: Counter[str] = Counter()
     for row in rows:
+        unread.update(row.values.keys() - KNOWN)
         instance, found = _read(row, snapshot, source)
         problems.extend(found)
         if instance is None:
@@ -49,7 +77,8 @@ def instances_of(rows: Iterable[RawRow], *, snapshot: str, source: str) -> Impor
         if first != instance:
             what = f"differs from the row with the same instance_id in line {line}, which was taken instead"
             problems.append(LineProblem(row.line, instance.instance_id, what))
-    return ImportResult(tuple(instance for _, instance in taken.values()), tuple(problems))
+    instances = tuple(instance for _, instance in taken.values())
+    return ImportResult(instances, tuple(problems), unread_note(source, unread))
 
 
 def snapshot_of(instances: Iterable[TaskInstance], *, snapshot: str, source: str, created_at: datetime) -> Snapshot:
@@ -65,26 +94,48 @@ def _read(row: RawRow, snapshot: str, source: str) -> tuple[TaskInstance | None,
     """The instance, None where it cannot be taken, and every complaint about the row."""
     if row.problem:
         return None, [LineProblem(row.line, None, row.problem)]
-    named = row.values if row.key is None else {"instance_id": row.key, **row.values}
+    try:
+        named = _by_known_names(row)
+    except WrongValue as error:
+        return None, [LineProblem(row.line, None, f"{error}: not taken")]
     required, optional = _fields(named, REQUIRED), _fields(named, OPTIONAL)
     name = required.values.get("instance_id")
     wrong = [LineProblem(row.line, name, f"{what}: not taken") for what in required.wrong]
-    wrong += [LineProblem(row.line, name, f"{what}: read as missing") for what in optional.wrong]
-    if required.wrong:
+    ending = "not taken" if optional.unsafe else "read as missing"
+    wrong += [LineProblem(row.line, name, f"{what}: {ending}") for what in optional.wrong]
+    if required.wrong or optional.unsafe:
         return None, wrong
+    if language := other_language(required.values["patch"], required.values["test_patch"]):
+        what = f"its tests are written in {language}, and only Python projects can be run: not taken"
+        return None, [*wrong, LineProblem(row.line, name, what)]
     return _instance(required.values | optional.values, snapshot, source), wrong
+
+
+def _by_known_names(row: RawRow) -> dict[str, object]:
+    """The row's columns under SWE-bench's names. `WrongValue` where a column and its other name disagree."""
+    named: dict[str, object] = {} if row.key is None else {"instance_id": row.key}
+    named |= row.values
+    for alias, name in ALIASES.items():
+        if alias not in row.values:
+            continue
+        if name in row.values and row.values[name] != row.values[alias]:
+            raise WrongValue(f"{name} and {alias} differ")
+        named[name] = row.values[alias]
+    return named
 
 
 def _fields(row: Mapping[str, object], readers: Mapping[str, Callable[[object], Any]]) -> _Fields:
     """Every column that `readers` name, missing ones read as null."""
     values: dict[str, Any] = {}
     wrong: list[str] = []
+    unsafe = False
     for name, reader in readers.items():
         try:
             values[name] = reader(row.get(name))
         except WrongValue as error:
             wrong.append(f"{name} {error}" if name in row else f"{name} is missing")
-    return _Fields(values, tuple(wrong))
+            unsafe = unsafe or isinstance(error, UnsafeValue)
+    return _Fields(values, tuple(wrong), unsafe)
 
 
 def _instance(values: Mapping[str, Any], snapshot: str, source: str) -> TaskInstance:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,21 +20,19 @@ from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub, RequestRetries
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
-from tasks.adapters.rows.raw import LineProblem
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.collect import IssueLink
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import RepoName
+from tasks.domain.names import RepoName, snapshot_name
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
 from tasks.scrape.fetching import SyncContext, owner_and_name
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.record import RecordedCounts, record
-from tasks.scrape.swe_bench_rows import import_instances, snapshot_of
+from tasks.scrape.swe_bench_rows import ImportResult, import_instances, snapshot_of
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
-SNAPSHOT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")
 """The first that is set counts."""
 REACH_S = 10.0
@@ -115,27 +112,25 @@ def update_mirror(places: Places, unit: MirrorSource) -> str:
     return str(Mirrors(places.mirrors).add(unit.repo, unit.source))
 
 
-def import_snapshot(store: str, file: Path, name: str) -> tuple[Snapshot | None, tuple[LineProblem, ...]]:
+def import_snapshot(store: str, file: Path, name: str) -> tuple[Snapshot | None, ImportResult]:
     """The rows of a SWE-bench file as a snapshot, written unless the very same is there; null where none can be taken.
 
-    And what could not be taken. `UsageError` for a bad name, or for one that has other rows: a snapshot never changes
+    And what was read. `UsageError` for a bad name, or for one that has other rows: a snapshot never changes
     under its name.
     """
-    if not SNAPSHOT_NAME.fullmatch(name):
-        raise UsageError(f"{name!r} cannot name a snapshot", hint="letters, digits, `.`, `_` and `-`")
-    read = import_instances(file, snapshot=name)
+    read = import_instances(file, snapshot=snapshot_name(name))
     if not read.instances:
-        return None, read.problems
+        return None, read
     held = Store(store)
     made = snapshot_of(read.instances, snapshot=name, source=file.name, created_at=datetime.now(UTC))
     for known in held.read(Snapshot, snapshot=name):
         if Snapshot.content_of(held.read(TaskInstance, snapshot=name)) != made.content:
             message = f"snapshot {name} exists with other content ({known.instances} instances from {known.source})"
             raise UsageError(message, hint="snapshots are immutable: choose another name")
-        return known, read.problems
+        return known, read
     held.write(read.instances, key=f"{name}-{made.content}")
     held.write([made], key=f"{name}-{made.content}")
-    return made, read.problems
+    return made, read
 
 
 def unknown_issues(store: str, repo: RepoName) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RepoPath
-from tasks.domain.outcome import CodeState, Outcome, RunStatus, RunVariant, SuiteKind
+from tasks.domain.outcome import FAILURES, CodeState, Outcome, RunStatus, RunVariant, SuiteKind
 from tasks.domain.validation import CaseStability, Stability
 
 TODAY = (RunVariant.PLAIN, RunVariant.RERUN, RunVariant.REORDERED, RunVariant.RESEEDED, RunVariant.REPEAT)
@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenCase:
-    """What names a case."""
+    """What names a case: over all runs of a suite the same id, also where ids differ between processes."""
 
     case_id: CaseId
     path: RepoPath
@@ -36,22 +36,33 @@ class Observed:
     status: RunStatus
     outcomes: Mapping[CaseId, Outcome]
 
-    def passed(self, case: CaseId) -> bool:
+    def passed(self, case: SeenCase) -> bool:
         """A case that the run does not have has not passed."""
-        return self.outcomes.get(case) is Outcome.PASSED
+        return self.outcomes.get(case.case_id) is Outcome.PASSED
+
+    def failed(self, case: SeenCase) -> bool:
+        """As the grader `paper` counts. So do cases that a session did not get to, or whose module is not collected."""
+        if (outcome := self.outcomes.get(case.case_id)) is not None:
+            return outcome in FAILURES
+        return self.status is not RunStatus.COMPLETED or self.outcomes.get(CaseId(case.path)) is Outcome.ERROR
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
     """Whether one case passed, run by run."""
 
-    case: CaseId
+    case: SeenCase
     runs: tuple[Observed, ...]
 
     def passes(self, state: CodeState, *variants: RunVariant) -> tuple[bool, ...]:
-        return tuple(
-            run.passed(self.case) for run in self.runs if run.code_state is state and run.variant in (variants or TODAY)
-        )
+        return tuple(run.passed(self.case) for run in self._of(state, variants or TODAY))
+
+    def fails(self, state: CodeState) -> bool:
+        """Whether it fails in every run of today."""
+        return all(run.failed(self.case) for run in self._of(state, TODAY))
+
+    def _of(self, state: CodeState, variants: Sequence[RunVariant]) -> Iterable[Observed]:
+        return (run for run in self.runs if run.code_state is state and run.variant in variants)
 
     def same(self, *variants: RunVariant) -> bool:
         """Whether the runs of each code state agree under these conditions."""
@@ -74,13 +85,15 @@ A repeat has the order reversed and another seed: where the other seed alone cha
 """
 
 
-def stability(case: CaseId, runs: Sequence[Observed]) -> Stability:
+def stability(case: SeenCase, runs: Sequence[Observed]) -> Stability:
     """What `case` does over `runs`, which are all of one suite. There has to be a run on each code state."""
     sides = Sides(case, tuple(runs))
     for name, holds in SIGNS:
         if holds(sides):
             return name
     before, after = all(sides.passes(CodeState.BEFORE)), all(sides.passes(CodeState.AFTER))
+    if after and not before and not sides.fails(CodeState.BEFORE):
+        return Stability.NONE_TO_PASS
     return Stability(f"{'pass' if before else 'fail'}_to_{'pass' if after else 'fail'}")
 
 
@@ -107,7 +120,7 @@ def disagreeing(passes: Sequence[bool]) -> int:
 
 
 def _row(instance_key: InstanceKey, env_id: EnvId, case: SeenCase, runs: Sequence[Observed]) -> CaseStability:
-    sides = Sides(case.case_id, tuple(runs))
+    sides = Sides(case, tuple(runs))
     before, after = (sides.passes(state) for state in CodeState)
     worst = max((before, after), key=lambda passes: disagreeing(passes) / len(passes) if passes else 0.0)
     return CaseStability(
@@ -117,7 +130,7 @@ def _row(instance_key: InstanceKey, env_id: EnvId, case: SeenCase, runs: Sequenc
         case_id=case.case_id,
         path=case.path,
         label=case.label,
-        stability=stability(case.case_id, runs),
+        stability=stability(case, runs),
         before_runs=len(before),
         before_passed=sum(before),
         after_runs=len(after),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
-from tasks.domain.outcome import EDITED, CodeState, RunStatus, SuiteKind
+from tasks.domain.outcome import EDITED, CodeState, RunStatus, RunVariant, SuiteKind
+from tasks.domain.pairing import place_name, renamed
 from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
 
@@ -76,10 +77,10 @@ def look(store: Store, wanted: Iterable[ToObserve]) -> Iterator[tuple[ToObserve,
 
 
 def runs_of(store: Store, instances: Iterable[TaskInstance]) -> Mapping[InstanceKey, tuple[Run, ...]]:
-    """The runs of each instance that are not superseded; none for one that was never run."""
+    """The runs that each instance asked for and that are not superseded; none for one that was never run."""
     keys = tuple({instance.instance_key for instance in instances})
     found: dict[InstanceKey, list[Run]] = {key: [] for key in keys}
-    for run in store.read(Run, instance_key=keys) if keys else ():
+    for run in store.requested_runs(keys):
         found[run.instance_key].append(run)
     return {key: current(runs) for key, runs in found.items()}
 
@@ -109,16 +110,10 @@ def _batches(counting: Iterable[_Counting]) -> Iterator[list[_Counting]]:
 
 def _seen(runs: Sequence[Run], by_run: Mapping[RunKey, Sequence[CaseOutcome]]) -> ValidationRuns:
     fine = _fine(runs)
-    kinds = (SuiteKind.GOLDEN, SuiteKind.NONE)
+    kinds = {kind: _named(fine, kind, by_run) for kind in (SuiteKind.GOLDEN, SuiteKind.NONE)}
     return ValidationRuns(
-        observed={
-            kind: [_observed(run, by_run.get(run.run_key, ())) for run in fine if run.suite_kind is kind]
-            for kind in kinds
-        },
-        cases={
-            kind: _cases(row for run in fine if run.suite_kind is kind for row in by_run.get(run.run_key, ()))
-            for kind in kinds
-        },
+        observed={kind: [_observed(one.run, one.rows) for one in named] for kind, named in kinds.items()},
+        cases={kind: _cases(row for one in named for row in one.rows) for kind, named in kinds.items()},
         infrastructure=tuple(run.detail for run in runs if run.status is RunStatus.INFRASTRUCTURE),
         runs=len(fine),
         cpu_s=sum(run.cpu_s or 0.0 for run in fine),
@@ -149,6 +144,39 @@ def _counts(run: Run, suite: Suite) -> bool:
         and run.suite_kind is not SuiteKind.CANDIDATE
         and run.variant not in EDITED
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedRun:
+    """A run, its cases under ids that all runs of its suite share."""
+
+    run: Run
+    rows: Sequence[CaseOutcome]
+
+
+def _named(
+    runs: Iterable[Run], kind: SuiteKind, by_run: Mapping[RunKey, Sequence[CaseOutcome]]
+) -> tuple[_NamedRun, ...]:
+    """The runs of one suite, plain ones on `before` first.
+
+    A case whose id differs between processes has its id of the first run and the label that lists give it.
+    """
+    asked = sorted((run for run in runs if run.suite_kind is kind), key=_plain_first)
+    cases = [by_run.get(run.run_key, ()) for run in asked]
+    names = renamed(cases)
+    loose = {name for one in names for name in one.values()}
+
+    def row_of(row: CaseOutcome, own: Mapping[CaseId, CaseId]) -> CaseOutcome:
+        name = own.get(row.case_id, row.case_id)
+        return replace(row, case_id=name, label=place_name(row)) if name in loose else row
+
+    return tuple(
+        _NamedRun(run, [row_of(row, own) for row in rows]) for run, rows, own in zip(asked, cases, names, strict=True)
+    )
+
+
+def _plain_first(run: Run) -> tuple[bool, bool]:
+    return run.variant is not RunVariant.PLAIN, run.code_state is not CodeState.BEFORE
 
 
 def _observed(run: Run, rows: Iterable[CaseOutcome]) -> Observed:

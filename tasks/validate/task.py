@@ -79,16 +79,12 @@ def golden_misses(database: Path, snapshot: str) -> dict[InstanceId, GoldenMiss 
         f"""SELECT
                 t.instance_id, coalesce(p.reason, 'not-measured') AS reason,
                 coalesce(any_value(m.detail), '') AS detail, coalesce(bool_and(m.skipped_only), false) AS skipped_only,
-                coalesce(any_value(f.cases), []) AS failing
+                coalesce(any_value(m.failing), []) AS failing
             FROM task_instance AS t
             LEFT JOIN paper AS p ON p.instance_key = t.instance_key AND p.snapshot = t.snapshot
                  AND p.method = 'golden' AND p.policy = 'tests-only'
             LEFT JOIN golden_miss AS m ON m.instance_key = t.instance_key AND m.snapshot = t.snapshot
                  AND m.reason = p.reason
-            LEFT JOIN (
-                SELECT candidate_id, policy, list(case_id ORDER BY case_id) AS cases
-                FROM case_matrix WHERE in_t AND candidate_after <> 'passed' GROUP BY candidate_id, policy
-            ) AS f ON f.candidate_id = p.candidate_id AND f.policy = p.policy
             WHERE t.snapshot = {literal(snapshot)} GROUP BY t.instance_id, p.reason ORDER BY t.instance_id""",
     )
     return {

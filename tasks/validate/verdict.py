@@ -13,10 +13,17 @@ from tasks.validate.judge import TODAY, Observed
 NAMED = 3
 """Cases that a reason names."""
 
-STABLE = (Stability.FAIL_TO_PASS, Stability.PASS_TO_PASS, Stability.FAIL_TO_FAIL, Stability.PASS_TO_FAIL)
+STABLE = (
+    Stability.FAIL_TO_PASS,
+    Stability.NONE_TO_PASS,
+    Stability.PASS_TO_PASS,
+    Stability.FAIL_TO_FAIL,
+    Stability.PASS_TO_FAIL,
+)
 
 OF_STATUS = {
     RunStatus.UNAPPLIED: InvalidReason.GOLDEN_FAILS,
+    RunStatus.GOLDEN_UNAPPLIED: InvalidReason.GOLDEN_FAILS,
     RunStatus.TIMEOUT: InvalidReason.TIMEOUT,
     RunStatus.CRASHED: InvalidReason.RUNTIME_ERROR,
     RunStatus.LIMIT: InvalidReason.RUNTIME_ERROR,
@@ -35,7 +42,7 @@ OF_CASE = {
 NO_CASES = "no-cases"
 """The grader's reason where no case is the golden tests' own."""
 
-OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "not-passed-after": InvalidReason.GOLDEN_FAILS}
+OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "missing-after": InvalidReason.GOLDEN_FAILS}
 """Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
 
 
@@ -58,11 +65,11 @@ class GoldenMiss:
     reason: str
     """The grader's."""
     detail: str = ""
-    """Which cases do not pass on the fixed code, as `golden_miss` has it."""
+    """Which cases fail, are missing or do not pass on the fixed code, as `golden_miss` has it."""
     failing: Sequence[CaseId] = ()
-    """Its own cases that do not pass on the fixed code."""
+    """Its own cases that fail or are missing on the fixed code."""
     skipped_only: bool = False
-    """Whether all of `failing` are skipped."""
+    """Whether all of its own cases that do not pass there are skipped."""
 
     @property
     def text(self) -> str:

@@ -195,6 +195,29 @@ def test_djangos_own_script_is_known_by_its_function() -> None:
     assert runners == [RunnerKind.PYTEST, RunnerKind.DJANGO, RunnerKind.PYTEST]
 
 
+MANAGE = 'os.environ.setdefault("DJANGO_SETTINGS_MODULE", "site.settings")\n'
+MANAGED = ("test", "--verbosity", "2", "--noinput")
+
+
+@pytest.mark.parametrize(
+    ("files", "runner", "args"),
+    [
+        ({"manage.py": MANAGE}, RunnerKind.DJANGO, ("manage.py", *MANAGED)),
+        ({"backend/manage.py": MANAGE}, RunnerKind.DJANGO, ("backend/manage.py", *MANAGED)),
+        ({"manage.py": "print('a flask script')\n"}, RunnerKind.PYTEST, ()),
+        ({"manage.py": MANAGE, "requirements.txt": "Django\npytest-django\n"}, RunnerKind.PYTEST, ()),
+        ({"manage.py": MANAGE, "pytest.ini": "[pytest]\nDJANGO_SETTINGS_MODULE = x\n"}, RunnerKind.PYTEST, ()),
+    ],
+    ids=["at the root", "in a folder", "of another kind", "pytest-django required", "pytest-django configured"],
+)
+def test_a_django_project_is_run_by_its_manage_py(
+    files: dict[str, str], runner: RunnerKind, args: tuple[str, ...]
+) -> None:
+    resolved = resolve(instance(), files.get, {})
+    plans = tuple(plan_ladder(resolved, files.get, HAVE, DATE))
+    assert {(plan.runner, plan.test_args) for plan in plans} == {(runner, args)}
+
+
 def test_where_no_rung_builds() -> None:
     def build(plan: EnvironmentPlan) -> BuiltEnvironment:
         raise BuildFailed("no")

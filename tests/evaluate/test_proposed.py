@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from datetime import UTC, datetime
 
 import pytest
@@ -10,6 +11,7 @@ from domain_rows import candidate_row, task_instance
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
+from tasks.domain.names import InstanceId
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.evaluate.partial import partial_fixes
 from tasks.evaluate.proposed import HandedIn, propose
@@ -52,6 +54,41 @@ def test_what_would_choose_or_sway_the_judges_is_not_run_and_told() -> None:
     )
     assert found.fix.problem == ""
     assert not handed_in(edit("setup.cfg") + edit("src/x.py")).repair.touches_tests
+
+
+SETUP = "requires = [\n    'sphinxcontrib-applehelp',\n    'Jinja2>=2.3',\n    'packaging',\n]\n"
+PINNED = {
+    "sphinxcontrib-applehelp'": "sphinxcontrib-applehelp<=1.0.7'",
+    "Jinja2>=2.3": "Jinja2<3.0",
+    "'packaging',": "'packaging', 'markupsafe<=2.0.1',",
+}
+TOX = "commands=\n    pytest --durations 25 {posargs}\n"
+
+
+def diff_of(path: str, before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{path}", f"b/{path}")
+    return f"diff --git a/{path} b/{path}\n" + "".join(lines)
+
+
+def of_sphinx(patch: str, instance: str = "sphinx-doc__sphinx-8506") -> HandedIn:
+    base = BASE | {"setup.py": SETUP.encode(), "tox.ini": TOX.encode()}
+    return propose(RepairRow(row=candidate_row(patch=patch, instance_id=InstanceId(instance))), base.get)
+
+
+def test_edits_of_the_public_environment_are_told_from_those_of_the_method() -> None:
+    pinned = SETUP
+    for old, new in PINNED.items():
+        pinned = pinned.replace(old, new)
+    public = diff_of("setup.py", SETUP, pinned) + diff_of("tox.ini", TOX, TOX.replace("pytest", "pytest -rA"))
+    found = of_sphinx(public + edit("src/x.py"))
+    assert found.repair.stripped == ("setup.py: public-environment", "tox.ini: public-environment")
+    assert (found.fix.problem, found.fix.patch) == ("", of_sphinx(edit("src/x.py")).fix.patch)
+    own = diff_of("setup.py", SETUP, SETUP.replace("Jinja2>=2.3", "Jinja2>=3.0")) + edit("src/x.py")
+    assert of_sphinx(own).repair.stripped == ("setup.py: packaging",)
+    assert of_sphinx(public + edit("src/x.py"), "a__b-1").repair.stripped == (
+        "setup.py: packaging",
+        "tox.ini: runner-configuration",
+    )
 
 
 @pytest.mark.parametrize(

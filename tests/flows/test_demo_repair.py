@@ -32,7 +32,7 @@ def test_every_sub_agent_has_its_part_and_the_second_patch_is_right(settings: Se
     assert (written.variant, written.calls, written.status) == (attempt.method, 2, "proposed")
     assert all(store.open_file(one.trajectory or "").read() for one in (attempt, written))
     assert (store.read(TrajectoryAudit), store.read(RepairAudit)) == ((), ()), "nobody looked where nobody should"
-    (rate,) = query(settings.database, "SELECT resolved, handed_in, strict_rate FROM repair_rate").to_pylist()
-    assert tuple(rate.values()) == (1, 1, 10.0), "golden tests find it right, and no detector minds it"
+    (rate,) = query(settings.database, "SELECT resolved, attempted, strict_rate FROM repair_rate").to_pylist()
+    assert tuple(rate.values()) == (1, 1, 100.0), "golden tests find it right, and no detector minds it"
     (bad,) = query(settings.database, "SELECT btr, n, resolved FROM repair_by_bad_tests").to_pylist()
     assert tuple(bad.values()) == (0.0, 1, 1)

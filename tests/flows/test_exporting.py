@@ -325,6 +325,25 @@ def test_reports_count_as_the_leaderboard_does(judged: Settings, tmp_path: Path)
     assert all(report["total_instances"] == 10 for report in told.values())
 
 
+ALIKE = ("dup x", "dup_x", "dup/x", "Dup_x", "x" * 300, "é" * 200, "con", "..")
+
+
+def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_their_own(
+    settings: Settings, tmp_path: Path
+) -> None:
+    name = "rolling-swt-bench__larder-3"
+    rows = [{"instance_id": name, "model_name_or_path": method, "model_patch": ""} for method in ALIKE]
+    (tmp_path / "preds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked = EvaluationRequest(candidates=(str(tmp_path / "preds.jsonl"),), snapshot=SNAPSHOT, instances=(name,))
+    evaluate_here(asked, settings)
+    assert export(settings, "reports", tmp_path / "reports", SNAPSHOT).endswith(f": {len(ALIKE)} reports")
+    reports = [json.loads(path.read_text()) for path in (tmp_path / "reports").iterdir()]
+    assert sorted(report["method"] for report in reports) == sorted(ALIKE)
+    report_here(ReportRequest(), settings)
+    pages = [path.stem for path in (report_folder(settings, SNAPSHOT) / "method").glob("*.html")]
+    assert len({page.lower() for page in pages}) == len(ALIKE)
+
+
 def test_the_warehouse_answers_without_its_store(judged: Settings, tmp_path: Path) -> None:
     export(judged, "warehouse", tmp_path / "out.duckdb")
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:

@@ -12,11 +12,11 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import RebuildRequest, ValidationRequest
+from flows.parameters import ValidationRequest
 from flows.rebuild import RebuildSummary, rebuild
 from flows.run import begin
 from flows.settings import Settings
-from flows.snapshot_parameters import PublishRequest
+from flows.snapshot_parameters import PublishRequest, RebuildRequest
 from flows.snapshots import SnapshotSummary, freeze, import_rows
 from flows.validation import STORY, ValidationSummary, validate
 from tasks.adapters.store.database import query
@@ -64,10 +64,8 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def rebuilt(settings: Settings, url: str, board: Faulty, free_gb: float = 0) -> RebuildSummary:
-    request = RebuildRequest(
-        snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb, git=""
-    )
-    there = replace(settings, github=url)
+    request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb)
+    there = replace(settings, github=url, git="")
     return begin(
         rebuilding.STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, there, run)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -15,17 +16,22 @@ from prefect.utilities.callables import parameter_schema
 
 from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
+from flows.localization import agent_settings, bm25_settings
 from flows.options import Parameter, choices, parameters, read_request
-from flows.parameters import GenerateRequest, RebuildRequest, SharedRequest
+from flows.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
 from flows.run import Round
 from flows.settings import PROJECT
+from flows.snapshot_parameters import RebuildRequest
 from flows.stories import HERE, STORIES, Story
+from tasks.adapters.agents.catalogue import AGENTS
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give
-from tasks.domain.localization import Locator
-from tasks.domain.names import EnvId, InstanceId, MethodName, ModelName
+from tasks.domain.localization import IssueReport, Locator, RetrieverKind
+from tasks.domain.names import EnvId, InstanceId, InstanceKey, MethodName, ModelName, RepoName, Sha
 from tasks.domain.window import since_when
 from tasks.generate.task import MethodWork
+from tasks.localize.rows import agent_plan, bm25_plan
+from tasks.repair.settings import RepairSettings, TdflowLimits
 
 OF_THE_WORKER = {name for name, *_ in HERE}
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string"}
@@ -71,7 +77,7 @@ def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
     assert set(schema(story).get("required", [])) == required
     for name, one in asked.items():
         said = one.option.help if options[name].nargs == -1 else one.help_of_flag
-        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.option.help)
+        assert (getattr(options[name], "help", None), properties[name]["description"]) == (said, one.help_in_form)
         check_kind(story, one, options[name], properties[name])
 
 
@@ -173,3 +179,54 @@ def test_a_flow_that_cannot_be_told_fails_with_what_the_command_line_would_say(
     assert missing.message.splitlines()[1].startswith("error[not-found]: ")
     wrong = FLOWS["localize"].fn(snapshot="demo", method=Locator.AGENT)
     assert wrong.message.splitlines()[2] == "hint: --method agent --model NAME"
+
+
+SHARED = {"snapshot", "instances", "method", "budget_usd", "budget_calls"}
+"""Parameters of a request that are no method's."""
+REPORT = IssueReport(
+    instance_key=InstanceKey("k"), repo=RepoName("a/b"), base_commit=Sha("0" * 40), statement="It breaks."
+)
+
+
+def located(**more: Any) -> object:
+    """What decides a localization."""
+    request = LocalizeRequest(snapshot="s", **more)
+    if request.method is Locator.BM25:
+        return bm25_plan(REPORT, bm25_settings(request))
+    return agent_plan(REPORT, agent_settings(request), request.model)
+
+
+@pytest.mark.parametrize("more", [{"method": Locator.BM25}, {"method": Locator.AGENT, "model": "m"}], ids=str)
+def test_every_parameter_of_a_localizer_changes_what_is_made_or_is_refused(more: dict[str, Any]) -> None:
+    values = {"retriever": RetrieverKind.LUCENE, "model": "other", "with_tests": True, "top_n": 3}
+    assert values.keys() == {one.name for one in fields(LocalizeRequest)} - SHARED
+    for name, value in values.items():
+        try:
+            changed = located(**more | {name: value})
+        except UsageError:
+            assert more["method"] is Locator.BM25
+            assert name in ("model", "top_n")
+        else:
+            assert changed != located(**more), name
+
+
+def repaired(**more: Any) -> object:
+    """What decides an attempt beside the instance."""
+    request = RepairRequest(**{"snapshot": "s", "model": "m"} | more)
+    how = RepairSettings(tdflow=TdflowLimits(iterations=request.iterations))
+    return request.model, request.tests, how.method(request.tests, request.roles, request.method), how.tdflow.facts
+
+
+@pytest.mark.parametrize("method", ["tdflow", *(agent.name for agent in AGENTS)])
+def test_every_parameter_of_a_repairer_changes_what_is_made_or_is_refused(method: str) -> None:
+    values = {"model": "other", "tests": "generate", "iterations": 3, "param": ("explore_files=other",)}
+    assert values.keys() == {one.name for one in fields(RepairRequest)} - SHARED
+    for name, value in values.items():
+        if method == "tdflow" or name == "model":
+            assert repaired(method=method, **{name: value}) != repaired(method=method), name
+        else:
+            with pytest.raises(UsageError, match=f"{method} has no {name}") as refused:
+                repaired(method=method, **{name: value})
+            assert refused.value.hint.startswith(f"{method} takes model, tests")
+    with pytest.raises(UsageError, match="has no param" if method != "tdflow" else "no sub-agent 'calls'"):
+        repaired(method=method, param=("calls=30",))

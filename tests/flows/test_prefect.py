@@ -42,11 +42,10 @@ SHARED = (8, 10, 12, 14)
 TESTS = Path(__file__).parent
 MONTH = {
     "snapshot": "2025-08",
-    "repositories_file": str(DEMO / "repositories.toml"),
+    "repositories_file": "repositories.toml",
     "since": "",  # the deployment's own is two months before now
     "limit": 1,
     "free_gb": 0,
-    "git": "",
 }
 UNDONE = "SELECT round, subject, error, detail FROM undone WHERE flow_run IN ({}) ORDER BY round, subject"
 SAVE_BLOCK = """
@@ -88,6 +87,8 @@ def environ(settings: Settings, github: str, full: Path) -> dict[str, str]:
         "SWT_SANDBOX": str(settings.sandbox),
         "SWT_TRUSTED": "1",
         "SWT_GITHUB_URL": f"{github}/graphql",
+        "SWT_GIT": "",
+        "SWT_INBOX": str(DEMO),
         TOKEN_VARIABLES[0]: "any",
         FULL: str(full),
     }
@@ -208,6 +209,41 @@ def test_nobody_without_the_password_is_answered(prefect: Prefect, shared_settin
     known = prefect.environ["PREFECT_API_AUTH_STRING"].partition(":")[2].encode()
     written = [*Path(shared_settings.store).rglob("*.parquet"), *prefect.folder.glob("*.log")]
     assert not [path for path in written if known in path.read_bytes()]
+
+
+@pytest.mark.parametrize(
+    ("deployment", "parameters"),
+    [
+        ("evaluate/predictions", {"candidates": ["/etc/passwd"]}),
+        ("evaluate/predictions", {"candidates": ["../secret"]}),
+        ("fixes/repairs", {"kept": "/tmp/kept"}),
+        ("report/latest", {"out": "../../out"}),
+        ("rebuild/monthly", {"repositories_file": "data/repositories.toml"}),
+        ("freeze/snapshot", {"pool": "demo", "snapshot": "../../x"}),
+    ],
+    ids=str,
+)
+def test_the_server_starts_no_flow_run_with_a_path(
+    prefect: Prefect, deployment: str, parameters: dict[str, Any]
+) -> None:
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        prefect.run(deployment, parameters)
+    with refused.value as answer:
+        assert answer.code == HTTPStatus.CONFLICT
+        assert list(parameters)[-1] in answer.read().decode()
+
+
+def test_a_flow_run_with_a_source_of_mirrors_fails_before_it_begins(prefect: Prefect, tmp_path: Path) -> None:
+    """The server takes parameters that a flow does not have; the flow does not."""
+    run = prefect.run("rebuild/monthly", {"git": f"--upload-pack=touch {tmp_path}/ran; : {{repo}}"})
+    assert run["state_type"] == "CRASHED"
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_output_has_a_name_below_the_reports(prefect: Prefect, shared_settings: Settings) -> None:
+    run = prefect.run("report/latest", {"out": "mine"})
+    assert run["state_type"] == "COMPLETED"
+    assert (shared_settings.reports / "mine" / "index.html").is_file()
 
 
 def test_where_every_repeat_of_a_validation_fails_nothing_is_valid(

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, build_demo_mirror, rebuild_demo
-from flows.parameters import RebuildRequest
 from flows.rebuild import POOL, RebuildSummary, rebuild_here
 from flows.settings import Settings
+from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
 from tasks.adapters.store.database import query
 from tasks.adapters.store.warehouse import Store
@@ -41,9 +41,9 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def rebuild(settings: Settings, hub: Hub, name: str, **changes: Any) -> RebuildSummary:
     with listening(hub) as url:
         request = RebuildRequest(
-            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, git="", **changes
+            snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, **changes
         )
-        return rebuild_here(request, replace(settings, github=f"{url}/graphql"))
+        return rebuild_here(request, replace(settings, github=f"{url}/graphql", git=""))
 
 
 def fail_once(store: Store, case: str) -> None:

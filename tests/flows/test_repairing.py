@@ -185,8 +185,8 @@ def test_a_model_that_writes_no_tests_resolves_nothing(settings: Settings) -> No
     assert (code, [line.partition(": empty: ")[2] for line in problems]) == (0, ["the patch is empty"]), text
     (attempt,) = Store(settings.store).read(RepairAttempt)
     assert (attempt.end, attempt.patch, attempt.iterations, attempt.calls) == ("no-tests", "", 0, 200)
-    (row,) = query(settings.database, "SELECT resolved, handed_in FROM repair_rate").to_pylist()
-    assert (row["resolved"], row["handed_in"]) == (0, 1)
+    (row,) = query(settings.database, "SELECT resolved, attempted FROM repair_rate").to_pylist()
+    assert (row["resolved"], row["attempted"]) == (0, 1)
 
 
 def test_who_has_a_model_of_its_own_is_one_of_four(settings: Settings) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import Message, ModelQuestion, Reply
 from tasks.adapters.retrieval.budget import token_count
+from tasks.domain.variant import PLAIN
 from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.method import CodePatch, Method, MethodBudget
@@ -23,7 +24,7 @@ BENCH = PaperBench(tuple(TOY.files), lambda path: TOY.files[path].encode() if pa
 @pytest.mark.parametrize("method", OURS, ids=lambda method: method.name)
 def test_every_method_of_ours_can_be_foreseen(method: Method) -> None:
     found = estimate(method, TOY.assignment, BENCH, BUDGET)
-    assert found.calls == method.calls(BUDGET)
+    assert found.calls == method.calls(BUDGET, PLAIN)
     assert found.tokens_out == found.calls * 1_000
     assert found.tokens_in is not None
     assert found.tokens_in > 100 * found.calls

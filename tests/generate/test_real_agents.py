@@ -27,6 +27,7 @@ from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
+from tasks.adapters.sandbox.pick import pick as pick_sandbox
 from tasks.adapters.uv.host import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench, Supplies
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
@@ -79,7 +80,12 @@ def installed(bench: LocalWorkbench, name: str) -> LocalWorkbench:
         pytest.skip("installs some 700 MB: set SWT_TEST_AGENTS to a folder for them")
     folder = Path(os.environ["SWT_TEST_AGENTS"])
     try:
-        Installer(folder=folder, environ=os.environ).install(agent_named(name))
+        Installer(
+            folder=folder,
+            environ=os.environ,
+            sandbox=pick_sandbox(None, trusted=True, base=folder.parent),
+            scratch=folder.parent / "scratch",
+        ).install(agent_named(name))
     except (BuildFailed, InfrastructureError, NotFound) as error:
         pytest.skip(f"{name} cannot be installed here: {error}")
     return LocalWorkbench(replace(bench.supplies, agents=folder))

@@ -347,6 +347,31 @@ def test_a_prompt_that_grows_too_long_loses_what_was_shown_first() -> None:
     assert reasons == {"prompt", "evidence"}
 
 
+def test_a_part_that_the_prompt_has_lost_is_shown_again() -> None:
+    many = {f"pkg/m{number}.py": f"marker_{number} = 1\n" + "value = 1\n" * 300 for number in range(6)}
+    first = "pkg/m0.py"
+    views = [first, *list(many)[1:], first, first]
+    model = Scripted([*START, *map(view, views), ranked(first), view("pkg/m1.py"), ranked(first, scores=[5])])
+    settings = AgentSettings(prompt_tokens=4_000, views_per_file=1, review_views=1)
+    finding = investigate(REPORT, SmallRepository(many), model, settings)
+    shown = [asked.last for asked in model.asked if "<file path=" in asked.last]
+    assert [f"marker_{number} =" in text for number, text in zip((0, 1, 2, 3, 4, 5, 0, 1), shown, strict=True)] == [
+        True
+    ] * 8, "the last one is the review's, whose evidence has no room for it"
+    assert [step.reason for step in finding.steps if step.kind == "abort-view"] == ["too-many-views-of-file"]
+
+
+def test_the_parts_of_a_long_file_are_shown_in_order_again() -> None:
+    many = {f"pkg/m{number}.py": f"marker_{number} = 1\n" + "value = 1\n" * 300 for number in range(4)}
+    views = [LONG, LONG, *many, LONG, LONG]
+    repository = SmallRepository({**FILES, **many})
+    model = Scripted([*START, *map(view, views), ranked(LONG), ranked(LONG, scores=[5])])
+    settings = AgentSettings(prompt_tokens=5_000, part_tokens=1_500)
+    investigate(REPORT, repository, model, settings)
+    shown = [asked.last for asked in model.asked if f'<file path="{LONG}"' in asked.last]
+    assert ['part="1"' in text for text in shown] == [True, False, True, False]
+
+
 def test_sampling_is_passed_on() -> None:
     model = Scripted([ranked(APPLE), REVIEWED])
     settings = AgentSettings(temperature=0.7, sample=3, reply_tokens=77)

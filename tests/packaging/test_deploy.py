@@ -49,6 +49,19 @@ def test_the_worker_of_the_kubernetes_pool_is_one() -> None:
         _valid(one)
 
 
+def test_every_worker_and_job_brings_the_password_and_an_inbox() -> None:
+    """Prefect asks for no password unless it is told one; a worker refuses such a server (flows/deployments.py)."""
+    worker = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()))[-1]
+    (container,) = worker["spec"]["template"]["spec"]["containers"]
+    known = {one["name"]: one.get("valueFrom") for one in container["env"]}
+    assert known["PREFECT_API_AUTH_STRING"] == {"secretKeyRef": {"name": "swt", "key": "PREFECT_API_AUTH_STRING"}}
+    inbox = re.search(r"SWT_INBOX=(\S+)", (DEPLOY.parent / "Dockerfile").read_text())
+    assert inbox is not None
+    for name in ("docker-pool.json", "kubernetes-pool.json"):
+        assert inbox[1] in (DEPLOY / name).read_text()
+        assert "SWT_OPEN_SERVER" not in (DEPLOY / name).read_text()
+
+
 def _valid(manifest: Any) -> None:
     schemas = pytest.importorskip("kubernetes_validate", reason="pip install kubernetes-validate")
     schemas.validate(manifest, KUBERNETES, strict=True)

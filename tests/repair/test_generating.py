@@ -39,7 +39,10 @@ def test_what_was_run_and_fails_is_taken(writer: ReproductionWriter) -> None:
     assert said.endswith("Not among the tests that ran: test_ten.")
     writer.submit(TESTS, NEW)
     assert writer.tests is not None
-    assert (writer.tests.fail_to_pass, writer.tests.files) == (frozenset({f"{PATH}::test_none"}), (PATH,))
+    assert (writer.tests.fail_to_pass, writer.tests.files) == (
+        frozenset({f"{PATH}::test_none", f"{PATH}::test_none[#0]"}),
+        (PATH,),
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from agent_bench import WALKER, Office, office, put, toy_bench
 
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.domain.errors import NotFound, UsageError
+from tasks.domain.errors import NotFound
 from tasks.domain.repair import RepairEnd
 from tasks.methods.journal import Journal
 from tasks.rehearsal.scripted_provider.script import Step
@@ -127,11 +127,3 @@ def test_it_has_a_name_of_its_own_and_is_one_of_those_that_there_are() -> None:
     assert repairing("mini_swe_agent").calls == CALLS
     with pytest.raises(NotFound):
         repairing("no_such_agent")
-
-
-def test_what_only_tdflow_has_cannot_be_asked_of_an_agent() -> None:
-    from flows.parameters import RepairRequest
-
-    for more in ({"tests": "generate"}, {"iterations": 3}, {"param": ("debug_one=gpt",)}):
-        with pytest.raises(UsageError):
-            RepairRequest(snapshot="demo", model="scripted", method="mini_swe_agent", **more)

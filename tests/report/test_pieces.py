@@ -16,7 +16,7 @@ from tasks.adapters.text import CONTROL
 from tasks.domain.errors import UsageError
 from tasks.report.code import Painted, clean, patch_lines, python
 from tasks.report.drawing import draw, inline
-from tasks.report.naming import candidate_page, file_name
+from tasks.report.naming import candidate_page
 from tasks.report.prose import TextPiece, pieces
 from tasks.report.rendering import render
 from tasks.report.site import BUILT, open_site
@@ -78,14 +78,7 @@ def test_fences_are_code() -> None:
     assert pieces("```\nnever closed") == (TextPiece("code", "never closed"),)
 
 
-@pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "a b", "Ü", "x" * 300, "con.html", "a\x00b", "-x"])
-def test_a_file_name_is_plain(name: str) -> None:
-    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}", file_name(name))
-
-
-def test_names_that_became_alike_are_told_apart() -> None:
-    assert len({file_name(name) for name in ("a b", "a/b", "a-b", "a.b")}) == 4
-    assert file_name("django__django-11019") == "django__django-11019"
+def test_a_page_has_one_place_whatever_its_names_are() -> None:
     assert candidate_page("../x", "1").count("/") == 2
 
 

@@ -70,5 +70,5 @@ def test_what_is_wrong_is_named(text: str, message: str, tmp_path: Path) -> None
 
 
 def test_a_list_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="no list of repositories"):
+    with pytest.raises(NotFound, match="there is no file"):
         read_repositories(tmp_path / "none.toml")

@@ -8,7 +8,7 @@ import sympy.testing.runtests as runtests
 print("seed", sys.argv[sys.argv.index("--seed") + 1])
 reporter = runtests.PyTestReporter()
 tests = runtests.SymPyTests(reporter)
-tests._testfiles.extend(tests.get_test_files("sympy"))
+tests._testfiles.extend(tests.get_test_files("sympy") or sys.argv[5:])
 tests.test(sort=True)
 """,
     "sympy/__init__.py": "import os\nassert os.environ['SYMPY_USE_CACHE'] == 'no'\n",
@@ -27,13 +27,13 @@ class XPass(Exception): pass
 class PyTestReporter:
     def entering_filename(self, filename, n): print(filename, n)
     def leaving_filename(self): pass
-    def entering_test(self, f): print(f.__name__)
-    def test_pass(self, char="."): print("ok")
-    def test_fail(self, exc_info): print("F")
-    def test_skip(self, v): print("s")
-    def test_xfail(self): print("f")
-    def test_xpass(self, v): print("X")
-    def test_exception(self, exc_info): print("E")
+    def entering_test(self, f): print(f.__name__, end=" ", flush=True)
+    def test_pass(self, char="."): print("ok", flush=True)
+    def test_fail(self, exc_info): print("F", flush=True)
+    def test_skip(self, v): print("s", flush=True)
+    def test_xfail(self): print("f", flush=True)
+    def test_xpass(self, v): print("X", flush=True)
+    def test_exception(self, exc_info): print("E", flush=True)
     def import_error(self, filename, exc_info): print("?")
 
 
@@ -147,3 +147,49 @@ class A(SimpleTestCase):
     "tests/test_odd__name-1.py": "import unittest\n\n\nclass B(unittest.TestCase):\n    def test_passed(self): pass\n",
 }
 """A stand-in for Django's script: its cases do work before `startTest`, as the real ones do."""
+
+DJANGO_PROJECT = {
+    "manage.py": """
+import os, sys
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "site_.settings")
+    from django.core.management import execute_from_command_line
+    execute_from_command_line(sys.argv)
+""",
+    "django/__init__.py": "",
+    "django/core/__init__.py": "",
+    "django/core/management.py": """
+import importlib, os, sys, unittest
+import django.test.testcases
+
+
+def execute_from_command_line(argv):
+    print(" ".join(argv[1:]))
+    settings = importlib.import_module(os.environ["DJANGO_SETTINGS_MODULE"])
+    assert argv[1] == "test" and settings.HERE == os.getcwd()
+    loader = unittest.TestLoader()
+    labels = argv[argv.index("--noinput") + 1:]
+    suite = unittest.TestSuite([loader.loadTestsFromName(label) for label in labels])
+    result = unittest.TextTestRunner(verbosity=2).run(suite)
+    sys.exit(not result.wasSuccessful())
+""",
+    "django/test/__init__.py": "",
+    "django/test/testcases.py": DJANGO["django/test/testcases.py"],
+    "django/test/runner.py": DJANGO["django/test/runner.py"],
+    "site_/__init__.py": "",
+    "site_/settings.py": "import os\nHERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n",
+    "shop/__init__.py": "",
+    "shop/models.py": "def total():\n    return 1\n",
+    "shop/tests.py": """
+from django.test.testcases import SimpleTestCase
+from shop.models import total
+
+
+class ShopTests(SimpleTestCase):
+    def test_total(self): self.assertEqual(total(), 1)
+    def test_failed(self): self.assertEqual(total(), 2)
+""",
+    "shop/test_bad.py": "import nothing_of_that_name\n",
+}
+"""A stand-in for a project: a `manage.py` that names the settings, and Django's command for it."""

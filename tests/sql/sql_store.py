@@ -96,6 +96,7 @@ class SqlStore:
             instance_key=instance,
             instance_id=instance,
             kind=kind,
+            files=["test_a.py"],
             base_files=base,
             base_files_key=files_key(instance, base),
         )
@@ -172,8 +173,9 @@ class SqlStore:
             finished_at=finished,
             **facts,
         )
+        functions: Counter[tuple[str, str]] = Counter()
         for position, (case_id, outcome) in enumerate(cells.items()):
-            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position)
+            self._case(key, case_id, outcome, (labels or {}).get(case_id, case_id), position, functions)
         for context, hit in (lines or {}).items():
             times = Counter(hit)
             counts = None if uncounted else list(times.values())
@@ -183,11 +185,38 @@ class SqlStore:
             self.add("watched_file", run_key=key, path="src.py", loaded=loaded, executable=executable or [])
         return key
 
-    def _case(self, run_key: str, case_id: str, outcome: str, label: str, position: int) -> None:
+    def request(self, run_key: str, instance: str, suite: str | None, state: str, **more: Any) -> None:
+        """What `instance` asked for: a run that another instance may have made."""
+        kind = "none" if suite is None else "golden" if suite.endswith("-golden") else "candidate"
+        facts = {"files_key": files_key(instance, ("test_a.py",)), "variant": "plain"} | more
+        self.add(
+            "run_request",
+            request_id=f"request{self.value('SELECT count(*) FROM run_request')}",
+            run_key=run_key,
+            instance_key=instance,
+            instance_id=instance,
+            suite_kind=kind,
+            suite_id=suite,
+            code_state=state,
+            **facts,
+        )
+
+    def _case(
+        self,
+        run_key: str,
+        case_id: str,
+        outcome: str,
+        label: str,
+        position: int,
+        functions: Counter[tuple[str, str]],
+    ) -> None:
+        """A row; its place is that among the cases of its function so far."""
         collect = case_id.endswith(".py")
         path = case_id if "::" not in case_id else case_id.split("::")[0]
         qualname = "" if collect else case_id.split("::")[-1].split("[")[0]
         phase = "collect" if collect else "call"
+        place = None if collect else functions[path, qualname]
+        functions[path, qualname] += 1
         self.add(
             "case_outcome",
             run_key=run_key,
@@ -198,6 +227,7 @@ class SqlStore:
             position=position,
             phase=phase,
             outcome=outcome,
+            place=place,
         )
 
     def judged(

@@ -16,7 +16,7 @@ from tasks.domain.outcome import Outcome
 GRADERS = ("paper", "swt_bench", "swt_bench_2024")
 FLAGS = {"W": "well_formed", "S": "solved", "FX": "fail_to_any", "FP": "fail_to_pass", "PP": "pass_to_pass"}
 OUTCOMES = (*Outcome, "missing")
-WORDS = {"P": "pass", "F": "fail", "N": "none"}
+WORDS = {"P": "pass", "F": "fail", "N": "none", "M": "missing"}
 VERDICT_CASES = tomllib.loads((CASES / "verdicts.toml").read_text())["case"]
 
 
@@ -58,6 +58,31 @@ def test_a_candidate_and_its_verdicts(store: SqlStore, case: dict[str, Any]) -> 
     store.instance("i")
     store.judged("i", "m", case["cells"], base=case.get("base", ()), edited=case.get("edited", ()))
     assert {grader: verdict(store, grader) for grader in GRADERS} == {grader: case[grader] for grader in GRADERS}
+
+
+REFUSES = {"failed": "fails-after", "error": "fails-after", "timeout": "fails-after", "missing": "missing-after"}
+"""Outcomes after the fix for which the grader `paper` refuses a suite, whatever else reproduces the issue."""
+
+
+@pytest.mark.parametrize("reproduces", [True, False])
+def test_paper_on_every_pair_of_outcomes(store: SqlStore, reproduces: bool) -> None:
+    """Each pair of outcomes as a case of T, alone or beside a case that reproduces the issue."""
+    pairs = [(before, after) for before in OUTCOMES for after in OUTCOMES if (before, after) != ("missing",) * 2]
+    for number, (before, after) in enumerate(pairs):
+        store.instance(f"i{number}")
+        cells = {"test_a.py::other": f"- - {before} {after}".replace("missing", "-")}
+        if reproduces:
+            cells["test_a.py::good"] = "- - failed passed"
+        store.judged(f"i{number}", "m", cells)
+    found = {
+        name: (solved, reason) for name, solved, reason in store.rows("SELECT instance_id, solved, reason FROM paper")
+    }
+    for number, (before, after) in enumerate(pairs):
+        fails_before = before in ("failed", "error", "timeout")
+        why = REFUSES.get(after, "")
+        if not reproduces and not why and not (fails_before and after == "passed"):
+            why = "no-fail-to-pass" if fails_before else "passes-before"
+        assert found[f"i{number}"] == (why == "", why), (before, after)
 
 
 def test_what_does_not_apply_is_measured_and_fails_everywhere(store: SqlStore) -> None:

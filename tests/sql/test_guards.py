@@ -189,7 +189,7 @@ def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
         edits(store, name)
         lines = {"test_g.py::g": [5]}
         for state in ("before", "after"):
-            store.run(name, f"{name}-golden", state, {}, lines=lines, executable=[5])
+            store.run(name, f"{name}-golden", state, {"test_g.py::g": "passed"}, lines=lines, executable=[5])
         store.candidate(name, "golden", suite=f"{name}-golden")
         suite = store.suite(name, "m")
         hit = {"test_a.py::new": [5]} if name == "a" else {"test_a.py::new": []}

@@ -30,15 +30,28 @@ def repaired(store: SqlStore, method: str, *right: bool | None, **more: list[Any
             handed_in(store, f"i{number}{'+' if is_right else '-'}", method, f"i{number}", **values)
 
 
-def test_a_rate_divides_by_all_that_was_measured(four: SqlStore) -> None:
+def test_a_rate_divides_by_what_was_attempted_and_shows_the_share_of_all(four: SqlStore) -> None:
     repaired(four, "r", True, True, False, touches_tests=[False, True, True])
     four.instance("i4")
     fix(four, "i4+", "i4")
     handed_in(four, "i4+", instance="i4")
     assert four.rows(
-        "SELECT n, unmeasured, handed_in, unusable, resolved, pass_rate, pass_low, pass_high, touching, "
-        "resolved_touching, strict_rate, cost_per_issue, unpriced FROM repair_rate"
-    ) == [(4, 1, 4, 0, 2, 50.0, 15.0, 85.0, 2, 1, 25.0, None, 4)]
+        "SELECT instances, attempted, n, unmeasured, unusable, resolved, pass_rate, pass_low, pass_high, "
+        "snapshot_rate, touching, resolved_touching, strict_rate, cost_per_issue, unpriced FROM repair_rate"
+    ) == [(5, 4, 3, 1, 0, 2, 66.7, 20.8, 93.9, 50.0, 2, 1, 33.3, None, 4)]
+
+
+def test_an_instance_that_was_never_started_is_in_no_rate_of_repairs(four: SqlStore) -> None:
+    """Of four instances one was attempted. An attempt that ended without a fix is a failure."""
+    repaired(four, "r", True, iteration=[1], cost_usd=[0.5])
+    asked = "SELECT instances, attempted, n, resolved, pass_rate, snapshot_rate FROM repair_rate"
+    assert four.rows(asked) == [(4, 1, 1, 1, 100.0, 25.0)]
+    assert four.rows("SELECT n, pass_rate FROM repair_by_iteration") == [(1, 100.0)]
+    assert four.rows("SELECT n, pass_rate FROM repair_by_cost") == [(1, 100.0)]
+    assert four.rows("SELECT judge, n, repaired FROM repair_judges") == [("golden", 1, 1), ("strict", 1, 1)]
+    four.add("proposed_fix", fix_id="none", instance_key="i1", instance_id="i1", problem="empty: nothing")
+    handed_in(four, "none", instance="i1")
+    assert four.rows(asked) == [(4, 2, 2, 1, 50.0, 25.0)]
 
 
 def test_of_two_for_one_place_the_later_counts_and_partial_fixes_are_nobodys(four: SqlStore) -> None:
@@ -58,10 +71,10 @@ def test_costs_are_told_or_those_of_the_calls(four: SqlStore) -> None:
         known = {"snapshot": "s", "instance_id": "i0", "method": "asked", "model": "gpt", "work_id": step}
         four.add("llm_call", call_id=step, position=position, status="answered", step=step, cost_usd=usd, **known)
     assert four.rows("SELECT method, tests, n, pass_rate, cost_per_issue, test_resolution_cost FROM tdflow_table2") == [
-        ("asked", "golden", 4, 25.0, 1.5, 1.25),
-        ("told", "m", 4, 25.0, 3.0, 1.5),
+        ("told", "m", 2, 50.0, 3.0, 1.5),
+        ("asked", "golden", 1, 100.0, 1.5, 1.25),
     ]
-    assert four.rows("SELECT method, cost_per_issue FROM tdflow_table1") == [("asked", 1.5), ("told", 3.0)]
+    assert four.rows("SELECT method, cost_per_issue FROM tdflow_table1") == [("told", 3.0), ("asked", 1.5)]
     four.con.execute("UPDATE llm_call SET cost_usd = NULL WHERE step = 'debug_one'")
     found = four.one("SELECT cost_per_issue, test_resolution_cost, unpriced FROM repair_rate WHERE method = 'asked'")
     assert found == (None, None, 1)
@@ -184,6 +197,22 @@ def test_agreement_with_others_and_each_difference(four: SqlStore) -> None:
     assert four.rows("SELECT instance_id, published, status, f2p, f2p_passed FROM repair_difference") == [
         ("i1", False, "resolved", 1, 1),
         ("i2", True, "unresolved", 1, 0),
+    ]
+
+
+def test_a_fix_that_repeats_the_edits_of_the_public_environment_differs_for_a_reason(four: SqlStore) -> None:
+    """Only where it is resolved here and not there, and only those edits: others of `setup.py` have no such reason."""
+    edits = ["setup.py: public-environment", "tox.ini: public-environment"]
+    repaired(
+        four, "r", True, True, False, True,
+        published=[False, False, True, False], stripped=[edits, ["setup.py: packaging"], edits, []],
+        touches_tests=[False, False, False, True],
+    )  # fmt: skip
+    assert four.rows("SELECT instance_id, reason FROM repair_difference") == [
+        ("i0", "public-environment"),
+        ("i1", ""),
+        ("i2", ""),
+        ("i3", "touches-tests"),
     ]
 
 

@@ -80,7 +80,7 @@ def test_table3(store: SqlStore) -> None:
         store.instance(name, added=[] if name == "c" else [5, 6])
         for state in ("before", "after"):
             lines = {"test_g.py::g": [5, 6]}
-            store.run(name, f"{name}-golden", state, {}, lines=lines, executable=[5, 6])
+            store.run(name, f"{name}-golden", state, {"test_g.py::g": "passed"}, lines=lines, executable=[5, 6])
         store.candidate(name, "golden", suite=f"{name}-golden")
     for name, hit, after in (("a", [5], "passed"), ("b", [5, 6], "failed"), ("c", [5], "failed")):
         suite = store.suite(name, "m")
@@ -92,7 +92,7 @@ def test_table3(store: SqlStore) -> None:
         (definition, 50.0, 50.0, 50.0, 3, 1, 2, 1, 0) for definition in ("paper", "swt_bench")
     ]
     test = store.one("SELECT * EXCLUDE (p) FROM delta_c_difference('s', 'golden', 'm', 'paper')")
-    assert test[:2] == (3, 0.0)
+    assert test[:2] == (3, 100.0)
 
 
 def test_the_bootstrap_is_deterministic(store: SqlStore) -> None:
@@ -147,7 +147,7 @@ def test_grader_disagreement(store: SqlStore) -> None:
     assert store.rows(
         "SELECT grader_a, grader_b, solved_a, solved_b, reason FROM grader_disagreement ORDER BY ALL"
     ) == [
-        ("paper", "swt_bench", False, True, "not-passed-after"),
+        ("paper", "swt_bench_2024", True, False, "new-fail-to-fail"),
         ("swt_bench", "swt_bench_2024", True, False, "new-fail-to-fail"),
     ]
 
@@ -224,7 +224,7 @@ def test_golden_misses_say_why(store: SqlStore) -> None:
     for name in "abcde":
         store.instance(name)
     store.judged("a", "golden", SOLVED)
-    store.judged("b", "golden", {**SOLVED, "test_a.py::other": "- - failed skipped"})
+    store.judged("b", "golden", {"test_a.py::other": "- - failed skipped"})
     store.candidate("c", "golden", suite=store.suite("c", "golden"))
     store.candidate("d", "golden", suite=store.suite("d", "golden"))
     for hour, (env_id, cause, error) in enumerate(
@@ -235,13 +235,44 @@ def test_golden_misses_say_why(store: SqlStore) -> None:
     store.judged(
         "e", "golden", {**SOLVED, "test_a.py::other": "- - failed skipped", "test_a.py::one": "- - failed failed"}
     )
-    found = store.rows("SELECT instance_id, reason, detail, skipped_only, run <> '' FROM golden_miss")
+    found = store.rows("SELECT instance_id, reason, detail, skipped_only, run <> '', measured FROM golden_miss")
     assert found == [
-        ("b", "not-passed-after", "1 of 2 cases: skipped test_a.py::other", True, True),
-        ("c", "no-environment", "not-compiled: no _core", False, False),
-        ("d", "not-run", "", False, False),
-        ("e", "fails-after", "2 of 3 cases: failed test_a.py::one", False, True),
+        ("b", "no-fail-to-pass", "1 of 1 cases: skipped test_a.py::other", True, True, True),
+        ("c", "no-environment", "not-compiled: no _core", False, False, False),
+        ("d", "not-run", "", False, False, False),
+        ("e", "fails-after", "1 of 3 cases: failed test_a.py::one", False, True, True),
     ]
+
+
+def test_golden_tests_that_cannot_be_measured_are_no_verdict(store: SqlStore) -> None:
+    """Neither the golden candidate nor any other candidate of such an instance counts."""
+    for name in ("fine", "refused", "empty", "unapplied", "silent"):
+        store.instance(name)
+        store.candidate(name, "nop")
+    store.judged("fine", "golden", SOLVED)
+    store.candidate("refused", "golden", reason="does-not-apply")
+    store.candidate("empty", "golden", suite="empty-golden")
+    store.con.execute("UPDATE suite SET files = [] WHERE suite_id = 'empty-golden'")
+    for name in ("unapplied", "silent"):
+        store.candidate(name, "golden", suite=f"{name}-golden")
+        store.run(name, f"{name}-golden", "before", {})
+    store.run("unapplied", "unapplied-golden", "after", {}, status="golden-unapplied", detail="link: x leads out")
+    store.run("silent", "silent-golden", "after", {}, detail="usage error")
+    found = store.rows("SELECT instance_id, reason, detail FROM golden_unmeasured ORDER BY instance_id")
+    assert found == [
+        ("empty", "golden-empty", "the golden tests hold no file that a runner can collect"),
+        ("refused", "golden-refused", "does-not-apply: "),
+        ("silent", "golden-silent", "the golden test files gave no case on the fixed code: usage error"),
+        ("unapplied", "golden-unapplied", "link: x leads out"),
+    ]
+    told = store.rows("SELECT instance_id, method, grader FROM verdict WHERE measured ORDER BY ALL")
+    graders = ("paper", "swt_bench", "swt_bench_2024")
+    assert told == [("fine", method, grader) for method in ("golden", "nop") for grader in graders]
+    audit = "SELECT DISTINCT what, instance_id FROM audit_golden_unmeasured ORDER BY ALL"
+    assert store.rows(audit) == [("silent", name) for name in ("empty", "refused", "silent", "unapplied")]
+    for name in ("empty", "refused", "silent", "unapplied"):
+        store.add("undone", subject=name, scope="s")
+    assert store.rows(audit) == []
 
 
 TABLES = ("table1", "table2", "table9", "provenance", "lite_instance", "verdict")

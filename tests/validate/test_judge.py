@@ -1,21 +1,26 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from observed_runs import runs
 from scipy.stats import binomtest
 
-from tasks.domain.names import CaseId
+from tasks.domain.names import CaseId, RepoPath
+from tasks.domain.outcome import Outcome
 from tasks.domain.validation import Stability
 from tasks.validate.judge import SeenCase, case_rows, disagreeing, flake_upper, stability
 
-A = CaseId("a")
+A = SeenCase(case_id=CaseId("a"), path=RepoPath("t.py"), label="a")
 STEADY = "before plain F\nbefore reordered F\nafter plain P\nafter reordered P\nafter reseeded P\n"
 
 CASES = {
     "fails before, passes after": (STEADY, Stability.FAIL_TO_PASS),
-    "missing before is not passed": ("before plain -\nafter plain P", Stability.FAIL_TO_PASS),
+    "missing before is no failure": ("before plain -\nafter plain P", Stability.NONE_TO_PASS),
+    "skipped before is no failure": ("before plain S\nafter plain P", Stability.NONE_TO_PASS),
+    "an error before is a failure": ("before plain E\nafter plain P", Stability.FAIL_TO_PASS),
+    "failed or skipped before": ("before plain F\nbefore rerun S\nafter plain P", Stability.NONE_TO_PASS),
     "skipped after is not passed": ("before plain F\nafter plain S", Stability.FAIL_TO_FAIL),
     "passes in both": ("before plain P\nafter plain P", Stability.PASS_TO_PASS),
     "broken by the fix": ("before plain P\nafter plain F", Stability.PASS_TO_FAIL),
@@ -39,8 +44,14 @@ def test_what_a_case_is_called(text: str, expected: Stability) -> None:
     assert stability(A, runs(text)) is expected
 
 
+def test_a_case_of_a_module_that_cannot_be_collected_before_fails_there() -> None:
+    before, after = runs("before plain -\nafter plain P")
+    before = replace(before, outcomes={CaseId("t.py"): Outcome.ERROR})
+    assert stability(A, [before, after]) is Stability.FAIL_TO_PASS
+
+
 def test_a_row_counts_the_runs_of_today_only() -> None:
-    (row,) = case_rows("k", "e", [SeenCase(case_id=A, path="t.py", label="a")], runs(STEADY + "after later F"))  # type: ignore[arg-type]
+    (row,) = case_rows("k", "e", [A], runs(STEADY + "after later F"))  # type: ignore[arg-type]
 
     assert (row.before_runs, row.before_passed, row.after_runs, row.after_passed) == (2, 0, 3, 3)
     assert row.flake_rate == 0.0

@@ -33,11 +33,15 @@ except subprocess.TimeoutExpired:
     sys.exit("the tests took more than 300 seconds")
 """
 """Runs the tests that were edited so far."""
+REFLECTIONS = 3
+"""How often it comes back to its model by itself: no option of its command line changes that."""
+_START = "from aider.coders.base_coder import Coder; Coder.max_reflections = {}; from aider.main import main; main()"
 _GIT = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
 
 def launch(errand: Errand) -> Launch:
-    """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times.
+    """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times unless
+    an experiment asks for another number of replies.
 
     With a validation it runs the edited tests as well, and is shown what fails: a test that shows the issue, too.
     """
@@ -62,7 +66,7 @@ def launch(errand: Errand) -> Launch:
         checks = ("--auto-test", "--test-cmd", run)
     options = [word for pair in settings.items() for word in pair]
     return Launch(
-        argv=(*errand.python, "-m", "aider", *_QUIET, *_GIT, *checks, *options),
+        argv=(*errand.python, "-c", _START.format(errand.calls - 1), *_QUIET, *_GIT, *checks, *options),
         env={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
         files=files,
     )
@@ -76,5 +80,6 @@ AIDER = Agent(
     launch=launch,
     leftovers=(".aider*",),
     validates=True,
+    stops_after=1 + REFLECTIONS,
     advice="You see a map of the repository; ask for the files that you need, then write the tests.",
 )

@@ -75,7 +75,7 @@ class Errand:
     """Folder that is thrown away; `Launch.files` are put there."""
     checkout: PurePosixPath
     calls: int
-    """Replies that it gets."""
+    """Replies that it is to stop after."""
     validation: EditedTests | None = None
     """Null where its program is to run no tests of its own accord."""
 
@@ -114,13 +114,19 @@ class Agent:
     advice: str = ""
     """What its prompt says at the end: what it has for tools, and when it is done."""
     calls: int = 20
-    """Replies that it gets at most, whatever the budget."""
+    """Replies that it gets at most, unless an experiment asks for another number."""
+    stops_after: int | None = None
+    """Replies after which its program stops by itself, unless an experiment asks for another number. None: no limit."""
     program: str = ""
     """Name of its folder, where several methods run one program; else the method's."""
     test_command: bool = True
     """Whether it is told how tests are run."""
     validates: bool = False
     """Whether its program can run tests of its own accord, where an experiment wants that."""
+
+    def told(self, granted: int) -> int:
+        """Replies that its prompt and its settings name, where the gateway gives it so many."""
+        return granted if self.stops_after is None else min(self.stops_after, granted)
 
     @property
     def kit_key(self) -> str:

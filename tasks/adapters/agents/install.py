@@ -19,11 +19,15 @@ from pathlib import Path, PurePosixPath
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
 from tasks.adapters.folders import remove
 from tasks.adapters.locking import alone
-from tasks.adapters.sandbox.base import Mount
+from tasks.adapters.sandbox.base import Mount, Sandbox
+from tasks.adapters.tool_environment import tool_environment
+from tasks.adapters.uv.build_gate import gated_uv
+from tasks.adapters.uv.install import compile_packages
 from tasks.adapters.uv.interpreters import find_interpreters, find_uv, pick
 from tasks.adapters.uv.lock import cutoff
 from tasks.adapters.uv.process import Tool
 from tasks.domain.errors import NotFound
+from tasks.domain.names import repo_folder
 
 ROW = "installed.json"
 KEY_DIGITS = 12
@@ -58,7 +62,11 @@ class Installer:
 
     folder: Path
     environ: Mapping[str, str]
-    """Variables that uv, npm and git are started with: certificates, proxies, addresses of registries."""
+    """This process's own variables. uv, npm and git are started with those that `tool_environment` allows."""
+    sandbox: Sandbox
+    """Where packages without a wheel are built. npm runs no install scripts."""
+    scratch: Path
+    """Folder for the private copies that builds work on."""
     sources: Path | None = None
     """Folder of bare mirrors `<owner>__<name>.git`, asked before GitHub is."""
     timeout_s: float = MINUTES * 60.0
@@ -88,28 +96,37 @@ class Installer:
 
     def _python(self, kit: PythonKit, root: Path) -> list[str]:
         """A virtual environment that can be renamed. Bytecode is written now: inside, the folder is read-only."""
-        uv = Tool(find_uv(), self.environ, self.timeout_s)
         interpreter = pick(find_interpreters(self.environ, find_uv()), kit.python)
-        uv.run("venv", "--quiet", "--no-project", "--relocatable", "--python", str(interpreter.path), str(root))
+        uv = gated_uv(
+            self._tool(find_uv()),
+            sandbox=self.sandbox,
+            scratch=self.scratch,
+            cache=self.folder.parent,
+            interpreter=interpreter,
+        )
+        uv.run("venv", "--quiet", "--no-project", "--relocatable", "--python", str(uv.python), str(root))
         python = ("--python", str(root / "bin" / "python"))
-        wanted = list(kit.requirements)
-        if kit.repository:
-            wanted.append(str(self._source(kit, root / "source")))
+        source = self._source(kit, root / "source").resolve() if kit.repository else None
+        wanted = (*kit.requirements, *([str(source)] if source else []))
         uv.run(
-            *("pip", "install", "--quiet", "--compile-bytecode", *python, *cutoff(kit.as_of), *wanted),
+            *("pip", "install", "--quiet", *python, *cutoff(kit.as_of), *wanted),
+            source=source,
             hint="the pinned release does not install here: see docs/agents.md",
         )
-        return uv.run("pip", "freeze", "--quiet", *python).splitlines()
+        installed = uv.run("pip", "freeze", "--quiet", *python).splitlines()
+        uv.gate.restore(root)
+        compile_packages(uv, interpreter, root)
+        return installed
 
     def _source(self, kit: PythonKit, into: Path) -> Path:
         """The parts of a tag's tree that are needed, without history; from a mirror where there is one."""
-        mirror = (self.sources or into) / f"{kit.repository.replace('/', '__', 1)}.git"
+        mirror = (self.sources or into) / f"{repo_folder(kit.repository)}.git"
         with tempfile.TemporaryDirectory(prefix="swt-source-") as name:
             clone = mirror.resolve() if mirror.is_dir() else self._clone(kit, Path(name) / "clone")
             into.mkdir(parents=True)
             self._program("git").run(
                 *("--git-dir", str(clone), "--work-tree", str(into), "checkout", "--quiet"),
-                *(kit.tag, "--", *(kit.parts or (".",))),
+                *(f"refs/tags/{kit.tag}", "--", *(kit.parts or (".",))),
                 extra_env=(f"GIT_INDEX_FILE={name}/index",),  # a mirror has none, and is left as it is
                 hint=f"is {kit.tag} a tag of {kit.repository}?",
             )
@@ -119,7 +136,7 @@ class Installer:
         address = f"https://github.com/{kit.repository}.git"
         hint = f"where GitHub cannot be reached, `swt repo add {kit.repository} --git <clone>` does as well"
         self._program("git").run(
-            "clone", "--quiet", "--bare", "--depth", "1", "--branch", kit.tag, address, str(into), hint=hint
+            *("clone", "--quiet", "--bare", "--depth", "1", f"--branch={kit.tag}", "--", address, str(into)), hint=hint
         )
         return into
 
@@ -127,7 +144,10 @@ class Installer:
         found = shutil.which(name, path=self.environ.get("PATH"))
         if found is None:
             raise NotFound(f"{name} is not installed", hint=f"agents of this kind are installed with {name}")
-        return Tool(Path(found), self.environ, self.timeout_s)
+        return self._tool(Path(found))
+
+    def _tool(self, program: Path) -> Tool:
+        return Tool(program, tool_environment(self.environ), self.timeout_s)
 
     def _npm(self, kit: NpmKit, root: Path) -> list[str]:
         root.mkdir(parents=True)

@@ -38,7 +38,7 @@ def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> froze
     with tempfile.TemporaryDirectory(prefix="swt-ignored-") as name:
         folder = Path(name) / "tree"
         git = Git(Path(name))
-        git.run("init", "--quiet", "--template=", str(folder))
+        git.run("init", "--quiet", "--template=", "--", str(folder))
         for path, data in rules.items():
             target = folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -43,6 +43,9 @@ class Allowance:
     """Replies of the model."""
     seconds: float
     """Wall time in which its model answers."""
+    told: int | None = None
+    """Replies that its settings name. None: `calls`. A program may ask its model for more than it counts (aider: for a
+    summary of the chat)."""
     grace_s: float = GRACE_S
     """So long it may go on afterwards; then it is ended with all that it started."""
     memory_mb: int = 4096
@@ -97,7 +100,6 @@ def send(
     `NotFound` where it is not installed; `UsageError` for a model that no switchboard stands behind; `AgentFailed`
     where it did not come to work; `BudgetExhausted` where whoever else pays has nothing left.
     """
-    allowance = replace(allowance, calls=min(allowance.calls, agent.calls))
     outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance, validation)
     ran, account = outing.run()
     _refuse(agent, account, ran, outing.model.caller.meters)
@@ -159,7 +161,7 @@ class _Outing:
             prompt=self.prompt,
             outbox=inside.outbox,
             checkout=inside.checkout,
-            calls=self.allowance.calls,
+            calls=self.allowance.told or self.allowance.calls,
             validation=self.validation,
         )
         launch = self.agent.launch(errand)

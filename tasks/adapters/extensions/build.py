@@ -24,7 +24,7 @@ from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.uv.plan import BuiltEnvironment, ExtensionSteps
 from tasks.domain.errors import BuildFailed, InfrastructureError
-from tasks.domain.names import RepoPath
+from tasks.domain.names import RepoPath, repo_folder
 from tasks.domain.run import Limits
 
 LIMITS = Limits(wall_s=7200.0, memory_mb=6144, processes=256, disk_mb=6144, log_mb=32)
@@ -93,7 +93,7 @@ def _job(
     place: Workplace, steps: ExtensionSteps, tools: BuiltEnvironment, checkout: Path, outbox: Path, log: Path
 ) -> Job:
     """Every command in turn, until one fails."""
-    repo = tools.environment.repo.replace("/", "__", 1)  # what one repository's build leaves there, no other one reads
+    repo = repo_folder(tools.environment.repo)  # what one repository's build leaves there, no other one reads
     objects = place.cache.absolute() / FOLDER / "ccache" / repo
     objects.mkdir(parents=True, exist_ok=True)
     objects.chmod(0o777)  # every build has a user of its own, and each leaves objects for the others

@@ -69,7 +69,7 @@ class Changes:
 
     def merge_base(self, one: Sha, other: Sha) -> Sha | None:
         """The best common ancestor; null where there is none."""
-        done = self._git.attempt("--git-dir", self._folder, "merge-base", one, other)
+        done = self._git.attempt("--git-dir", self._folder, "merge-base", "--end-of-options", one, other)
         return Sha(done.stdout.decode().strip()) if done.returncode == 0 else None
 
     def counts(self, pairs: Iterable[tuple[Tree, Tree]]) -> dict[tuple[Tree, Tree], Counts]:
@@ -98,7 +98,7 @@ class Changes:
 
     def patch(self, change: Range) -> bytes:
         """`git diff --binary --full-index --no-renames` of a range."""
-        return self._run("diff-tree", "-r", "-p", *PATCH_OPTIONS, change.base, change.fixed)
+        return self._run("diff-tree", "-r", "-p", *PATCH_OPTIONS, "--end-of-options", change.base, change.fixed)
 
     def replay(self, cases: Sequence[tuple[Range, Sequence[bytes]]]) -> tuple[bool, ...]:
         """For each range: whether `git apply` of the patches, together, makes the tree of its fixed commit.
@@ -107,7 +107,7 @@ class Changes:
         """
         with tempfile.TemporaryDirectory(prefix="swt-replay-") as scratch:
             bare = Path(scratch) / "bare"
-            self._git.run("init", "--quiet", "--bare", "--template=", str(bare))
+            self._git.run("init", "--quiet", "--bare", "--template=", "--", str(bare))
             (bare / "objects" / "info").mkdir(exist_ok=True)
             (bare / "objects" / "info" / "alternates").write_text(f"{Path(self._folder).resolve()}/objects\n")
             return tuple(self._replay(bare, change, patches) for change, patches in cases)
@@ -118,12 +118,12 @@ class Changes:
         for file, patch in zip(files, written, strict=True):
             file.write_bytes(patch)
         at = ("--git-dir", str(bare))
-        self._git.run(*at, "read-tree", change.base)
-        apply = (*at, "apply", "--cached", "--whitespace=nowarn", *map(str, files))
+        self._git.run(*at, "read-tree", "--end-of-options", change.base)
+        apply = (*at, "apply", "--cached", "--whitespace=nowarn", "--", *map(str, files))
         if files and self._git.attempt(*apply).returncode != 0:
             return False
         made = self._git.run(*at, "write-tree").strip()
-        return made == self._run("rev-parse", f"{change.fixed}^{{tree}}").strip()
+        return made == self._run("rev-parse", "--verify", "--end-of-options", f"{change.fixed}^{{tree}}").strip()
 
     def _diff(self, ranges: Sequence[Range], *options: str) -> bytes:
         """Differences one after the other, each under a line with its fixed commit."""

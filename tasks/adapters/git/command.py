@@ -1,14 +1,20 @@
-"""Starts git so that nothing of the machine's or the user's configuration has a say, and nothing is ever asked."""
+"""Starts git so that nothing of the machine's or the user's configuration has a say, and nothing is ever asked.
+
+In every call, arguments that are not constants of this project come after `--` or `--end-of-options`
+(tests/test_git_arguments.py).
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
+from tasks.adapters.git.sources import SCHEMES
 from tasks.adapters.locking import whole
 from tasks.domain.errors import InfrastructureError
 
@@ -40,17 +46,22 @@ class Git:
 
     folder: Path
 
-    def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> bytes:
-        """Standard output of `git args…`; `GitFailed` where it fails."""
-        done = self.attempt(*args, cwd=cwd, stdin=stdin)
+    def run(
+        self, *args: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] = MappingProxyType({})
+    ) -> bytes:
+        """Standard output of `git args…`, with more variables in `env`. Raises `GitFailed` where it fails."""
+        done = self.attempt(*args, cwd=cwd, stdin=stdin, env=env)
         if done.returncode != 0:
             said = done.stderr.decode("utf-8", "replace").strip()
             raise GitFailed(f"git {' '.join(args[:4])} … failed: {said}", hint="run `swt doctor`")
         return done.stdout
 
-    def attempt(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def attempt(
+        self, *args: str, cwd: Path | None = None, stdin: bytes = b"", env: Mapping[str, str] = MappingProxyType({})
+    ) -> subprocess.CompletedProcess[bytes]:
         """The finished process, failed or not."""
-        return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=self._env(), capture_output=True, check=False)
+        every = self._env() | dict(env)
+        return subprocess.run(["git", *args], cwd=cwd, input=stdin, env=every, capture_output=True, check=False)
 
     def converse(self, *args: str) -> subprocess.Popen[bytes]:
         """A git process to write to and read from, in a session of its own: an interrupt is not meant for it."""
@@ -82,6 +93,7 @@ class Git:
             "GIT_CONFIG_GLOBAL": str(self._config()),
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_ASKPASS": "/bin/false",
+            "GIT_ALLOW_PROTOCOL": ":".join(SCHEMES),
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_ATTR_NOSYSTEM": "1",

@@ -15,12 +15,13 @@ from pathlib import Path
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.trees import Trees
+from tasks.domain.names import repo_folder
 
 BRANCH = "refs/heads/main"
 ATTRIBUTES = "* -text -eol -ident -filter -working-tree-encoding\n"
 """Outranks the repository's own attributes: files are bytes, and a fresh tree has no changes."""
 
-_SETTINGS = (
+SETTINGS = (
     ("core.logAllRefUpdates", "false"),
     ("core.fileMode", "true"),
     ("gc.auto", "0"),
@@ -44,7 +45,7 @@ class Histories:
         """
         full = self.trees.mirrors.commit(repo, sha)
         self.trees.checkout(repo, full, into)
-        name = f"{repo.replace('/', '__', 1)}-{full}.git-{self.depth or 'all'}.tar"
+        name = f"{repo_folder(repo)}-{full}.git-{self.depth or 'all'}.tar"
         self.trees.unpack(name, lambda archive: self._pack(archive, repo, full), into)
         self._git.run("update-index", "-q", "--refresh", cwd=into)
 
@@ -62,9 +63,9 @@ class Histories:
     def _make(self, folder: Path, mirror: Path, sha: str) -> None:
         """A repository in `folder` whose only branch is at `sha`, with an index and no files."""
         git = self._git
-        git.run("init", "--quiet", "--template=", "--initial-branch=main", str(folder))
-        for setting, value in _SETTINGS:
-            git.run("config", setting, value, cwd=folder)
+        git.run("init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder))
+        for setting, value in SETTINGS:
+            git.run("config", "--end-of-options", setting, value, cwd=folder)
         depth = (f"--depth={self.depth}",) if self.depth else ()
         plain = (
             "fetch",
@@ -74,6 +75,7 @@ class Histories:
             "--no-auto-maintenance",
             "--update-head-ok",
             *depth,
+            "--",
         )
         git.run("-c", "protocol.version=2", *plain, f"file://{mirror.resolve()}", f"{sha}:{BRANCH}", cwd=folder)
         info = folder / ".git" / "info"

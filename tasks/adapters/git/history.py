@@ -20,14 +20,14 @@ class CommitHistory:
         """True for a commit of this history, false for another one of the mirror, null for none of the mirror's."""
         if not self.mirrors.has_commit(self.repo, sha):
             return None
-        return self._git("merge-base", "--is-ancestor", sha, self.base)
+        return self._git("merge-base", "--is-ancestor", "--end-of-options", sha, self.base)
 
     def landed(self, number: int) -> bool:
         """Whether the message of a commit names the pull request, as merges and squashes on GitHub do."""
         pattern = rf"pull request #{number}[^0-9]|\(#{number}\)|(PR|pull request) #?{number}([^0-9]|$)"
-        log = ("log", "--max-count=1", "--format=%H", "--extended-regexp", f"--grep={pattern}", self.base)
+        log = ("log", "--max-count=1", "--format=%H", "--extended-regexp", f"--grep={pattern}")
         git, mirror = Git(self.mirrors.root), self.mirrors.path(self.repo)
-        return bool(git.run("--git-dir", str(mirror), *log).strip())
+        return bool(git.run("--git-dir", str(mirror), *log, "--end-of-options", self.base).strip())
 
     def _git(self, *args: str) -> bool:
         git, mirror = Git(self.mirrors.root), self.mirrors.path(self.repo)

@@ -62,7 +62,8 @@ class Checkout:
     @cached_property
     def reachable(self) -> frozenset[str]:
         """Objects that the base commit needs; empty where the repository lacks it."""
-        done = self.git.attempt("rev-list", "--objects", "--no-object-names", self.base, "--", cwd=self.root)
+        asked = ("rev-list", "--objects", "--no-object-names", "--end-of-options", self.base)
+        done = self.git.attempt(*asked, cwd=self.root)
         return frozenset(done.stdout.decode().split())
 
     @cached_property
@@ -109,7 +110,8 @@ def _refs(checkout: Checkout) -> Iterator[Exposure]:
 
 def _history(checkout: Checkout) -> Iterator[Exposure]:
     """The gate's own words: as many commits in all as the base commit has."""
-    own = checkout.git.attempt("rev-list", "--count", checkout.base, "--", cwd=checkout.root).stdout.decode().strip()
+    asked = ("rev-list", "--count", "--end-of-options", checkout.base)
+    own = checkout.git.attempt(*asked, cwd=checkout.root).stdout.decode().strip()
     if str(checkout.commits) != own:
         yield _leak("history", "--all", f"{checkout.commits} commits in all, the base commit has {own or 'none'}")
 

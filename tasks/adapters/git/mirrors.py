@@ -12,8 +12,10 @@ from typing import IO
 
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.objects import Object, objects_of
+from tasks.adapters.git.sources import git_source, is_local
 from tasks.adapters.locking import alone
 from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.names import repo_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +60,22 @@ class Mirrors:
         A copy of a folder shares its packs by hard links where the file system can, and needs the folder no more.
         Nothing is pruned: a commit that a snapshot names must not vanish because a branch was moved. Where a branch was
         moved away from its commits, `refs/kept/<commit>` goes on naming them.
+
+        `BadInput` if git may not copy from `source`.
         """
-        path = self._path(repo)
+        path, place = self._path(repo), git_source(source)
         half = path.with_name(f".{path.name}.half")
-        if _is_local(source) and self._git.attempt("ls-remote", "--heads", str(source)).returncode != 0:
+        if is_local(source) and self._git.attempt("ls-remote", "--heads", "--", place).returncode != 0:
             raise NotFound(f"there is no git repository at {source}", hint=_how_to_add(repo))
         with alone(path.with_name(f".{path.name}.lock")):
             if path.is_dir():
                 before = self._heads(path)
-                self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", str(source), "+refs/*:refs/*")
+                self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", "--", place, "+refs/*:refs/*")
                 self._keep(path, before)
                 return path
             shutil.rmtree(half, ignore_errors=True)
             try:
-                self._git.run("clone", "--quiet", "--mirror", "--no-tags", str(source), str(half))
+                self._git.run("clone", "--quiet", "--mirror", "--no-tags", "--", place, str(half))
                 half.rename(path)
             finally:
                 shutil.rmtree(half, ignore_errors=True)
@@ -89,13 +93,15 @@ class Mirrors:
         for branch, old in before.items():
             if now.get(branch) == old:
                 continue
-            forward = self._git.attempt(*at, "merge-base", "--is-ancestor", old, now.get(branch, old))
+            forward = self._git.attempt(
+                *at, "merge-base", "--is-ancestor", "--end-of-options", old, now.get(branch, old)
+            )
             if forward.returncode != 0:
-                self._git.run(*at, "update-ref", f"refs/kept/{old}", old)
+                self._git.run(*at, "update-ref", "--end-of-options", f"refs/kept/{old}", old)
 
     def reach(self, source: Path | str) -> None:
-        """Ask a source for its branches, and copy nothing; `GitFailed` where it does not answer."""
-        self._git.run("ls-remote", "--quiet", "--heads", str(source), "HEAD")
+        """Ask a source for its branches, and copy nothing. `GitFailed` if it does not answer, `BadInput` as `add`."""
+        self._git.run("ls-remote", "--quiet", "--heads", "--", git_source(source), "HEAD")
 
     def has_commit(self, repo: str, sha: str) -> bool:
         """Whether the mirror holds the commit; `NotFound` where there is no mirror."""
@@ -115,7 +121,7 @@ class Mirrors:
         """The bytes of a file of a commit (of a link: where it points); null where there is no such file."""
         name = f"{_plain(sha)}:{path}"
         if "\n" in path:
-            done = self._git.attempt("--git-dir", str(self.path(repo)), "cat-file", "blob", name)
+            done = self._git.attempt("--git-dir", str(self.path(repo)), "cat-file", "blob", "--end-of-options", name)
             return done.stdout if done.returncode == 0 else None
         found = self._find(repo, name)
         if found and found.kind == "blob":
@@ -130,7 +136,8 @@ class Mirrors:
     def entries(self, repo: str, sha: str) -> tuple[TreeEntry, ...]:
         """Every file of a commit with its mode and blob."""
         full = self.commit(repo, sha)
-        listing = self._git.run("--git-dir", str(self.path(repo)), "ls-tree", "-r", "-z", "--full-tree", full)
+        asked = ("ls-tree", "-r", "-z", "--full-tree", "--end-of-options", full)
+        listing = self._git.run("--git-dir", str(self.path(repo)), *asked)
         return tuple(_entry(line) for line in listing.split(b"\0") if line)
 
     def submodule(self, repo: str, sha: str, path: str) -> str | None:
@@ -146,7 +153,7 @@ class Mirrors:
     def mentions(self, repo: str, sha: str, text: str) -> bool:
         """Whether a Python file of a commit holds a text, character for character."""
         folder, full = str(self.path(repo)), self.commit(repo, sha)
-        told = self._git.attempt("--git-dir", folder, "grep", "--quiet", "--fixed-strings", "-e", text, full)
+        told = self._git.attempt("--git-dir", folder, "grep", "--quiet", "--fixed-strings", "-e", text, _plain(full))
         return told.returncode == 0
 
     def blobs(self, repo: str, shas: Iterable[str]) -> Iterator[bytes]:
@@ -164,10 +171,7 @@ class Mirrors:
         return Git(self.root)
 
     def _path(self, repo: str) -> Path:
-        owner, _, name = repo.partition("/")
-        if not owner or not name or "/" in name or owner.startswith(".") or name in (".", ".."):
-            raise BadInput(f"{repo!r} is not a repository", hint="write it as owner/name")
-        return self.root / f"{owner}__{name}.git"
+        return self.root / f"{repo_folder(repo)}.git"
 
     def _find(self, repo: str, name: str) -> Object | None:
         path = self.path(repo)
@@ -178,11 +182,6 @@ class Mirrors:
         if found is None:
             raise NotFound(f"the mirror of {repo} has no commit {sha}", hint=_how_to_add(repo))
         return found
-
-
-def _is_local(source: Path | str) -> bool:
-    """Whether a source is a folder; a URL and `host:path` have a colon."""
-    return isinstance(source, Path) or ":" not in source
 
 
 def _how_to_add(repo: str) -> str:

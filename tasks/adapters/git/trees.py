@@ -1,8 +1,8 @@
 """Throw-away trees: the files of one commit, and nothing else of the repository.
 
-A tree has no `.git`, so there is no history, no remote and no later object in it to find (histories.py makes trees that
-have one). Its files are the blobs of the commit byte for byte: no attribute, filter or line-ending setting has a say.
-Everything has one time, `FIXED_MTIME`.
+A tree has no `.git`, so there is no history, no remote and no later object in it to find (commits.py and histories.py
+make trees that have one). Its files are the blobs of the commit byte for byte: no attribute, filter or line-ending
+setting has a say. Everything has one time, `FIXED_MTIME`.
 
 The first checkout of a commit packs it into an archive in the cache; every checkout unpacks that.
 """
@@ -25,6 +25,7 @@ from tasks.adapters.git.mirrors import Mirrors, TreeEntry
 from tasks.adapters.locking import briefly_alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
+from tasks.domain.names import repo_folder
 
 DEFAULT_BUDGET = 8 * 1024**3
 HALF = ".packing-"
@@ -39,6 +40,7 @@ class Trees:
     cache/
     ├── <owner>__<name>-<sha>.tar                one per commit, the least recently used go first
     ├── <owner>__<name>-<sha>.git-<depth>.tar    its history, see histories.py
+    ├── <owner>__<name>-<sha>.git-one.tar        its files as one commit, see commits.py
     ├── .packing-…                               an archive in the making, gone a day after its maker was killed
     └── .<archive>.lock                          held by whoever makes it
     """
@@ -110,7 +112,7 @@ class Trees:
 
 
 def _archive_name(repo: str, sha: str) -> str:
-    return f"{repo.replace('/', '__', 1)}-{sha}.tar"
+    return f"{repo_folder(repo)}-{sha}.tar"
 
 
 def untar(archive: int, into: Path) -> None:

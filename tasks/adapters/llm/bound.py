@@ -47,7 +47,12 @@ def bound_of(request: ModelRequest, card: ModelCard, price: Price | None) -> Bou
 def likely_tokens(request: ModelRequest, card: ModelCard) -> int:
     """What providers take a call for when they count tokens in a minute: what is sent, at four bytes a token, and the
     limit on the reply (https://platform.openai.com/docs/guides/rate-limits)."""
-    return _sent(request) // LIKELY + (request.max_tokens or min(card.output or REPLY, REPLY))
+    return likely_prompt(request) + (request.max_tokens or min(card.output or REPLY, REPLY))
+
+
+def likely_prompt(request: ModelRequest) -> int:
+    """Tokens of what is sent, at four bytes a token."""
+    return _sent(request) // LIKELY
 
 
 def _sent(request: ModelRequest) -> int:

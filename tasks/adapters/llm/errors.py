@@ -6,7 +6,8 @@ InfrastructureError
     ├── ProviderRefused        the model's name or a parameter is wrong: stop and look
     │   └── AccountRefused     the key is dead or the account is empty: where certain, the provider is not asked again
     ├── ContextTooLong         more tokens than the model takes: a method may shorten and ask again
-    ├── UnansweredInLimit      all of the reply's limit went into hidden reasoning, twice: give it more room
+    ├── ReplyCut               a limit that is not the model's own ended the reply: give it more room
+    │   └── UnansweredInLimit  all of that limit went into hidden reasoning, twice
     ├── ContentFiltered        the provider would not answer this content
     ├── BudgetExhausted        calls, dollars, tokens or seconds are used up
     ├── ReplayMiss             replay only, and this content was never recorded
@@ -55,7 +56,11 @@ class ContextTooLong(ModelError):
     slug = "context-too-long"
 
 
-class UnansweredInLimit(ModelError):
+class ReplyCut(ModelError):
+    slug = "reply-cut"
+
+
+class UnansweredInLimit(ReplyCut):
     slug = "unanswered-in-limit"
 
 

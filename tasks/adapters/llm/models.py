@@ -12,7 +12,7 @@ from typing import Any
 
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options
 from tasks.adapters.llm.pace import MinuteLimit
-from tasks.adapters.llm.request import CHAT, ModelRequest
+from tasks.adapters.llm.request import CHAT, LimitBy, ModelRequest
 from tasks.adapters.llm.tables import TomlTable, read_toml
 from tasks.domain.errors import BadInput, NotFound
 
@@ -60,7 +60,9 @@ STREAMED_ABOVE = 21_333
 reckon with; they refuse to ask for it without a stream, for connections without a word are closed on the way
 (https://docs.anthropic.com/en/api/errors#long-requests)."""
 MORE_ROOM = 4
-"""How much higher the limit is for a reply that reasoning alone filled: 4,096 tokens become 16,384."""
+"""How much higher the limit is for a reply that a limit of ours cut: 4,096 tokens become 16,384."""
+LEAST_ROOM = 4_096
+"""Tokens of a reply below which a limit is not lowered to make room for the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,8 +140,10 @@ class ModelCard:
     def request(self, question: ModelQuestion, sweep: Options, more: Mapping[str, Any] | None = None) -> ModelRequest:
         """A question as this model is sent it: a sweep's options go before the question's, these before the card's.
 
-        `more` are parameters in the chat dialect's words, which an agent said."""
+        `more` are parameters in the chat dialect's words, which an agent said; null for a question of this project.
+        Where nobody limits its replies, a question of this project has the model's own limit."""
         said = sweep.over(question.options).over(self.options)
+        limit, limit_by = self._limit(said, self._asker(question.options, sweep, by_agent=more is not None))
         named = {
             "top_p": said.top_p,
             "stop": list(said.stop) or None,
@@ -158,7 +162,8 @@ class ModelCard:
             temperature=None if self.fixed_temperature or thinks else said.temperature,
             seed=said.seed if self.dialect == CHAT else None,
             sample=question.sample,
-            max_tokens=self._limit(said),
+            max_tokens=limit,
+            limit_by=limit_by,
             options=json.dumps(options, sort_keys=True),
             dialect=self.dialect,
         )
@@ -168,7 +173,17 @@ class ModelCard:
         if request.max_tokens is None:
             return None
         limit = self._clamped(request.max_tokens * MORE_ROOM)
-        return replace(request, max_tokens=limit) if limit > request.max_tokens else None
+        if limit <= request.max_tokens:
+            return None
+        limit, limit_by = self._limited(limit, request.limit_by)
+        return replace(request, max_tokens=limit, limit_by=limit_by)
+
+    def with_less_room(self, request: ModelRequest) -> ModelRequest | None:
+        """The same with a `MORE_ROOM`th of the limit on the reply, where this is the model's own and does not fit
+        beside the prompt; null where it is another's, or is low already."""
+        if request.limit_by is not LimitBy.MODEL or (request.max_tokens or 0) < LEAST_ROOM * MORE_ROOM:
+            return None
+        return replace(request, max_tokens=(request.max_tokens or 0) // MORE_ROOM)
 
     def streamed(self, request: ModelRequest) -> bool:
         """Whether the reply to a request is asked for as a stream. It comes to the same, so it is no part of a request
@@ -177,11 +192,29 @@ class ModelCard:
             return self.stream
         return (request.max_tokens or self.output or 0) > STREAMED_ABOVE
 
-    def _limit(self, said: Options) -> int | None:
-        """Room for reasoning and what is read together, as providers count it."""
-        if said.max_tokens is None:
-            return self._clamped(MESSAGES_LIMIT) if self.dialect == MESSAGES else None
-        return self._clamped(said.max_tokens + (said.reasoning_tokens or 0))
+    def _asker(self, asked: Options, sweep: Options, *, by_agent: bool) -> LimitBy:
+        """Who limits the reply, by whose options come first; the model where nobody does."""
+        if sweep.max_tokens is not None:
+            return LimitBy.EXPERIMENT
+        if asked.max_tokens is not None:
+            return LimitBy.AGENT if by_agent else LimitBy.EXPERIMENT
+        if self.options.max_tokens is not None:
+            return LimitBy.CARD
+        return LimitBy.DIALECT if by_agent else LimitBy.MODEL
+
+    def _limit(self, said: Options, by: LimitBy) -> tuple[int | None, LimitBy]:
+        """Room for reasoning and what is read together, as providers count it, and whose limit it is."""
+        if said.max_tokens is not None:
+            return self._limited(self._clamped(said.max_tokens + (said.reasoning_tokens or 0)), by)
+        if by is LimitBy.MODEL and self.output is not None:
+            return self.output, by
+        if self.dialect == MESSAGES:
+            return self._limited(self._clamped(MESSAGES_LIMIT), LimitBy.DIALECT)
+        return None, LimitBy.MODEL
+
+    def _limited(self, limit: int, by: LimitBy) -> tuple[int, LimitBy]:
+        """A limit and whose it is: one that is as high as the model's own is the model's."""
+        return limit, LimitBy.MODEL if limit == self.output else by
 
     def _clamped(self, tokens: int) -> int:
         return tokens if self.output is None else min(tokens, self.output)

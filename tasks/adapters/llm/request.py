@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +12,20 @@ from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, Tool
 from tasks.domain.names import content_key, jsonable
 
 CHAT = "chat"
+
+
+class LimitBy(StrEnum):
+    """Who limits the length of a reply."""
+
+    MODEL = "model"
+    """The model itself, with or without a number that is sent: a reply that it cuts is the model's."""
+    EXPERIMENT = "experiment"
+    CARD = "card"
+    """The options on the model's card."""
+    DIALECT = "dialect"
+    """This project, in the dialect that wants a number, for a model whose longest reply nobody knows."""
+    AGENT = "agent"
+    """A third-party agent, for its own call."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +55,8 @@ class ModelRequest:
     messages, tools and options only tell what stands in it."""
     headers: str = "{}"
     """What the caller's headers switched on (`anthropic-beta`), as sorted JSON."""
+    limit_by: LimitBy = field(default=LimitBy.MODEL, compare=False)
+    """Who set `max_tokens`. It decides no reply, only whose a reply is that is cut: no part of `facts`."""
 
     @cached_property
     def call_key(self) -> str:
@@ -53,6 +70,7 @@ class ModelRequest:
         """As plain JSON; `request_of` is the inverse. What is said of native calls alone is left out of the others,
         whose replies were kept under this key before there were any."""
         facts: dict[str, Any] = jsonable(asdict(self))
+        del facts["limit_by"]
         facts["messages"] = [_without(message, native="") for message in facts["messages"]]
         return _without(facts, dialect=CHAT, body="", headers="{}")
 

@@ -11,26 +11,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import inf
 from threading import Lock
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.llm.archive import Archive, CallClaim, Exchange
 from tasks.adapters.llm.base import UNSAID, Finish, Model, ModelQuestion, Options, Reply
-from tasks.adapters.llm.bound import Bound, bound_of, likely_tokens
+from tasks.adapters.llm.bound import Bound, bound_of, likely_prompt, likely_tokens
 from tasks.adapters.llm.budget import Meter, Reservation
 from tasks.adapters.llm.errors import (
     AccountRefused,
     ContentFiltered,
+    ContextTooLong,
     ModelError,
     ProviderFailed,
+    ProviderRefused,
     ReplayMiss,
+    ReplyCut,
     UnansweredInLimit,
 )
 from tasks.adapters.llm.limiter import Limiter
 from tasks.adapters.llm.models import ModelCard, Models
 from tasks.adapters.llm.pace import Pace
 from tasks.adapters.llm.prices import Prices
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.request import LimitBy, ModelRequest
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.row_maker import RowMaker, Stamp
 from tasks.adapters.llm.thinking import unanswered
@@ -41,6 +45,12 @@ from tasks.domain.llm import CallStatus, LlmCall, Work
 MAYBE_PAID = ("cut", "timeout", "garbage")
 """Failures after which the provider may have done the work, and charged for it."""
 FILTER_HINT = "the provider does not answer this content; another one may"
+CUT_HINTS = {
+    LimitBy.EXPERIMENT: "--param max_tokens=N with a larger N, or none: replies then have the model's own limit",
+    LimitBy.CARD: "raise max_tokens in the options of the model's card, or leave it out",
+    LimitBy.DIALECT: "say on the model's card how long its replies can be: output = N (docs/models.md)",
+    LimitBy.AGENT: "--param max_tokens=N gives the agent more room, --param reasoning_effort=low needs less",
+}
 LATE_S = 10.0
 """A provider that refuses says so at once. A server's error that takes longer may come from a proxy that gave up on a
 reply which was made, so it counts as one of those."""
@@ -130,16 +140,39 @@ class Switchboard:
     def call(self, request: ModelRequest, caller: Caller) -> Reply:
         """The reply, which is on disk. A `ModelError` where there is none; the rows say why.
 
-        Where hidden reasoning used up the limit before a word was said, it is asked once more with a higher one."""
-        reply = self._reply(request, caller)
-        roomier = self.models.card(request.model).with_more_room(request) if unanswered(reply) else None
+        Where a limit of ours cut it, it is asked once more with a higher one, and is `ReplyCut` where that cuts it too.
+        An experiment's limit is raised only where hidden reasoning used it up before a word was said."""
+        reply = self._beside_prompt(request, caller)
+        roomier = self._roomier(request, reply)
         if roomier:
-            reply = self._reply(roomier, caller)
-        if unanswered(reply):
-            limit = (roomier or request).max_tokens
-            hint = "--param reasoning_tokens=N gives more room, --param reasoning_effort=low needs less"
-            raise UnansweredInLimit(f"{request.model} said nothing within {limit} tokens", hint=hint)
+            try:
+                reply, request = self._reply(roomier, caller), roomier
+            except AccountRefused:
+                raise
+            except (ProviderRefused, ContextTooLong) as error:
+                raise _cut(request, reply) from error
+        if _is_ours(request, reply):
+            raise _cut(request, reply)
         return reply
+
+    def _beside_prompt(self, request: ModelRequest, caller: Caller) -> Reply:
+        """The reply. Providers refuse a prompt that would leave the model's longest reply no room, so it is asked again
+        with a lower limit, unless the prompt alone seems to be too long. Agents set their own limits."""
+        card = self.models.card(request.model)
+        while True:
+            try:
+                return self._reply(request, caller)
+            except ContextTooLong:
+                less = card.with_less_room(request)
+                if caller.run_token or less is None or likely_prompt(request) >= (card.context or inf):
+                    raise
+                request = less
+
+    def _roomier(self, request: ModelRequest, reply: Reply) -> ModelRequest | None:
+        """The same with a higher limit, where the reply was cut by one that may be raised."""
+        if not _is_ours(request, reply) or (request.limit_by is LimitBy.EXPERIMENT and not unanswered(reply)):
+            return None
+        return self.models.card(request.model).with_more_room(request)
 
     def _reply(self, request: ModelRequest, caller: Caller) -> Reply:
         card = self.models.card(request.model)
@@ -312,6 +345,21 @@ class SwitchedModel:
             # With status 400 it is nobody's failure, so it is none with 200. It was paid for, and is not asked again.
             raise ContentFiltered(f"the provider ended the reply of {card.name} by its filter", hint=FILTER_HINT)
         return reply
+
+
+def _is_ours(request: ModelRequest, reply: Reply) -> bool:
+    """Whether a limit of ours cut the reply. One that an agent set for its own call is ours only where nothing was
+    said: agents expect the rest of a reply that is cut, and not an empty one."""
+    if reply.finish_reason is not Finish.LENGTH or request.limit_by is LimitBy.MODEL:
+        return False
+    return request.limit_by is not LimitBy.AGENT or unanswered(reply)
+
+
+def _cut(request: ModelRequest, reply: Reply) -> ReplyCut:
+    limit, hint = f"{request.max_tokens} tokens, the limit of the {request.limit_by}", CUT_HINTS[request.limit_by]
+    if unanswered(reply):
+        return UnansweredInLimit(f"{request.model} said nothing within {limit}", hint=hint)
+    return ReplyCut(f"the reply of {request.model} was cut at {limit}", hint=hint)
 
 
 def _without_key(card: ModelCard) -> NotFound:

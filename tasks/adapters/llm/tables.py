@@ -9,15 +9,14 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.domain.errors import BadInput, NotFound
+from tasks.adapters.files import regular_file
+from tasks.domain.errors import BadInput
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """`NotFound` or `BadInput` where the file is not there or is not TOML."""
     try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise NotFound(f"{path.name} is not there", hint=f"it belongs in {path.parent}") from None
+        return tomllib.loads(regular_file(path, hint=f"it belongs in {path.parent}").read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"{path.name} is not TOML: {error}") from None
 

@@ -10,7 +10,7 @@ _THOUGHT = re.compile(r"</?(?:think|thinking|thought|reasoning)>", re.IGNORECASE
 
 
 def unanswered(reply: Reply) -> bool:
-    """Whether the limit on the reply ended it before anything was said: the limit was ours, so is the failure."""
+    """Whether the limit on the reply ended it before anything was said."""
     cut = reply.finish_reason is Finish.LENGTH and not reply.tool_calls
     return cut and not without_thoughts(reply.text).strip()
 

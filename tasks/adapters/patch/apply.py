@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tasks.adapters.patch.layers import FIXED_MTIME, lifted
+from tasks.adapters.patch.layers import FIXED_MTIME, is_whiteout, lifted
+from tasks.adapters.patch.links import LinkChange, refuse_targets, split_links
 from tasks.adapters.patch.model import RUNGS, FilePatch, Hunk, Patch, Reason, Refused, Rung, Status
 from tasks.adapters.patch.paths import refuse_kinds, refuse_paths, without_submodules
 from tasks.adapters.patch.place import LineEdit, Misfit, Placed, TimeForGit, TooSlow, place
 from tasks.adapters.patch.read import read_patch, split_lines, to_bytes, to_text
-from tasks.adapters.patch.render import Change, render
+from tasks.adapters.patch.render import Change, render, render_links
 
 ReadBase = Callable[[str], bytes | None]
 """The bytes of a file of the base commit; null where there is none. `Mirrors.read_file` fits."""
@@ -35,16 +36,36 @@ class Applied:
     changes: tuple[Change, ...]
     notes: tuple[str, ...]
     """What was tidied, such as line endings."""
+    links: tuple[LinkChange, ...] = ()
+    """Symbolic links, which are not among `changes`."""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All that differs after it, links included."""
+        paths = (*(change.path for change in self.changes), *(link.path for link in self.links))
+        return tuple(dict.fromkeys(paths))
 
 
-def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False) -> Applied | Refused:
+def apply_to_files(patch: Patch, read_base: ReadBase, *, stored: bool = False) -> Applied | Refused:
     """What `patch` makes of the files that `read_base` gives; writes nothing.
 
-    `binaries` are taken from pull requests, whose golden tests may come with a picture, and from nobody's candidate.
+    With `stored`, binary files and symbolic links are taken: golden patches and golden tests may have both, candidates
+    neither.
     """
-    if refused := refuse_paths(patch) or refuse_kinds(patch, binaries=binaries):
+    links: tuple[LinkChange, ...] = ()
+    if refused := refuse_paths(patch):
         return refused
-    files = _Files(read_base)
+    if stored:
+        split = split_links(patch)
+        if isinstance(split, Refused):
+            return split
+        patch, links = split
+        if refused := refuse_targets(links, lambda _: None):
+            return refused
+    if refused := refuse_kinds(patch, stored=stored):
+        return refused
+    removed = {link.path for link in links if link.before is not None}
+    files = _Files(lambda path: None if path in removed else read_base(path))
     rungs: list[Rung] = []
     for batch in _batches(patch.files):
         try:
@@ -57,17 +78,18 @@ def apply_to_files(patch: Patch, read_base: ReadBase, *, binaries: bool = False)
     changes = files.changes()
     return Applied(
         rung=max(rungs, key=RUNGS.index, default=Rung.EXACT),
-        patch=render(changes),
+        patch=render(changes) + render_links(links),
         changes=changes,
         notes=tuple(dict.fromkeys((*patch.notes, *files.notes))),
+        links=links,
     )
 
 
 def apply_stored(text: str, read_base: ReadBase) -> Applied | Refused:
     """The same with the text of a golden patch, of golden tests or of a suite, all of which may have binary files and
-    move submodules."""
+    links, and move submodules."""
     read = _read_stored(text)
-    return read if isinstance(read, Refused) else apply_to_files(read, read_base, binaries=True)
+    return read if isinstance(read, Refused) else apply_to_files(read, read_base, stored=True)
 
 
 def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied | Refused:
@@ -84,9 +106,9 @@ def apply_patch(tree: Path, patch: str, *, base: Path | None = None) -> Applied 
     if refused := refuse_paths(read):
         return refused
     if base is None:
-        return _apply_whole(read, tree)
+        return _apply_whole(read, tree, ())
     with lifted(base, tree, paths_of(read.files)):
-        return _apply_whole(read, tree)
+        return _apply_whole(read, tree, (base,))
 
 
 def _read_stored(text: str) -> Patch | Refused:
@@ -94,15 +116,48 @@ def _read_stored(text: str) -> Patch | Refused:
     return read if isinstance(read, Refused) else without_submodules(read)
 
 
-def _apply_whole(read: Patch, tree: Path) -> Applied | Refused:
-    """All that the patch touches is in `tree`."""
+def _apply_whole(read: Patch, tree: Path, below: tuple[Path, ...]) -> Applied | Refused:
+    """All that the patch touches is in `tree`; other files may lie in the layers `below`."""
     if refused := _refuse_places(read, tree):
         return refused
-    applied = apply_to_files(read, lambda path: _read(tree / path), binaries=True)
-    if isinstance(applied, Applied):
-        for change in applied.changes:
-            _write(tree / change.path, change)
+    applied = apply_to_files(read, lambda path: _read(tree / path), stored=True)
+    if isinstance(applied, Refused):
+        return applied
+    removed = {change.path for change in applied.changes if change.after is None}
+    if refused := _refuse_links(applied.links, removed, (tree, *below)):
+        return refused
+    for link in applied.links:
+        if link.before is not None:
+            (tree / link.path).unlink()
+            _age_folder(tree / link.path)
+    for change in applied.changes:
+        _write(tree / change.path, change)
+    for link in applied.links:
+        if link.after is not None:
+            _write_link(tree / link.path, link.after)
     return applied
+
+
+def _refuse_links(links: Sequence[LinkChange], removed: Collection[str], layers: Sequence[Path]) -> Refused | None:
+    """A link to be added where something stays, to be changed or removed where it is not, or that leads outside."""
+    now = {link.path: _read_link(layers[:1], link.path) for link in links}
+    for link in links:
+        if now[link.path] != link.before:
+            return Refused(reason=Reason.DOES_NOT_APPLY, detail=f"{link.path} is not the link that is changed")
+        if link.before is None and link.path not in removed and os.path.lexists(layers[0] / link.path):
+            return Refused(reason=Reason.ALREADY_EXISTS, detail=f"{link.path} is to be added but is there already")
+    return refuse_targets(links, lambda path: _read_link(layers, path))
+
+
+def _read_link(layers: Iterable[Path], path: str) -> str | None:
+    """The target of the link at `path`, read in the uppermost layer that has the path; None where there is none."""
+    for layer in layers:
+        at = layer / path
+        if at.is_symlink():
+            return os.readlink(at)  # noqa: PTH115 - a pathlib.Path would lose a slash at the end
+        if is_whiteout(at) or os.path.lexists(at):
+            return None
+    return None
 
 
 def paths_of(files: Iterable[FilePatch]) -> tuple[str, ...]:
@@ -244,14 +299,15 @@ def _read(path: Path) -> bytes | None:
 
 
 def _refuse_places(patch: Patch, tree: Path) -> Refused | None:
-    """A path that is or goes through a link (what is behind it may lie outside the tree), or that mixes up
-    files and folders."""
+    """A path that is or goes through a link which is not the patch's own (what is behind it may lie outside the tree),
+    or that mixes up files and folders."""
+    own = {path for file in patch.files if file.links for path in file.paths}
     for path in paths_of(patch.files):
         *folders, whole = ("/".join(path.split("/")[: n + 1]) for n in range(path.count("/") + 1))
-        links = [at for at in (*folders, whole) if (tree / at).is_symlink()]
+        links = [at for at in (*folders, whole) if at not in own and (tree / at).is_symlink()]
         if links:
             return Refused(reason=Reason.LINK, detail=f"{path} goes through the link {links[0]}")
-        if (tree / whole).is_dir() or any((tree / at).is_file() for at in folders):
+        if ((tree / whole).is_dir() and whole not in own) or any((tree / at).is_file() for at in folders):
             return Refused(reason=Reason.ALREADY_EXISTS, detail=f"{path} is in the way of a folder, or below a file")
     return None
 
@@ -260,8 +316,7 @@ def _write(path: Path, change: Change) -> None:
     """One file of the tree as it is after the patch."""
     if change.after is None:
         path.unlink(missing_ok=True)
-        with suppress(FileNotFoundError):
-            os.utime(path.parent, (FIXED_MTIME, FIXED_MTIME))
+        _age_folder(path)
         return
     _make_folder(path.parent)
     mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
@@ -273,7 +328,20 @@ def _write(path: Path, change: Change) -> None:
     os.chmod(temporary, mode)  # noqa: PTH101
     os.utime(temporary, (FIXED_MTIME, FIXED_MTIME))
     os.replace(temporary, path)  # noqa: PTH105
-    os.utime(path.parent, (FIXED_MTIME, FIXED_MTIME))
+    _age_folder(path)
+
+
+def _write_link(path: Path, target: str) -> None:
+    _make_folder(path.parent)
+    path.symlink_to(target)
+    os.utime(path, (FIXED_MTIME, FIXED_MTIME), follow_symlinks=False)
+    _age_folder(path)
+
+
+def _age_folder(path: Path) -> None:
+    """The folder of `path` is as old as everything else, if it is there."""
+    with suppress(FileNotFoundError):
+        os.utime(path.parent, (FIXED_MTIME, FIXED_MTIME))
 
 
 def _make_folder(folder: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-SUBMODULE_MODE = "160000"
-LINK_MODES = ("120000", SUBMODULE_MODE)
+LINK_MODE, SUBMODULE_MODE = "120000", "160000"
+LINK_MODES = (LINK_MODE, SUBMODULE_MODE)
 """Git's file modes of a symbolic link and of a submodule."""
 
 

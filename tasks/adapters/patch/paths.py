@@ -45,12 +45,12 @@ def without_submodules(patch: Patch) -> Patch:
     return replace(patch, files=files, notes=(*patch.notes, *notes))
 
 
-def refuse_kinds(patch: Patch, *, binaries: bool = False) -> Refused | None:
-    """The first link or binary file; null if there is none. With `binaries`, one whose contents are in the patch is
+def refuse_kinds(patch: Patch, *, stored: bool = False) -> Refused | None:
+    """The first link or binary file; null if there is none. With `stored`, one whose contents are in the patch is
     taken, or its lines where git takes it for text."""
     for file in patch.files:
         reason = kind_problem(file)
-        if reason is Reason.BINARY and binaries and (file.contents or not file.binary):
+        if reason is Reason.BINARY and stored and (file.contents or not file.binary):
             if file.contents and file.contents.size > BINARY_BYTES:
                 return Refused(reason=Reason.TOO_LARGE, detail=f"{file.path} has more than {BINARY_BYTES:,} bytes")
         elif reason:
@@ -75,6 +75,11 @@ def too_long(path: str) -> bool:
     )
 
 
+def is_git_folder(part: str) -> bool:
+    """Whether a part of a path names git's own folder, on any file system."""
+    return part.lower() in (".git", "git~1")
+
+
 def path_problem(path: str) -> str:
     """What is wrong with a path relative to the root of a tree; empty if nothing is."""
     parts = path.split("/")
@@ -82,7 +87,7 @@ def path_problem(path: str) -> str:
         return "is absolute"
     if ".." in parts:
         return "climbs out of the tree"
-    if any(part.lower() in (".git", "git~1") for part in parts):
+    if any(map(is_git_folder, parts)):
         return "lies in .git"
     if too_long(path):
         return "is too long"

@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tasks.adapters.patch.model import BinaryContents
+from tasks.adapters.patch.links import LinkChange
+from tasks.adapters.patch.model import LINK_MODE, BinaryContents
 from tasks.adapters.patch.read import BINARY_PATCH, DEV_NULL, split_lines, to_bytes
 
 CONTEXT = 3
@@ -44,6 +45,27 @@ def render(changes: Iterable[Change]) -> str:
     Changes that change nothing are left out.
     """
     return "".join(_file(change) for change in sorted(changes, key=lambda change: to_bytes(change.path)))
+
+
+def render_links(links: Iterable[LinkChange]) -> str:
+    """A git diff of symbolic links, in order of their paths; links that stay the same are left out."""
+    return "".join(_link(link) for link in sorted(links, key=lambda link: (to_bytes(link.path), link.after or "")))
+
+
+def _link(link: LinkChange) -> str:
+    if link.before == link.after:
+        return ""
+    old, new = _quote("a/" + link.path), _quote("b/" + link.path)
+    if link.before is None:
+        modes = f"new file mode {LINK_MODE}\n"
+    elif link.after is None:
+        modes = f"deleted file mode {LINK_MODE}\n"
+    else:
+        blobs = (blob_sha(to_bytes(target)) for target in (link.before, link.after))
+        modes = f"index {'..'.join(blobs)} {LINK_MODE}\n"
+    names = (DEV_NULL if link.before is None else old, DEV_NULL if link.after is None else new)
+    body = _body(split_lines(link.before or ""), split_lines(link.after or ""))
+    return f"diff --git {old} {new}\n{modes}--- {_tabbed(names[0])}\n+++ {_tabbed(names[1])}\n{body}"
 
 
 def added_lines(before: str | None, after: str) -> frozenset[int]:

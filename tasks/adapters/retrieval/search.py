@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from tasks.adapters.retrieval.counts import TermCache
 from tasks.adapters.retrieval.index import Field, added, field_of
 from tasks.adapters.retrieval.variants import RETRIEVERS, Retriever
 from tasks.domain.localization import RetrieverKind
-from tasks.domain.names import RepoName, RepoPath, Sha
+from tasks.domain.names import RepoName, RepoPath, Sha, repo_folder
 
 PATH = "path:"
 """Prefix of the names under which paths are counted; blobs are counted under their SHA-1."""
@@ -95,7 +94,7 @@ class Searcher:
         )
 
     def _counts(self, repo: RepoName, retriever: Retriever) -> TermCache:
-        name = f"{quote(repo.replace('/', '__', 1), safe='')}-{retriever.analyzer}-{ENCODING}.sqlite"
+        name = f"{repo_folder(repo)}-{retriever.analyzer}-{ENCODING}.sqlite"
         return TermCache(self.cache / name, retriever.analyze, token_count)
 
     def _texts(self, repo: RepoName, shas: Sequence[str]) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""JSON documents: a list of rows, an object of rows, an object of columns. What stands before a cut is kept."""
+"""JSON documents: a list of rows, an object of rows or of columns, one row, a page of the Hugging Face rows API.
+
+What stands before a cut is kept.
+"""
 
 from __future__ import annotations
 
@@ -32,6 +35,11 @@ class _Cut(Exception):
     what: str
 
 
+def is_page(found: Mapping[str, object]) -> bool:
+    """Whether an object is a page of the Hugging Face rows API."""
+    return "features" in found and isinstance(found.get("rows"), list)
+
+
 def read(path: Path, max_row_bytes: int) -> Iterator[RawRow]:
     """The rows in their order. After a place that is not JSON there is one row with a problem, and no more."""
     text = path.read_bytes().decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -42,8 +50,12 @@ def read(path: Path, max_row_bytes: int) -> Iterator[RawRow]:
     except _Cut as error:
         cut = error
     lines = _LineCounter(text)
-    if _are_columns(members):
+    if (page := _page_of(members)) is not None:
+        yield from (_cell_row(number, value) for number, value in enumerate(page, 1))
+    elif _are_columns(members):
         yield from _columns(members)
+    elif any(member.key == "instance_id" for member in members):
+        yield RawRow(lines.at(members[0].start), {member.key or "": member.value for member in members})
     else:
         yield from (_row(member, lines.at(member.start), max_row_bytes) for member in members)
     if cut is not None:
@@ -95,6 +107,23 @@ def _row(member: _Member, line: int, max_row_bytes: int) -> RawRow:
     if not isinstance(member.value, dict):
         return RawRow(line, {}, f"the row is {describe(member.value)} and not an object", member.key)
     return RawRow(line, member.value, key=member.key)
+
+
+def _page_of(members: list[_Member]) -> list[object] | None:
+    """The rows of an answer of https://huggingface.co/docs/dataset-viewer/rows; None for another document."""
+    found = {member.key: member.value for member in members if member.key is not None}
+    return list(found["rows"]) if is_page(found) else None  # type: ignore[call-overload]
+
+
+def _cell_row(number: int, value: object) -> RawRow:
+    """One of them, by its position. Cells that the API cut short make a row that cannot be taken."""
+    row = value.get("row") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(row, dict):
+        return RawRow(number, {}, f"the row is {describe(value)} and not an object with a `row`")
+    if cut := value.get("truncated_cells"):
+        named = ", ".join(map(str, cut)) if isinstance(cut, list) else str(cut)
+        return RawRow(number, {}, f"the rows API cut {named} short: download the data set's Parquet files instead")
+    return RawRow(number, row)
 
 
 def _are_columns(members: list[_Member]) -> bool:

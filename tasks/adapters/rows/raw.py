@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tasks.adapters.text import counted
 from tasks.domain.names import InstanceId
 
 MAX_ROW_BYTES = 32 * 1024 * 1024
@@ -40,8 +42,25 @@ class RawRow:
     """The name it stood under, where the file is one JSON object of rows."""
 
 
+NAMED = 20
+"""Keys that a note names; the others it counts."""
+
+
+def unread_note(source: str, unread: Counter[str]) -> tuple[str, ...]:
+    """One note on the keys of a file that nothing reads, with the number of rows that have each; none for none."""
+    if not unread:
+        return ()
+    named = [f"{key if key.isprintable() else ascii(key)} ({counted(n, 'row')})" for key, n in sorted(unread.items())]
+    more = [f"{len(named) - NAMED:,} more keys"] if len(named) > NAMED else []
+    return (f"{source}: nothing reads {', '.join([*named[:NAMED], *more])}",)
+
+
 class WrongValue(Exception):
     """A value that a row may not have; the message completes a sentence that starts with the name of the field."""
+
+
+class UnsafeValue(WrongValue):
+    """A value that could lead out of a folder: the row is not taken, even if it could do without the field."""
 
 
 def text_of(value: object) -> str:
@@ -78,7 +97,10 @@ def moment_of(value: object) -> datetime | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _since_1970(value)
     when = value if isinstance(value, datetime) else _from_iso(text_of(value).strip())
-    return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    try:
+        return when.replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
+    except OverflowError as error:  # of the year 1 or 9999, in another zone
+        raise WrongValue(f"{value!r} is not a moment in UTC") from error
 
 
 def _from_iso(text: str) -> datetime:

@@ -6,6 +6,8 @@
 | JSON list | `[{…}, {…}]`, on one line or many |
 | JSON object of rows | `{"django__django-1": {…}, …}` |
 | JSON object of columns | `{"repo": ["…"], …}`, or `{"repo": {"0": "…"}, …}` |
+| one JSON object | `{"instance_id": "…", …}`, on one line or many |
+| page of the Hugging Face rows API | `{"features": […], "rows": [{"row": {…}, …}], …}` |
 | Parquet | starts with `PAR1` |
 """
 
@@ -15,9 +17,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from tasks.adapters.files import regular_file
 from tasks.adapters.rows import document, lines, parquet
 from tasks.adapters.rows.raw import MAX_ROW_BYTES, RawRow
-from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.errors import BadInput
 
 _FOREIGN = {
     b"\x1f\x8b": "compressed with gzip",
@@ -48,9 +51,7 @@ def read_rows(path: Path, *, max_row_bytes: int = MAX_ROW_BYTES) -> Iterator[Raw
 
 def _head(path: Path) -> bytes:
     """The first four bytes."""
-    if not path.is_file():
-        raise NotFound(f"there is no file {path}", hint="give the path of a JSON lines, JSON or Parquet file")
-    with path.open("rb") as handle:
+    with regular_file(path, hint="give the path of a JSON lines, JSON or Parquet file").open("rb") as handle:
         begin = handle.read(_BEGIN)
     for magic, what in _FOREIGN.items():
         if begin.startswith(magic):
@@ -74,7 +75,7 @@ def _is_document(path: Path, max_row_bytes: int) -> bool:
     if second:
         return value is None and _value(second) is None and not _named_lines(path)
     if isinstance(value, dict) and value:
-        return all(isinstance(inner, dict | list) for inner in value.values())
+        return document.is_page(value) or all(isinstance(inner, dict | list) for inner in value.values())
     return not _named_lines(path)
 
 

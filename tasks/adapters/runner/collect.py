@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tasks.adapters.patch.links import LinkChange
 from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.patch.render import Change
 from tasks.adapters.runner.launch import environment_mounts, process_env
@@ -37,6 +38,8 @@ class State:
     """Packages to import afterwards."""
     changes: tuple[Change, ...] = ()
     """What makes this state out of the one before."""
+    links: tuple[LinkChange, ...] = ()
+    """Symbolic links, likewise."""
     watch: tuple[RepoPath, ...] = ()
     """Files of which is asked which cases of `files` read them: these cases run. For pytest and unittest."""
     alone: tuple[RepoPath, ...] = ()
@@ -151,6 +154,7 @@ def _state(state: State, folder: Path, seen: Callable[[Path], str]) -> dict[str,
         "files": state.files,
         "packages": state.packages,
         "changes": changes,
+        "links": {link.path: link.after for link in state.links},
         "watch": state.watch,
         "alone": state.alone,
     }

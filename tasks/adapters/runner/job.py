@@ -84,5 +84,5 @@ def runner_argv(python: str, inside: str, config: str) -> tuple[str, ...]:
 @cache
 def runner_version() -> str:
     """Content key of the runner's source: part of every run's key."""
-    sources = sorted(INSIDE.glob("*.py"))
+    sources = sorted(INSIDE.rglob("*.py"))
     return content_key("runner", [[path.name, path.read_text(encoding="utf-8")] for path in sources])

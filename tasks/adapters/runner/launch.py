@@ -9,6 +9,7 @@ from compileall import compile_dir
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from tasks.adapters.git.commits import FOLDER, ignore_made
 from tasks.adapters.git.trees import untar
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.runner.job import INSIDE, SELECTING, SOME_MAIN, RunnerJob, runner_argv, write_job
@@ -44,11 +45,14 @@ def other_seed(pairs: tuple[str, ...], own: Iterable[str]) -> tuple[str, ...]:
 
 
 def complete(checkout: Path, built: BuiltEnvironment) -> None:
-    """Give a checkout what a build would have left in it: generated files, and the modules that a compiler made."""
+    """Give a checkout what a build would have left in it: generated files, and the modules that a compiler made. Its
+    repository ignores them."""
     write_generated(checkout, built.generated)
     if built.extensions:
         with built.extensions.archive.open("rb") as archive:
             untar(archive.fileno(), checkout)
+    if (checkout / FOLDER).is_dir():
+        ignore_made(checkout, built.made)
 
 
 def write_generated(checkout: Path, files: Iterable[TextFile]) -> None:

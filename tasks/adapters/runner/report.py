@@ -44,6 +44,8 @@ class RunnerStep:
     path: RepoPath
     qualname: str
     phase: Phase
+    place: int | None = None
+    """Position among the cases of its function, from 0; null for what is no case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +84,7 @@ class Report:
         What was under way becomes `under_way`. A case that was collected and never began is an error in its set-up.
         Of a session that was `cut` off, every test file that nothing is known of is an error in its collection, and so
         is every one where cases were dropped: what failed may be among them.
-        The repository's own runner prints no line for cases that never began, so their rows have no label.
+        The repository's own runner prints no line for cases that never began or never ended: their rows have no label.
         """
         known = {row.case_id: row for row in self.cases}
         dropped = [self._file(name, "more cases than are kept") for name in files if self.overflow]
@@ -94,7 +96,8 @@ class Report:
     def _unfinished(self, files: Iterable[RepoPath], why: str, under_way: Outcome) -> Iterator[CaseOutcome]:
         told = {row.case_id for row in self.cases}
         if self.running is not None:
-            yield self._row(self.running, under_way, f"the run was ended while this was under way: {why}")
+            row = self._row(self.running, under_way, f"the run was ended while this was under way: {why}")
+            yield replace(row, label="")
             told.add(self.running.case_id)
         for case in self.collected:
             if case.case_id not in told:
@@ -121,6 +124,7 @@ class Report:
             outcome=outcome,
             duration_s=None,
             message=_text(message),
+            place=step.place,
         )
 
 
@@ -246,6 +250,8 @@ class _Reading:
             return False
         if self.running is not None and row.case_id == self.running.case_id:
             self.running = None
+        if step := self.collected.get(row.case_id):
+            row = replace(row, place=step.place)
         known = self.cases.get(row.case_id)
         if known is not None:
             self.duplicates[row.case_id] = None
@@ -261,9 +267,7 @@ class _Reading:
         key = RepoPath(_text(path)), None if case is None else CaseId(_text(case, ID_CHARS))
         if self.watch is not None:
             found = {line: count for line, count in found.items() if line in self.watch.get(key[0], ())}
-        if not found:
-            return True
-        if key not in self.hits and not self._has_room((), key[0], key[1] or ""):
+        if not found or (key not in self.hits and not self._has_room((), key[0], key[1] or "")):
             return True
         known = self.hits.setdefault(key, {})
         for line, count in found.items():
@@ -278,9 +282,9 @@ class _Reading:
             return False
         name, loaded = RepoPath(_text(path)), record.get("loaded") is True
         if self.watch is not None:
-            executable = tuple(line for line in executable if line in self.watch.get(name, ()))
             if name not in self.watch:
                 return True
+            executable = tuple(filter(self.watch[name].__contains__, executable))
         self.watched[name] = WatchedFile(run_key=self.run_key, path=name, loaded=loaded, executable=executable)
         if record.get("probed") is not True:
             self.unprobed.append(name)
@@ -356,11 +360,14 @@ def _row(run_key: RunKey, record: dict[str, Any], position: int) -> CaseOutcome 
 
 
 def _step(value: object, phase: Phase) -> RunnerStep | None:
-    """[name, path, qualname] as a step; null where `value` is something else."""
-    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
+    """[name, path, qualname], for a case with its place behind, as a step; null where `value` is something else."""
+    if not isinstance(value, list) or len(value) not in (3, 4) or not all(isinstance(part, str) for part in value[:3]):
         return None
-    name, path, qualname = (_text(part, ID_CHARS) for part in value)
-    return RunnerStep(CaseId(name), RepoPath(path), qualname, phase) if name else None
+    place = value[3] if len(value) == 4 else None
+    if place is not None and (type(place) is not int or not 0 <= place < MAX_CASES):
+        return None
+    name, path, qualname = (_text(part, ID_CHARS) for part in value[:3])
+    return RunnerStep(CaseId(name), RepoPath(path), qualname, phase, place) if name else None
 
 
 def _lines(value: object) -> tuple[LineNo, ...] | None:

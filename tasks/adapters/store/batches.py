@@ -1,8 +1,8 @@
 """The rows about a few instances at a time, with files of `sql/` defined over them: what bounds the memory.
 
 A view over all runs joins, groups and sorts all outcomes at once; ten million of them took 7 GB. Nothing that is said
-of an instance depends on the runs of another, so the same definitions are computed over one batch of instances after
-the other, each view once.
+of an instance depends on runs that it did not ask for, so the same definitions are computed over one batch of instances
+after the other, each view once.
 """
 
 from __future__ import annotations
@@ -16,17 +16,22 @@ import pyarrow as pa
 
 from tasks.adapters.store.disk import Disk
 from tasks.adapters.store.latest import column_list, latest, quoted
-from tasks.adapters.store.layout import FACTS, PART, folder
+from tasks.adapters.store.layout import FACTS, PART, folder, may_hold
 from tasks.adapters.store.questions import Question, as_tables, define
 from tasks.adapters.store.reading import source_in, source_of
 from tasks.adapters.store.schema import columns
 from tasks.domain.candidate import Candidate
-from tasks.domain.run import Run
+from tasks.domain.proposed_fix import FixRun
+from tasks.domain.run import Run, RunRequest
 from tasks.domain.table import table_name
 
 KEY = "instance_key"
 FULL = "full_"
 """Prefix of a table with the rows about all instances that are asked about."""
+RUNS_OF = f"{FULL}runs_of"
+"""Table of the runs that each instance asked for."""
+ASKING = (RunRequest, FixRun)
+"""Tables that say, beside `run` itself, which runs an instance asked for (`sql/views/requested_run.sql`)."""
 BATCH_CASES = 200_000
 """Outcomes of a batch, about: with all that follows from them they take some 300 MB."""
 BATCH_INSTANCES = 200
@@ -52,18 +57,23 @@ def load(
 ) -> tuple[Instance, ...]:
     """Tables `full_…` with the rows that count about these instances, or all; those instances.
 
-    Outcomes and lines come with each batch. Of candidates, those of the same instance ids come too: one of two that
-    were handed in for the same place may have been made for another version of the instance.
+    Runs are those that the instances asked for, whichever made them. Outcomes and lines come with each batch. Of
+    candidates, those of the same instance ids come too: one of two that were handed in for the same place may have been
+    made for another version of the instance.
     """
     if keys is not None:
         connection.register("asked_keys", pa.table({KEY: pa.array(list(keys), pa.string())}))
         connection.execute("CREATE OR REPLACE TABLE asked AS FROM asked_keys")
-    wanted: list[type[Any]] = [Run, *(one for one in tables if one is not Run and one not in FACTS)]
-    for row_type in wanted:
+    first = (*ASKING, Run)
+    for row_type in (*first, *(one for one in tables if one not in first and one not in FACTS)):
         source = source_of(connection, disk, row_type)
+        if row_type is Run:
+            connection.execute(f"CREATE OR REPLACE TABLE {RUNS_OF} AS {_runs_of(source, keys)}")
         if keys is not None and row_type is Candidate:
             ids = f"SELECT instance_id FROM {source} WHERE {KEY} IN (FROM asked)"
             source = f"(FROM {source} WHERE instance_id IN ({ids}))"
+        elif keys is not None and row_type is Run:
+            source = f"(FROM {source} WHERE run_key IN (SELECT run_key FROM {RUNS_OF}))"
         elif keys is not None and has_key(row_type):
             source = f"(FROM {source} WHERE {KEY} IN (FROM asked))"
         body = latest(row_type, lambda _, found=source: found, more=[PART])  # type: ignore[misc]
@@ -71,16 +81,24 @@ def load(
     return _instances(connection, tables, keys)
 
 
+def _runs_of(source: str, keys: Iterable[str] | None) -> str:
+    """SELECT of the instance and the key of every run that it asked for; `source` has all stored rows of `run`."""
+    about = "" if keys is None else f" WHERE {KEY} IN (FROM asked)"
+    asking = (source, *(f"{FULL}{table_name(row_type)}" for row_type in ASKING))
+    return " UNION ".join(f"SELECT {KEY}, run_key FROM {one}{about}" for one in asking)
+
+
 def _instances(
     connection: duckdb.DuckDBPyConnection, tables: Sequence[type[Any]], keys: Iterable[str] | None
 ) -> tuple[Instance, ...]:
     """By repository, so that a batch reads the files of few."""
-    keyed = {table_name(Run), *(table_name(one) for one in tables if one not in FACTS and has_key(one))}
-    found = " UNION ".join(f"SELECT {KEY} FROM {FULL}{name}" for name in sorted(keyed))
-    wanted = "" if keys is None else f"WHERE {KEY} IN (FROM asked)"
+    keyed = sorted(table_name(one) for one in tables if one is not Run and one not in FACTS and has_key(one))
+    found = " UNION ".join(f"SELECT {KEY} FROM {name}" for name in (RUNS_OF, *(f"{FULL}{one}" for one in keyed)))
+    wanted = "" if keys is None else f"WHERE k.{KEY} IN (FROM asked)"
     rows = connection.sql(
         f"SELECT k.{KEY}, coalesce(any_value(r.repo), ''), coalesce(sum(r.cases), 0)::BIGINT FROM ({found}) AS k "
-        f"LEFT JOIN {FULL}run AS r USING ({KEY}) {wanted} GROUP BY 1 ORDER BY 2, 1"
+        f"LEFT JOIN {RUNS_OF} AS a ON a.{KEY} = k.{KEY} LEFT JOIN {FULL}run AS r ON r.run_key = a.run_key "
+        f"{wanted} GROUP BY 1 ORDER BY 2, 1"
     ).fetchall()
     return tuple(Instance(*row) for row in rows)
 
@@ -120,6 +138,8 @@ def enter(
 def _about(row_type: type[Any]) -> str:
     if row_type is Candidate:
         return f" WHERE instance_id IN (SELECT instance_id FROM {FULL}candidate WHERE {KEY} IN (FROM batch))"
+    if row_type is Run:
+        return f" WHERE run_key IN (SELECT run_key FROM {RUNS_OF} WHERE {KEY} IN (FROM batch))"
     return f" WHERE {KEY} IN (FROM batch)" if has_key(row_type) else ""
 
 
@@ -128,18 +148,13 @@ def _load_facts(
 ) -> None:
     """Outcomes or lines of the runs of a batch."""
     name = table_name(row_type)
-    wanted = f"SELECT run_key, {PART} FROM {FULL}run WHERE {KEY} IN (FROM batch)"
+    wanted = f"SELECT run_key, {PART} FROM {FULL}run{_about(Run)}"
     keys = {row[0] for row in connection.sql(wanted).fetchall()}
     listed = (entry for repo in sorted({one.repo for one in batch}) for entry in disk.files(folder(row_type, repo)))
-    files = [entry for entry in listed if entry.path.endswith(".parquet") and _may_hold(entry.name, keys)]
+    files = [entry for entry in listed if entry.path.endswith(".parquet") and may_hold(row_type, entry.name, keys)]
     found = source_in(connection, disk, row_type, files)
     shown = ", ".join(f"fact.{quoted(column.name)}" for column in columns(row_type))
     connection.execute(
         f"CREATE OR REPLACE TABLE {name} AS SELECT {shown} "
         f"FROM {found} AS fact SEMI JOIN ({wanted}) AS winner USING (run_key, {PART})"
     )
-
-
-def _may_hold(file: str, keys: set[str]) -> bool:
-    """Files of one run say in their name which; packs may hold any."""
-    return not file.startswith("part-") or file.removeprefix("part-").partition("-")[0] in keys

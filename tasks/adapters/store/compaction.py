@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,6 +60,12 @@ class Compacted:
     removed: int
     """Files deleted, those of earlier compactions included."""
 
+    def __str__(self) -> str:
+        return (
+            f"{self.merged} files merged into {self.packs}, {self.removed} replaced files deleted; "
+            "`swt store gc` deletes the others once no reader can have listed them"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class CompactionBatch:
@@ -72,9 +77,10 @@ class CompactionBatch:
 
 
 def compact(disk: Disk, *, grace_s: float) -> Compacted:
-    """Merge what is small, wait `grace_s` seconds for readers under way, delete what was merged.
+    """Merge what is small, and delete what was merged `grace_s` seconds ago, by this compaction or an earlier one.
 
-    One compaction at a time: a second one waits for the first. Writers go on.
+    What is merged now stays for readers that have listed it: the next compaction deletes it, or `collect`. One
+    compaction at a time: a second one waits for the first. Writers go on.
     """
     with disk.lock(exclusive=True, name=".compaction"):
         quarantine(disk)
@@ -82,9 +88,6 @@ def compact(disk: Disk, *, grace_s: float) -> Compacted:
         for row_type in TABLES:
             if row_type is not Run and row_type not in FACTS:
                 written += [_pack_rows(disk, row_type, batch) for batch in _batches(disk, row_type)]
-        if written:
-            # Left to the next compaction, the small files of a store that is seldom compacted would stay for weeks.
-            time.sleep(grace_s)
         removed = _remove_merged(disk, grace_s)
     return Compacted(len(written), sum(written), len(removed))
 

@@ -7,6 +7,10 @@
 `sql/` stays the only definition: the rows are made by it (batches.py), under a digest of it, for a digest of all rows
 about the instance that it reads. Where either changes they are made anew; `differences` makes some of them again to see
 that they are the same. All of it can be deleted.
+
+A reader lists the files of a view when it plans and opens them when it reads, so a file that was listed has to stay. A
+part that was replaced keeps its rows for `GRACE_S`; then a file without rows takes its name, and that one is deleted
+after `EMPTY_S`. The index is listed before the views, so every part that it names is listed with them.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import hashlib
 import json
 import random
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -27,8 +31,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.leases import shared_time_ns
-from tasks.adapters.store.batches import KEY, batches, enter, has_key, load
-from tasks.adapters.store.disk import Disk, open_disk
+from tasks.adapters.store.batches import ASKING, KEY, batches, enter, has_key, load
+from tasks.adapters.store.disk import TEMPORARY, Disk, Entry, open_disk
 from tasks.adapters.store.duck import connected
 from tasks.adapters.store.headers import without_comments
 from tasks.adapters.store.latest import latest, literal, quoted
@@ -40,6 +44,7 @@ from tasks.adapters.store.questions import Question, as_tables, define, named_qu
 from tasks.adapters.store.reading import source_of, steadily
 from tasks.adapters.store.schema import arrow_schema, columns
 from tasks.domain.candidate import Candidate
+from tasks.domain.run import Run
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -50,7 +55,9 @@ SEED = "part-empty.parquet"
 MANY = 24
 """So many parts are merged into one: a question opens them all."""
 GRACE_S = 600.0
-"""A part that does not count any more is deleted when a question cannot be reading it any longer."""
+"""No question takes so long, so none reads the rows of a part that was replaced before."""
+EMPTY_S = 86_400.0
+"""How long a file without rows stays: a question that has listed it opens it within seconds."""
 FORGOTTEN_S = 14 * 86_400.0
 """Rows of definitions that nobody has asked about for so long are deleted."""
 NAMED_BY_CONTENT = frozenset({("candidate", "patch"), ("suite", "patch"), ("proposed_fix", "patch")})
@@ -114,7 +121,7 @@ def kept_of(questions: Sequence[Question]) -> Kept:
     names = tuple(question.name for question in questions if question.kept)
     needed = needed_by(questions, names)
     closure = tuple(question for question in questions if question.name in needed)
-    digest = hashlib.sha256(b"judged 1")
+    digest = hashlib.sha256(b"judged 2")
     for question in closure:
         for statement in question.statements:
             digest.update(without_comments(statement).encode() + b"\0")
@@ -124,7 +131,7 @@ def kept_of(questions: Sequence[Question]) -> Kept:
 
 def select_kept(name: str, source: Callable[[str], str]) -> str:
     """SELECT of the rows of a kept view that count; `source(view)` is what to put after FROM."""
-    return f"SELECT * EXCLUDE ({PART}) FROM {source(name)} SEMI JOIN {INDEX} USING ({KEY}, {PART})"
+    return f"SELECT v.* EXCLUDE ({PART}) FROM {INDEX} AS i JOIN {source(name)} AS v USING ({KEY}, {PART})"
 
 
 def select_index(source: Callable[[str], str]) -> str:
@@ -190,7 +197,11 @@ def seed(disk: Disk, kept: Kept) -> None:
         return
     for name, data in _seeds(kept):
         disk.write(f"{kept.root}/{name}/{SEED}", data)
-    disk.write(f"{kept.root}/{INDEX}/{SEED}", parquet_bytes(_INDEX_SCHEMA.empty_table()))
+    disk.write(f"{kept.root}/{INDEX}/{SEED}", _empty_index())
+
+
+def _empty_index() -> bytes:
+    return parquet_bytes(_INDEX_SCHEMA.empty_table())
 
 
 @lru_cache(maxsize=2)
@@ -242,7 +253,8 @@ def _compare(connection: duckdb.DuckDBPyConnection, name: str, source: Callable[
 def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> list[tuple[str, str]]:
     """Instances whose kept rows are missing or of other inputs, with a digest of these."""
     keyed = [row_type for row_type in kept.inputs if has_key(row_type)]
-    parts = [_fingerprint(row_type, source_of(connection, disk, row_type)) for row_type in keyed]
+    sources = {row_type: source_of(connection, disk, row_type) for row_type in (*keyed, *ASKING)}
+    parts = [_fingerprint(row_type, sources) for row_type in keyed]
     source = kept_source(disk, kept)
     return connection.sql(
         f"WITH said AS (SELECT {KEY}, md5(string_agg(name || ' ' || total, ' ' ORDER BY name)) AS now "
@@ -252,15 +264,18 @@ def _stale(connection: duckdb.DuckDBPyConnection, disk: Disk, kept: Kept) -> lis
     ).fetchall()
 
 
-def _fingerprint(row_type: type[Any], source: str) -> str:
-    """SELECT of a number for each instance that changes with any row about it."""
-    name = table_name(row_type)
+def _fingerprint(row_type: type[Any], sources: Mapping[type[Any], str]) -> str:
+    """SELECT of a number for each instance that changes with any row about it, and with any run that it asked for."""
+    name, source = table_name(row_type), sources[row_type]
     hashed = [quoted(c.name) for c in columns(row_type) if (name, c.name) not in NAMED_BY_CONTENT]
     rows = latest(row_type, lambda _: source)
     total = f"sum(hash({', '.join(hashed)}))"
     if row_type is Candidate:  # what counts for one place is decided between all candidates for it
         inner = f"SELECT {KEY}, {total} OVER (PARTITION BY instance_id) AS total FROM ({rows})"
         rows, total = inner, "any_value(total)"
+    if row_type is Run:
+        asked = " UNION ".join(f"SELECT {KEY}, run_key FROM {sources[one]}" for one in (Run, *ASKING))
+        rows = f"SELECT a.{KEY} AS {KEY}, r.* EXCLUDE ({KEY}) FROM ({asked}) AS a JOIN ({rows}) AS r USING (run_key)"
     return f"SELECT {KEY}, {literal(name)} AS name, {total}::VARCHAR AS total FROM ({rows}) GROUP BY {KEY}"
 
 
@@ -304,22 +319,54 @@ def _new_part() -> str:
 
 
 def _tidy(disk: Disk, kept: Kept) -> None:
-    """Merge parts where there are many; delete what does not count any more."""
+    """Merge parts where there are many; take away what does not count any more."""
     parts = [entry for entry in disk.files(f"{kept.root}/{INDEX}") if entry.name != SEED]
     if len(parts) > MANY:
         _merge(disk, kept)
-    with connected(store=disk.url) as connection:
-        source = kept_source(disk, kept)
-        found = connection.sql(f"SELECT DISTINCT {PART} FROM ({select_index(source)})").fetchall()
-        counting = {row[0] for row in found}
-    for entry in disk.files(kept.root):
-        part = entry.name.removeprefix("part-").removesuffix(".parquet")
-        if entry.name not in (SEED, MARKER) and part not in counting and entry.age_s > GRACE_S:
-            disk.delete(entry.path)
+    empty = {f"{kept.root}/{name}": data for name, data in (*_seeds(kept), (INDEX, _empty_index()))}
+    for entry, unnamed_s in _replaced(disk, kept.root):
+        rowless = empty.get(entry.path.rpartition("/")[0], b"")
+        if entry.name.endswith(TEMPORARY) or entry.size == len(rowless):
+            if entry.age_s > EMPTY_S:
+                disk.delete(entry.path)
+        elif unnamed_s > GRACE_S:
+            disk.write(entry.path, rowless)
     markers = (entry for entry in disk.files(FOLDER) if entry.name == MARKER and entry.age_s > FORGOTTEN_S)
     for path in {entry.path.rpartition("/")[0] for entry in markers} - {kept.root}:
         for entry in disk.files(path):
             disk.delete(entry.path)
+
+
+def _replaced(disk: Disk, root: str) -> Iterator[tuple[Entry, float]]:
+    """The files of parts that do not count, and for how many seconds no view has named any of their rows."""
+    found = disk.files(root)
+    written = {_part_of(entry): entry.age_s for entry in found if entry.path.startswith(f"{root}/{INDEX}/")}
+    with connected(store=disk.url) as connection:
+        files = f"read_parquet({literal(f'{disk.url}/{root}/{INDEX}/*.parquet')}, hive_partitioning=false)"
+        later = f"SELECT {PART}, lead({PART}) OVER (PARTITION BY {KEY} ORDER BY {PART}) AS later FROM {files}"
+        asked = f"SELECT {PART}, bool_or(later IS NULL), list(DISTINCT later) FROM ({later}) GROUP BY {PART}"
+        parts = {part: (counts, later) for part, counts, later in connection.sql(asked).fetchall()}
+    for entry in found:
+        counts, later = parts.get(_part_of(entry), (False, []))
+        if entry.name not in (SEED, MARKER) and not counts:
+            # Of a part without a row in the index the writer was killed, or its rows are gone already.
+            yield entry, min((written[one] for one in later), default=entry.age_s)
+
+
+def _part_of(entry: Entry) -> str:
+    return entry.name.removeprefix("part-").removesuffix(".parquet")
+
+
+def collect(disk: Disk, grace_s: float) -> tuple[str, ...]:
+    """Delete parts that were replaced so many seconds ago, of all definitions; their paths."""
+    removed: list[str] = []
+    with disk.lock(exclusive=True, name=".judging"):
+        for root in sorted({entry.path.rpartition("/")[0] for entry in disk.files(FOLDER) if entry.name == MARKER}):
+            for entry, unnamed_s in _replaced(disk, root):
+                if min(unnamed_s, entry.age_s) >= grace_s:
+                    disk.delete(entry.path)
+                    removed.append(entry.path)
+    return tuple(removed)
 
 
 def _merge(disk: Disk, kept: Kept) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tasks.domain.errors import StoreError
-from tasks.domain.names import content_key
+from tasks.domain.names import FILE_NAME_BYTES, KEY_DIGITS, file_name
 from tasks.domain.run import Run
 from tasks.domain.table import DECLARED, Table, table_name
 from tasks.domain.tables import TABLES
@@ -44,7 +44,7 @@ FILE_COLUMNS: dict[type[Any], tuple[str, ...]] = {
 """Columns that name a file under `files/`."""
 
 SCHEMA_FOLDER = "schema=current"
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+_RUN_KEY = re.compile(rf"[0-9a-f]{{{KEY_DIGITS}}}")
 
 
 def layout_of(row_type: type[Any]) -> Table:
@@ -59,12 +59,14 @@ def layout_of(row_type: type[Any]) -> Table:
 
 def folder(row_type: type[Any], value: str) -> str:
     """`Run`, `pallets/flask` → `run/repo=pallets__flask`."""
-    return f"{table_name(row_type)}/{layout_of(row_type).folder}={quote(value.replace('/', '__'), safe=' ')}"
+    name = quote(value.replace("/", "__"), safe=" ")
+    group = name if len(name) <= FILE_NAME_BYTES else file_name(value)
+    return f"{table_name(row_type)}/{layout_of(row_type).folder}={group}"
 
 
 def part_name(key: str) -> str:
-    """File name of the write with this key: the key itself where it is plain, else its hash."""
-    return f"part-{key if _PLAIN_KEY.fullmatch(key) else content_key('part', key)}.parquet"
+    """File name of the write with this key."""
+    return f"part-{file_name(key)}.parquet"
 
 
 def run_file(run_key: str, *, settled: bool) -> str:
@@ -85,8 +87,8 @@ def may_hold(row_type: type[Any], name: str, run_keys: Collection[str]) -> bool:
         return True  # a pack
     if row_type is Run:
         return written[1].removesuffix(".infrastructure") in run_keys
-    key, dash, _ = written[1].rpartition("-")
-    return not dash or key in run_keys  # without a dash it is a hash
+    key = written[1].rpartition("-")[0]
+    return key in run_keys or not _RUN_KEY.fullmatch(key)
 
 
 def file_path(sha: str) -> str:

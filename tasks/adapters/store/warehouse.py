@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -33,9 +33,9 @@ from tasks.adapters.store.parquet import content_hash, parquet_bytes, stamped, s
 from tasks.adapters.store.quarantine import Problem, quarantine_new
 from tasks.adapters.store.schema import arrow_schema, from_arrow, to_arrow
 from tasks.domain.errors import BadInput, NotFound
-from tasks.domain.names import RunKey
+from tasks.domain.names import InstanceKey, RequestId, RunKey
 from tasks.domain.outcome import RunStatus
-from tasks.domain.run import CaseOutcome, LineHit, Run, WatchedFile
+from tasks.domain.run import CaseOutcome, LineHit, Run, RunRequest, WatchedFile
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -44,6 +44,9 @@ FRESH_S = 20.0
 """So old a ledger still has what compaction packed before it took the files away: its grace period is longer."""
 _LEDGERS: dict[str, tuple[tuple[str, ...], frozenset[RunKey], float]] = {}
 """By store: the paths of the table of runs, the keys that they stand for, and when they were listed."""
+_REQUESTS: dict[str, tuple[set[str], set[RequestId]]] = {}
+"""By store: the files of requests that were read, and the requests in them. Each file is read once, and all of them
+after a compaction: to read all for each unit of work would take a time that grows with the square of the units."""
 
 
 class Store:
@@ -142,6 +145,34 @@ class Store:
         fresh = known is not None and time.monotonic() - known[2] < FRESH_S
         return key in (known[1] if known and fresh else self.run_keys())
 
+    def write_requests(self, requests: Iterable[RunRequest]) -> None:
+        """Write those of the requests that are not stored."""
+        stored = reading.steadily(self._request_ids, on_torn=lambda: quarantine_new(self.disk))
+        self.write([row for row in {row.request_id: row for row in requests}.values() if row.request_id not in stored])
+
+    def requested_runs(self, instances: Collection[InstanceKey]) -> tuple[Run, ...]:
+        """The runs that instances asked for, each under the names that it has for the instance; as the view
+        `requested_run`. Runs from before there were requests are those of the instances that made them."""
+        if not instances:
+            return ()
+        requests = self.read(RunRequest, instance_key=instances)
+        own = self.read(Run, instance_key=instances)
+        keys = {row.run_key for row in requests}
+        runs = {run.run_key: run for run in (*own, *(self.read(Run, run_key=keys) if keys else ()))}
+        asked = (row.named(runs[row.run_key]) for row in requests if row.run_key in runs)
+        return tuple(dict.fromkeys((*own, *asked)))
+
+    def _request_ids(self) -> set[RequestId]:
+        paths = {path for path in self.disk.paths(table_name(RunRequest)) if path.endswith(".parquet")}
+        known = _REQUESTS.get(self.url, (set(), set()))
+        seen, ids = known if known[0] <= paths else (set(), set())
+        for path in paths - seen:
+            with self.disk.source(path) as source:
+                ids.update(pq.read_table(source, columns=["request_id"])["request_id"].to_pylist())
+            seen.add(path)
+        _REQUESTS[self.url] = seen, ids
+        return ids
+
     def _keys(self, paths: Iterable[str]) -> Iterator[RunKey]:
         for path in paths:
             name = path.rpartition("/")[2]
@@ -190,13 +221,15 @@ class Store:
         """
         return health.check(self.disk, runner_version)
 
-    def compact(self, *, grace_s: float = 30.0) -> compaction.Compacted:
-        """Merge small files, wait for readers under way, then remove what was merged (compaction.py)."""
+    def compact(self, *, grace_s: float = 600.0) -> compaction.Compacted:
+        """Merge small files, and remove what was merged so many seconds ago (compaction.py)."""
         return compaction.compact(self.disk, grace_s=grace_s)
 
     def gc(self, *, grace_s: float = 86_400.0) -> tuple[str, ...]:
-        """Delete what nothing refers to and is older than `grace_s`; the paths."""
-        return compaction.collect(self.disk, grace_s=grace_s)
+        """Delete what nothing has referred to for `grace_s` seconds; the paths."""
+        from tasks.adapters.store import judged  # takes DuckDB, which no writer of rows needs
+
+        return tuple(sorted((*compaction.collect(self.disk, grace_s=grace_s), *judged.collect(self.disk, grace_s))))
 
     def _packed_keys(self, path: str) -> list[RunKey]:
         with self.disk.source(path) as source:

@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tasks.adapters.locking import alone
+from tasks.adapters.sandbox.base import Sandbox
+from tasks.adapters.tool_environment import tool_environment
+from tasks.adapters.uv.build_gate import GatedUv, gated_uv
 from tasks.adapters.uv.install import install, move
 from tasks.adapters.uv.interpreters import find_uv
 from tasks.adapters.uv.lock import Locker, lock_key
@@ -30,11 +32,12 @@ REBUILD = "remove its folder in the cache and it is built again"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Builder:
-    """Builds environments below one folder, and finds those that are there.
+    """Builds environments below one folder. Third-party code of builds runs behind the build gate.
 
     The cache holds::
 
         locks/<key>.txt              hashed locks, by what was asked of the resolver
+        gates/<key>/                 the interpreters that uv is given, see `build_gate.py`
         environments/<env_id>/       one finished environment each
         environments/.<env_id>.*     under way: a lock file, a half-built folder with its builder's process id (the
                                      compiler of a killed builder may still be writing into its own)
@@ -42,22 +45,31 @@ class Builder:
 
     cache: Path
     environ: Mapping[str, str]
-    """The environment variables that uv is started with (certificates, proxies, its own cache)."""
+    """The environment variables that uv is started with, as `tool_environment` gives them."""
+    sandbox: Sandbox
+    """Where builds run."""
+    scratch: Path
+    """Folder for the private copies that builds work on."""
     uv: Path | None = None
     """Null for the one installed beside this project."""
     timeout_s: float = 1800.0
     """For each command."""
 
-    @property
-    def tool(self) -> Tool:
-        """uv with its surroundings."""
-        return Tool(self.uv or find_uv(), self.environ, self.timeout_s)
+    def gated(self, interpreter: Interpreter) -> GatedUv:
+        """uv, for environments of `interpreter`."""
+        return gated_uv(
+            Tool(self.uv or find_uv(), self.environ, self.timeout_s),
+            sandbox=self.sandbox,
+            scratch=self.scratch,
+            cache=self.cache,
+            interpreter=interpreter,
+        )
 
     def lock(self, plan: EnvironmentPlan) -> str:
         """The plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
         locks = self.cache.absolute() / "locks"
         with alone(locks / f".{lock_key(plan)}.lock"):
-            return Locker(self.tool, locks).lock(plan)
+            return Locker(self.gated(plan.interpreter), locks).lock(plan)
 
     def build(self, plan: EnvironmentPlan, checkout: Callable[[], Path]) -> BuiltEnvironment:
         """The plan's environment, built unless it is there.
@@ -69,11 +81,11 @@ class Builder:
         plan = self._with_tools(plan)
         lock = self.lock(plan)
         env_id = plan.env_id(lock)
-        root = self.root(env_id)
+        root = environment_root(self.cache, env_id)
         with alone(root.with_name(f".{env_id}.lock")):
             if not (root / ROW).is_file():
                 self._build(plan, lock, env_id, checkout)
-        return self.load(env_id)
+        return load_environment(root)
 
     def _with_tools(self, plan: EnvironmentPlan) -> EnvironmentPlan:
         """The plan, with the environment that its extension modules are built in: that is built first."""
@@ -86,37 +98,33 @@ class Builder:
         """What the commands of `steps` are started in. Raises as `build`."""
         return self.build(steps.tools, _no_checkout)
 
-    def root(self, env_id: EnvId) -> Path:
-        """Where an environment is or would be."""
-        return self.cache.absolute() / "environments" / env_id
-
-    def is_there(self, env_id: EnvId) -> bool:
-        """Whether an environment is built and whole."""
-        return (self.root(env_id) / ROW).is_file()
-
-    def load(self, env_id: EnvId) -> BuiltEnvironment:
-        """An environment that is there; `NotFound` where it is not."""
-        return load_environment(self.root(env_id))
-
     def _build(self, plan: EnvironmentPlan, lock: str, env_id: EnvId, checkout: Callable[[], Path]) -> None:
-        root = self.root(env_id)
+        root = environment_root(self.cache, env_id)
         half = root.with_name(f".{env_id}.{os.getpid()}.half")
         for stale in (root, *root.parent.glob(f".{env_id}.*.half")):
             shutil.rmtree(stale, ignore_errors=True)
         started = time.monotonic()
         try:
-            install(self.tool, plan, lock, half, checkout)
+            install(self.gated(plan.interpreter), plan, lock, half, checkout)
             write_row(half / ROW, row_of(plan, lock, env_id, time.monotonic() - started))
             move(half, root)
         finally:
             shutil.rmtree(half, ignore_errors=True)
 
 
-@lru_cache(maxsize=4)
-def machine_builder(cache: Path) -> Builder:
-    """The builder of this process's own environment variables. Ours are left out: builds are code of others, and places
-    of stores and leases have passwords."""
-    return Builder(cache=cache, environ={key: told for key, told in os.environ.items() if not key.startswith("SWT_")})
+def machine_builder(cache: Path, sandbox: Sandbox, scratch: Path) -> Builder:
+    """The builder with this machine's registries, proxies and certificates."""
+    return Builder(cache=cache, environ=tool_environment(os.environ), sandbox=sandbox, scratch=scratch)
+
+
+def environment_root(cache: Path, env_id: EnvId) -> Path:
+    """Where an environment is or would be."""
+    return cache.absolute() / "environments" / env_id
+
+
+def is_built(cache: Path, env_id: EnvId) -> bool:
+    """Whether an environment is there and whole."""
+    return (environment_root(cache, env_id) / ROW).is_file()
 
 
 def _no_checkout() -> Path:

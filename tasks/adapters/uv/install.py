@@ -6,46 +6,51 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tasks.adapters.uv.build_gate import GatedUv
 from tasks.adapters.uv.lock import building_options, cutoff
 from tasks.adapters.uv.metadata import PTH, pointing_wheel, pth
-from tasks.adapters.uv.plan import EnvironmentPlan
+from tasks.adapters.uv.plan import EnvironmentPlan, Interpreter
 from tasks.adapters.uv.process import Tool
 from tasks.domain.errors import BuildFailed
 
 
-def install(uv: Tool, plan: EnvironmentPlan, lock: str, root: Path, checkout: Callable[[], Path]) -> None:
+def install(uv: GatedUv, plan: EnvironmentPlan, lock: str, root: Path, checkout: Callable[[], Path]) -> None:
     """Make a virtual environment at `root` and carry out every step of the plan in it."""
-    uv.run("venv", "--quiet", "--no-project", "--python", str(plan.interpreter.path), str(root))
+    uv.run("venv", "--quiet", "--no-project", "--python", str(uv.python), str(root))
     python = root / "bin" / "python"
     if lock:
         _sync(uv, plan, lock, python)
     if plan.editable:
-        _install_metadata(uv, plan, python, checkout())
+        _install_metadata(uv, plan, python, checkout().resolve())
     else:
         _site_packages(root).joinpath(PTH).write_text(pth(plan.source_roots), encoding="utf-8")
-    _compile(uv, python, root)
+    uv.gate.restore(root)
+    compile_packages(uv, plan.interpreter, root)
     _generate(plan, root)
 
 
-def _sync(uv: Tool, plan: EnvironmentPlan, lock: str, python: Path) -> None:
+def _sync(uv: GatedUv, plan: EnvironmentPlan, lock: str, python: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="swt-lock-") as folder:
         path = Path(folder) / "lock.txt"
         path.write_text(lock, encoding="utf-8")
         uv.run(
-            *("pip", "sync", "--quiet", "--python", str(python), "--require-hashes"),
+            *("pip", "sync", "--quiet", "--no-sources", "--python", str(python), "--require-hashes"),
             *building_options(plan.building, Path(folder)),
             *(*cutoff(plan.exclude_newer), str(path)),
             hint="a locked package does not build here: drop it in the recipe, or install what it needs",
         )
 
 
-def _install_metadata(uv: Tool, plan: EnvironmentPlan, python: Path, checkout: Path) -> None:
+def _install_metadata(uv: GatedUv, plan: EnvironmentPlan, python: Path, checkout: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="swt-wheel-") as name:
-        folder = Path(name)
+        folder = Path(name).resolve()
+        (folder / "built").mkdir()
         uv.run(
             *("build", "--wheel", "--no-sources", "--python", str(python)),
             *(*cutoff(plan.exclude_newer), "--out-dir", str(folder / "built"), str(checkout)),
-            extra_env=plan.build_env,
+            build_env=plan.build_env,
+            source=checkout,
+            output=folder / "built",
             hint="the project's metadata does not build at this commit: install = none in the recipe may do",
         )
         wheel = pointing_wheel(_only_wheel(folder / "built"), folder / "pointing", plan.source_roots)
@@ -66,22 +71,14 @@ def _site_packages(root: Path) -> Path:
     return folder
 
 
-def _compile(uv: Tool, python: Path, root: Path) -> None:
+def compile_packages(uv: GatedUv, interpreter: Interpreter, root: Path) -> None:
     """Compile what is installed: a test run must neither write bytecode nor see compile-time warnings.
 
-    The tests that packages bring along, a third of all files, are left out.
+    Compiling runs no third-party code: `-S` keeps the interpreter from the `.pth` files of the environment.
     """
-    tool = Tool(python, uv.environ, uv.timeout_s)
-    tool.run(
-        "-m",
-        "compileall",
-        "-q",
-        "-j",
-        "2",
-        str(_site_packages(root)),
-        extra_env=("PYTHONWARNINGS=ignore",),
-        tolerate=(1,),
-    )
+    tool = Tool(interpreter.path, uv.tool.environ, uv.tool.timeout_s)
+    folder = str(_site_packages(root))
+    tool.run(*("-I", "-S", "-W", "ignore", "-m", "compileall", "-q", "-j", "2"), folder, tolerate=(1,))
 
 
 def _generate(plan: EnvironmentPlan, root: Path) -> None:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tasks.adapters.locking import whole
+from tasks.adapters.uv.build_gate import GatedUv
 from tasks.adapters.uv.plan import Building, EnvironmentPlan
-from tasks.adapters.uv.process import Tool
 from tasks.domain.names import content_key
 
 SEEN_FROM = {
@@ -33,7 +33,7 @@ _LOCATION = re.compile(r"^\s*(#|--(index|extra|find|default|no-index))")
 class Locker:
     """Locks below `folder`, one file each."""
 
-    uv: Tool
+    uv: GatedUv
     folder: Path
 
     def lock(self, plan: EnvironmentPlan) -> str:
@@ -55,7 +55,7 @@ class Locker:
             constraints = Path(folder) / "constraints.txt"
             constraints.write_text("\n".join(plan.constraints) + "\n", encoding="utf-8")
             return self.uv.run(
-                *("pip", "compile", "-", "--python", str(plan.interpreter.path), "--constraint", str(constraints)),
+                *("pip", "compile", "-", "--python", str(self.uv.python), "--constraint", str(constraints)),
                 *building_options(plan.building, Path(folder)),
                 *("--generate-hashes", "--no-header", "--no-annotate", "--no-sources", "--quiet"),
                 *("--python-version", plan.interpreter.version, *cutoff(plan.exclude_newer)),

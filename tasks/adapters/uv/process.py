@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.domain.errors import BuildFailed, InfrastructureError
+from tasks.domain.errors import BuildFailed, InfrastructureError, SwtError
 
-_NETWORK = re.compile(
+NETWORK = re.compile(
     r"error sending request|dns error|failed to lookup address|connection (refused|reset|closed)|timed out|tcp connect"
     r"|client error \(connect\)|network is unreachable|could not connect|HTTP status server error"
     r"|invalid peer certificate|tunnel error|error decoding response body|network was disabled",
@@ -49,6 +49,10 @@ class PackageFailed(BuildFailed):
         self.packages = packages
 
 
+Failure = Callable[[str, str, str], SwtError]
+"""What was done, what the tool said, a hint → the error to raise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tool:
     """A program with the environment that it is started in and its time limit in seconds."""
@@ -64,18 +68,19 @@ class Tool:
         extra_env: tuple[str, ...] = (),
         hint: str = "",
         tolerate: tuple[int, ...] = (),
+        failure: Failure | None = None,
     ) -> str:
-        """Standard output of `program args…`, started in an empty folder so that no project's settings leak in.
+        """Standard output of `program args…`, started in an empty folder, its HOME, so that no settings leak in.
 
-        `tolerate` lists exit codes besides 0 that are no failure. Raises `BuildFailed` where the tool refuses,
-        `InfrastructureError` where the machine or the network failed.
+        `tolerate` lists exit codes besides 0 that are no failure; `failure` makes the error of any other. Raises
+        `BuildFailed` where the tool refuses, `InfrastructureError` where the machine or the network failed.
         """
         argv = [str(self.program), *args]
-        env = {**self.environ, **dict(pair.split("=", 1) for pair in extra_env)}
         with tempfile.TemporaryDirectory(prefix="swt-uv-") as folder:
+            env = {**self.environ, "HOME": folder, **dict(pair.split("=", 1) for pair in extra_env)}
             done = self._start(argv, env, folder, stdin)
         if done.returncode not in (0, *tolerate):
-            raise failure(f"{self.program.name} {args[0]}", done.stderr or done.stdout, hint)
+            raise (failure or tool_failure)(f"{self.program.name} {args[0]}", done.stderr or done.stdout, hint)
         return done.stdout
 
     def _start(self, argv: list[str], env: dict[str, str], folder: str, stdin: str) -> subprocess.CompletedProcess[str]:
@@ -99,10 +104,10 @@ class Tool:
             raise InfrastructureError(message, hint="swt doctor says what this machine has") from error
 
 
-def failure(what: str, output: str, hint: str) -> BuildFailed | InfrastructureError:
+def tool_failure(what: str, output: str, hint: str) -> SwtError:
     """The error for a tool that ended badly, with what of its output says why, scrubbed."""
     message = f"{what} failed: {telling_lines(output)}"
-    if _NETWORK.search(output):
+    if NETWORK.search(output):
         return InfrastructureError(message, hint="the package registry did not answer; try again")
     if _MACHINE.search(output):
         return InfrastructureError(message, hint="free some disk or memory and try again")

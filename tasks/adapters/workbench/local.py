@@ -51,7 +51,7 @@ class Supplies:
     paths: tuple[str, ...]
     read_base: ReadBase
     fill: Callable[[Path], None]
-    """Fills a folder with the files of the base commit."""
+    """Fills a folder as test runs find it: the files of the base commit, and a repository that has this commit only."""
     fill_for_shell: Callable[[Path], None]
     """The same for commands: with a git repository that ends at the base commit, where there is one."""
     environment: Callable[[], BuiltEnvironment]

@@ -14,7 +14,7 @@ from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
 from tasks.methods.fences import fenced_blocks
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.prompts import briefing, fit
 
 CALLS = 20
@@ -27,8 +27,9 @@ _SHELLS = ("", "bash", "sh", "shell", "console")
 
 
 def agent(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    """One sample at temperature 0, of at most 20 replies. What is there when they run out is handed in."""
-    conversation = Conversation(model, replace(budget, calls=min(CALLS, budget.calls)))
+    """One sample at temperature 0, of at most 20 replies unless the experiment asks for another number. What is there
+    when they run out is handed in."""
+    conversation = Conversation(model, replace(budget, calls=replies(CALLS, budget, assignment.variant)))
     try:
         _work(assignment, bench, conversation)
     except OutOfBudget:

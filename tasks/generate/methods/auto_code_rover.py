@@ -14,7 +14,7 @@ from tasks.generate.code_search import CodeSearch
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import Answer, from_replacements
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.prompts import briefing, fit
 from tasks.methods.text_calls import calls_in, signatures
 from tasks.methods.tools import Toolbox
@@ -41,12 +41,13 @@ def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budg
 def _search(assignment: Assignment, bench: Workbench, conversation: Conversation) -> tuple[list[str], str]:
     """What the searches showed, and what the model concluded (empty where it searched to the end)."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
-    tools = Toolbox(conversation, CodeSearch(bench).tools)
+    rounds = rounds_within(replies(ROUNDS + ATTEMPTS, conversation.budget, assignment.variant))
+    thread = Thread(conversation, step="search")
+    tools = Toolbox(thread, CodeSearch(bench).tools)
     as_text = assignment.variant["tools"] == "text"
     told = signatures(tools.specs) if as_text else []
-    opening = user(prompt("auto_code_rover_search.j2", rounds=ROUNDS, signatures=told, **facts))
-    thread = Thread(conversation, [opening], step="search")
-    for _ in range(ROUNDS):
+    thread.messages.append(user(prompt("auto_code_rover_search.j2", rounds=rounds, signatures=told, **facts)))
+    for _ in range(rounds):
         reply = thread.go_on(tools=() if as_text else tools.specs)
         calls = calls_in(reply.text, tools.specs) if as_text else reply.tool_calls
         if not calls:
@@ -56,6 +57,12 @@ def _search(assignment: Assignment, bench: Workbench, conversation: Conversation
         thread.messages += [_in_one(calls, answers)] if as_text else answers
     conversation.took("rounds-used-up")
     return list(tools.shown.values()), ""
+
+
+def rounds_within(calls: int) -> int:
+    """Search rounds within so many replies: all but those of the second stage, and one where the second stage can keep
+    one reply."""
+    return max(min(1, calls - 1), calls - ATTEMPTS)
 
 
 def _write(

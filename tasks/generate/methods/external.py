@@ -15,7 +15,7 @@ from tasks.domain.variant import Variant
 from tasks.generate.prompts import prompt
 from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.notes import behind_notes
 from tasks.methods.prompts import briefing, fit
 
@@ -35,11 +35,16 @@ class External:
         """What the agent is told: the least that its first prompt holds."""
         return errand_for(self.agent, assignment, budget)
 
+    def allowance(self, assignment: Assignment, budget: MethodBudget) -> Allowance:
+        """The ceilings of its run."""
+        calls = replies(self.agent.calls, budget, assignment.variant)
+        told = assignment.variant.count("calls") or self.agent.told(calls)
+        return Allowance(calls=calls, seconds=budget.seconds, told=told)
+
     def __call__(
         self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
     ) -> Iterator[Proposal]:
-        calls = min(self.agent.calls, budget.calls)
-        allowance = Allowance(calls=calls, seconds=budget.seconds)
+        allowance = self.allowance(assignment, budget)
         errand, checks = errand_for(self.agent, assignment, budget), validation_of(assignment)
         back = send(self.agent, errand, bench, behind_notes(model), allowance, checks)
         conversation = Conversation(
@@ -52,7 +57,7 @@ def errand_for(agent: Agent, assignment: Assignment, budget: MethodBudget) -> st
     """What the agent is told. It looks for itself: files are shown only where the experiment is about them."""
     shown = fit(assignment.context, budget.context_tokens) if assignment.modified_files else ()
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
-    calls = min(agent.calls, budget.calls)
+    calls = External(agent=agent).allowance(assignment, budget).told
     facts = briefing(assignment, shown)
     if not told_command(agent, assignment.variant):
         facts["command"] = ""

@@ -6,7 +6,7 @@ is the issue's, else those that fail at all, else those that apply.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,20 +15,21 @@ from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.patch.split import Kind, kind_of
-from tasks.adapters.workbench.base import Tested, Workbench
-from tasks.domain.outcome import Outcome
+from tasks.adapters.workbench.base import Workbench
+from tasks.domain.outcome import FAILURES
+from tasks.domain.pairing import paired
+from tasks.domain.run import CaseOutcome
+from tasks.domain.variant import Variant
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
 from tasks.methods.json_replies import first_object
-from tasks.methods.method import Assignment, MethodBudget, Proposal
+from tasks.methods.method import CALLS_A_SAMPLE, Assignment, MethodBudget, Proposal
 
 SAMPLES = 5
 TEMPERATURE = 0.7
-BAD = (Outcome.FAILED, Outcome.ERROR, Outcome.TIMEOUT)
-FAILURES, FAILURE_CHARACTERS = 3, 2_000
+SHOWN, FAILURE_CHARACTERS = 3, 2_000
 """How many failing cases the judge is shown, and how much of each."""
-JUDGE_TOKENS = 500
 GROUPS = ("same-problem", "fails", "passes")
 """From most to least preferred."""
 UNFILTERED = GROUPS[-1]
@@ -53,8 +54,7 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     With `filter=off` none is run and none judged: of what `pass_at_5` would draw, the shortest.
     """
     asked = assignment.variant
-    samples, temperature = asked.count("samples") or SAMPLES, asked.number("temperature")
-    filtered = asked["filter"] != "off"
+    samples, temperature, filtered = _samples(asked), asked.number("temperature"), _is_filtered(asked)
     conversation = Conversation(model, budget)
     drawn: list[Sample] = []
     groups: dict[str, str] = {}
@@ -78,6 +78,19 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
     chosen = choose(drawn)
     conversation.took(f"chose {chosen.sample}")
     yield conversation.proposal(chosen.patch, rung=chosen.rung)
+
+
+def most_replies(variant: Variant) -> int:
+    """Replies that it can use in an experiment; without the filter no sample is judged."""
+    return _samples(variant) * (CALLS_A_SAMPLE if _is_filtered(variant) else 1)
+
+
+def _samples(variant: Variant) -> int:
+    return variant.count("samples") or SAMPLES
+
+
+def _is_filtered(variant: Variant) -> bool:
+    return variant["filter"] != "off"
 
 
 def choose(drawn: Sequence[Sample]) -> Sample:
@@ -115,30 +128,29 @@ def failure_of(bench: Workbench, patch: str) -> str:
     old = [change.path for change in applied.changes if change.before is not None and change.path in files]
     if not files:
         return ""
-    known = _bad(bench.run_tests(old)) if old else {}
+    base = bench.run_tests(old).cases if old else ()
     with bench.fork() as fork:
         for change in applied.changes:
             fork.write(change.path, change.after)
-        new = {case: text for case, text in _bad(fork.run_tests(files)).items() if case not in known}
-    return "\n\n".join(f"{case}\n{text}" for case, text in list(new.items())[:FAILURES])
+        cases = fork.run_tests(files).cases
+    known, same = {case.case_id for case in _failing(base)}, paired(base, cases)
+    new = [case for case in _failing(cases) if (same.get(case.case_id) or case.case_id) not in known]
+    return "\n\n".join(f"{case.case_id}\n{case.message[-FAILURE_CHARACTERS:]}" for case in new[:SHOWN])
 
 
 def _runs(path: str) -> bool:
     return path.endswith(".py") and kind_of(path) in (Kind.MODULE, Kind.HELPER)
 
 
-def _bad(tested: Tested) -> dict[str, str]:
-    """The failing cases and what they said."""
-    return {case.case_id: case.message[-FAILURE_CHARACTERS:] for case in tested.cases if case.outcome in BAD}
+def _failing(cases: Iterable[CaseOutcome]) -> list[CaseOutcome]:
+    return [case for case in cases if case.outcome in FAILURES]
 
 
 def _same_problem(assignment: Assignment, failure: str, conversation: Conversation) -> bool:
     """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
     question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
     try:
-        return Thread(conversation, step="judge").ask_until(
-            question, read_verdict, _ask_again, tries=2, max_tokens=JUDGE_TOKENS
-        )
+        return Thread(conversation, step="judge").ask_until(question, read_verdict, _ask_again, tries=2)
     except Unusable:
         return False
 

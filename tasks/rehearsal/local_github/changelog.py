@@ -55,8 +55,9 @@ def with_changelog(entries: Iterable[ChangelogEntry], pulls: tuple[Pull, ...]) -
 
 def entries_of(history: RepositoryHistory) -> tuple[ChangelogEntry, ...]:
     """Every entry that names an issue, oldest first; merges add none of their own."""
-    log = ("log", "--reverse", "--format=%x1e%H", "--patch", "--unified=0", "--no-renames", "--no-color", history.head)
-    told = history.git.run("-C", str(history.folder), *log, "--", *_FOLDERS, *_FILES).decode("utf-8", "replace")
+    log = ("log", "--reverse", "--format=%x1e%H", "--patch", "--unified=0", "--no-renames", "--no-color")
+    at = ("--end-of-options", history.head, "--", *_FOLDERS, *_FILES)
+    told = history.git.run("-C", str(history.folder), *log, *at).decode("utf-8", "replace")
     pieces = _COMMIT.split(told)[1:]
     commits = zip(pieces[0::2], pieces[1::2], strict=True)
     return tuple(entry for oid, patch in commits for entry in _entries(oid, patch))

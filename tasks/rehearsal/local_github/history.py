@@ -103,7 +103,7 @@ class RepositoryHistory:
         if len(before) == 1:
             (only,) = before
             return None if only in own else only
-        done = self.git.attempt("-C", str(self.folder), "merge-base", one, other)
+        done = self.git.attempt("-C", str(self.folder), "merge-base", "--end-of-options", one, other)
         return done.stdout.decode().strip() if done.returncode == 0 else None
 
     def read_files(self, pairs: Iterable[tuple[str, str]]) -> None:
@@ -126,7 +126,7 @@ def read_history(git: Git, folder: Path) -> RepositoryHistory:
     where = ("-C", str(folder))
     branch = git.run(*where, "symbolic-ref", "--short", "HEAD").decode().strip()
     head = git.run(*where, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
-    log = git.run(*where, "log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", head)
+    log = git.run(*where, "log", "-z", "--topo-order", "--reverse", f"--format={_FORMAT}", "--end-of-options", head)
     fields = log.decode("utf-8", "replace").split("\0")
     commits = [_commit(fields[start : start + _FIELDS]) for start in range(0, len(fields) - 1, _FIELDS)]
     places = {commit.oid: place for place, commit in enumerate(commits)}

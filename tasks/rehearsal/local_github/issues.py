@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.files import regular_file
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
 from tasks.rehearsal.local_github.changelog import ChangelogEntry
@@ -91,7 +92,7 @@ def read_issues(path: Path) -> dict[int, LocalIssue]:
     `closed_by` (a pull request), `author`, `labels`, `comments` (`body`, `created_at`, `updated_at`, `author`),
     `edits` (`at`, `body`), `renames` (`at`, `before`, `after`). `BadInput` names a line that is none."""
     found: dict[int, LocalIssue] = {}
-    for place, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for place, line in enumerate(regular_file(path).read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue
         try:

@@ -22,10 +22,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from tasks.adapters.files import regular_file
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects.messages import tokens_of
 from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.domain.errors import BadInput, NotFound
+from tasks.domain.errors import BadInput
 
 
 class Fault(StrEnum):
@@ -146,9 +147,7 @@ class ListScript:
 def read_script(path: Path) -> ListScript:
     """The script in a file; `BadInput` names the step that is wrong."""
     try:
-        rows = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise NotFound(f"{path} is not there", hint="give a JSON list of steps") from None
+        rows = json.loads(regular_file(path, hint="give a JSON list of steps").read_text("utf-8"))
     except ValueError as error:
         raise BadInput(f"{path.name} is not JSON: {error}") from None
     if not isinstance(rows, list):

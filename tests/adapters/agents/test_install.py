@@ -17,6 +17,7 @@ from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.hiding import hidden, packages_of
 from tasks.adapters.agents.install import Installer, place, ready
 from tasks.adapters.sandbox.base import own_packages
+from tasks.adapters.sandbox.pick import pick as pick_sandbox
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.errors import BuildFailed, NotFound
 
@@ -54,7 +55,12 @@ def wheel(tmp_path: Path) -> Path:
 def installer(tmp_path: Path) -> Installer:
     if not any(one.minor == MINOR for one in machine_interpreters()):
         pytest.skip(f"neither pyenv nor uv has a CPython {MINOR}")
-    return Installer(folder=tmp_path / "agents", environ=os.environ)
+    return Installer(
+        folder=tmp_path / "agents",
+        environ=os.environ,
+        sandbox=pick_sandbox(None, trusted=True, base=tmp_path),
+        scratch=tmp_path / "scratch",
+    )
 
 
 BACKEND = """

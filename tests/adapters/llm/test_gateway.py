@@ -18,6 +18,7 @@ import openai
 import pytest
 from llm_bench import KEY, MODEL, Bench, Benches, work
 
+from tasks.adapters.llm.base import Finish, Options, Reply
 from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.llm.gateway.core import Gateway, Issued
@@ -368,3 +369,23 @@ def test_the_key_stays_outside(opened: Opened, tmp_path: Path) -> None:
         assert secret not in repr(row) + repr(made.bench.rows())
         assert not [path for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
     assert {call.status for call in made.bench.rows()} == {CallStatus.ANSWERED}
+
+
+def cut_reply(text: str) -> Step:
+    return Step(reply=Reply(text=text, finish_reason=Finish.LENGTH))
+
+
+def test_a_reply_that_an_agents_own_limit_cuts_is_passed_on(opened: Opened) -> None:
+    made = opened(lambda _: cut_reply("half"))
+    done = made.openai().chat.completions.create(
+        model=MODEL, max_tokens=99, messages=[{"role": "user", "content": "hi"}]
+    )
+    assert (done.choices[0].message.content, done.choices[0].finish_reason) == ("half", "length")
+    assert made.gateway.finish(made.issued).trouble == ""
+
+
+def test_one_that_the_experiments_limit_cuts_is_trouble_of_the_run(opened: Opened) -> None:
+    made = opened(lambda _: cut_reply("half"), options=Options(max_tokens=50))
+    with pytest.raises(openai.InternalServerError, match="cut at 50 tokens, the limit of the experiment"):
+        made.openai().chat.completions.create(model=MODEL, max_tokens=99, messages=[{"role": "user", "content": "hi"}])
+    assert made.gateway.finish(made.issued).trouble.startswith("reply-cut: ")

@@ -67,9 +67,9 @@ def test_what_git_writes_is_applied(name: str, tmp_path: Path) -> None:
 def test_its_normal_form_is_its_own_and_git_takes_it(name: str, tmp_path: Path) -> None:
     before, after = CHANGES[name]
     base = {"t.py": b"a\n"} | ({"x.png": before} if before is not None else {})
-    first = apply_to_files(read(diff(tmp_path / "repo", before, after)), base.get, binaries=True)
+    first = apply_to_files(read(diff(tmp_path / "repo", before, after)), base.get, stored=True)
     assert isinstance(first, Applied), first
-    again = apply_to_files(read(first.patch), base.get, binaries=True)
+    again = apply_to_files(read(first.patch), base.get, stored=True)
     assert isinstance(again, Applied), again
     assert (again.patch, again.changes) == (first.patch, first.changes)
     folder = tmp_path / "repo"
@@ -125,14 +125,14 @@ def test_a_damaged_one_is_refused(old: str, new: str, reason: Reason, tmp_path: 
     text = diff(tmp_path / "repo", None, SMALL)
     index = text.index("x.png")
     text = text[:index] + text[index:].replace(old, new, 1)
-    refused = apply_to_files(read(text), {"t.py": b"a\n"}.get, binaries=True)
+    refused = apply_to_files(read(text), {"t.py": b"a\n"}.get, stored=True)
     assert isinstance(refused, Refused), refused
     assert refused.reason is reason
 
 
 def test_one_of_which_the_contents_are_not_told_is_refused() -> None:
     text = "diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n"
-    refused = apply_to_files(read(text), {"x.png": b"\0"}.get, binaries=True)
+    refused = apply_to_files(read(text), {"x.png": b"\0"}.get, stored=True)
     assert isinstance(refused, Refused)
     assert refused.reason is Reason.BINARY
 

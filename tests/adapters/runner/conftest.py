@@ -21,7 +21,7 @@ LIBRARIES = {
     "3.7": ("pytest==5.4.3", "coverage==7.2.7"),
     "3.8": ("pytest==8.3.5", "coverage==7.6.1"),
     "3.9": ("pytest==3.10.1", "setuptools<70", "attrs<23", "coverage==7.10.7"),
-    "3.10": ("pytest==6.2.5", "coverage==7.6.1"),
+    "3.10": ("pytest==6.2.5", "pytest-forked==1.6.0", "coverage==7.6.1"),
     "3.11": ("pytest==7.4.4", "pytest-rerunfailures==12.0", "coverage==7.6.1"),
     "3.12": ("pytest==8.3.5", "pytest-xdist==3.6.1", "coverage==7.6.1"),
     "3.13": ("pytest==9.0.1", "coverage==7.6.1"),

@@ -71,10 +71,19 @@ def test_cases_that_never_began_are_errors_without_a_printed_line(tmp_path: Path
     told = [(row.case_id, row.path, row.outcome, row.phase, row.label, row.position) for row in settle(report).cases]
     assert told == [
         ("a", "t.py", "passed", "call", "a", 0),
-        ("b", "t.py", "error", "call", "b", 1),
+        ("b", "t.py", "error", "call", "", 1),
         ("c", "t.py", "error", "setup", "", 2),
     ]
     assert settle(report).cases[2].message == "never begun: it broke"
+
+
+def test_a_case_has_the_place_that_its_runner_collected_it_at(tmp_path: Path) -> None:
+    """Whether it ended or not; a record that is malformed gives none."""
+    placed = {"k": "collected", "cases": [["a", "t.py", "f", 0], ["b", "t.py", "f", 1]], "files": []}
+    broken = {"k": "collected", "cases": [["c", "t.py", "f", -1], ["d", "t.py", "f", "0"]], "files": []}
+    report = read(tmp_path, placed, broken, case("a"), case("c"))
+    assert [(row.case_id, row.place) for row in settle(report).cases] == [("a", 0), ("c", None), ("b", 1)]
+    assert report.garbage == 1
 
 
 def test_cases_that_never_began_are_told_of_a_quiet_end_as_well(tmp_path: Path) -> None:

@@ -183,3 +183,50 @@ def test_a_seed_is_the_same_order_with_an_old_and_a_new_pytest(libraries, projec
 
 def one_of_a_kind(orders: Iterable[list[str]]) -> bool:
     return len({tuple(order) for order in orders}) == 1
+
+
+PARAMETERS = """
+import pytest
+from itertools import count
+
+
+@pytest.fixture(scope="module", params=["y", "x"])
+def shared(request): pass
+
+
+@pytest.mark.parametrize("row", ["b", "a", "c"])
+def test_rows(row): pass
+
+
+@pytest.mark.parametrize("row", ["b", "a"])
+def test_shared(shared, row): pass
+
+
+class TestOne:
+    @pytest.mark.parametrize("row", ["b", "a"])
+    def test_rows(self, row): pass
+"""
+
+
+@pytest.mark.parametrize("order", CaseOrder)
+def test_a_place_does_not_depend_on_the_order(project, run, order: CaseOrder) -> None:
+    """Nor on that which pytest itself makes of the parameters of a shared fixture."""
+    job = RunnerJob(
+        kind=RunnerKind.PYTEST,
+        files=(RepoPath("tests/test_rows.py"),),
+        order=order,
+        order_seed=3 if order is CaseOrder.SHUFFLED else None,
+    )
+    ran = run(sys.executable, project({"tests/test_rows.py": PARAMETERS}), job)
+    found = {case.case_id.partition("::")[2]: (case.qualname, case.place) for case in ran.report.cases}
+    rows = {name: place for name, (_, place) in found.items()}
+    assert (rows["test_rows[b]"], rows["test_rows[a]"], rows["test_rows[c]"]) == (0, 1, 2), ran.output
+    assert found["TestOne::test_rows[a]"] == ("TestOne.test_rows", 1)
+    shared = [name for name in rows if name.startswith("test_shared")]
+    assert sorted(rows[name] for name in shared) == [0, 1, 2, 3]
+    assert {name: rows[name] for name in shared} == {
+        "test_shared[y-b]": 0,
+        "test_shared[y-a]": 1,
+        "test_shared[x-b]": 2,
+        "test_shared[x-a]": 3,
+    }

@@ -176,3 +176,48 @@ def test_a_set_up_alone_is_no_pass(python: str, ending: str, request, libraries,
         "tests/test_a.py::test_3": "error/setup",
     }, ran.output
     assert "interrupted" in ran.report.complaint
+
+
+ADDOPTS = [
+    "-m 'not slow'",
+    "-k quick",
+    "--deselect tests/test_a.py::test_slow",
+    "--ignore tests/test_a.py",
+    "--ignore tests",
+    "-x",
+    "--maxfail=1",
+]
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.12", "3.13"], indirect=True)
+def test_the_options_of_a_project_leave_out_no_case(python: str, request, libraries, project, run) -> None:
+    """`addopts` may choose cases, and those of the files that are named run all the same."""
+    library = libraries(request.node.callspec.params["python"])
+    for number, options in enumerate(ADDOPTS):
+        files = {"pytest.ini": f"[pytest]\naddopts = {options}\nmarkers =\n    slow: x\n", "pkg/mod.py": ""}
+        files["tests/test_a.py"] = (
+            "import pytest\ndef test_first(): assert 0\n"
+            "@pytest.mark.slow\ndef test_slow(): pass\ndef test_quick(): pass\n"
+        )
+        root = project({f"{number}/{path}": text for path, text in files.items()}) / str(number)
+        ran = run(python, root, job("tests/test_a.py"), library)
+        assert ran.outcomes == {
+            "tests/test_a.py::test_first": "failed/call",
+            "tests/test_a.py::test_slow": "passed/call",
+            "tests/test_a.py::test_quick": "passed/call",
+        }, (options, ran.output)
+        assert ran.report.complaint == ""
+    chosen = run(python, root, job("tests/test_a.py", test_args=("-k", "quick")), library)
+    assert chosen.outcomes == {"tests/test_a.py::test_quick": "passed/call"}, chosen.output
+
+
+@pytest.mark.parametrize("python", ["3.10"], indirect=True)
+def test_cases_that_run_in_forks_have_lines(python: str, libraries, project, run) -> None:
+    """pytest-forked runs each case in a process of its own."""
+    files = {"pytest.ini": "[pytest]\naddopts = --forked\n", "pkg/mod.py": "def one():\n    return 1\n"}
+    files["tests/test_a.py"] = (
+        "import os\nimport pkg.mod\nBEGAN = os.getpid()\ndef test_x(): assert pkg.mod.one() and os.getpid() != BEGAN\n"
+    )
+    ran = run(python, project(files), job("tests/test_a.py"), libraries("3.10"))
+    assert ran.outcomes == {"tests/test_a.py::test_x": "passed/call"}, ran.output
+    assert ran.lines == {("pkg/mod.py", None, 1), ("pkg/mod.py", "tests/test_a.py::test_x", 2)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from script_projects import DJANGO, SYMPY
+from script_projects import DJANGO, DJANGO_PROJECT, SYMPY
 
 from tasks.adapters.runner.job import RunnerJob, runner_argv, runner_version
 from tasks.domain.names import LineNo, RepoPath
@@ -53,6 +53,28 @@ def test_django(python: str, project, run) -> None:
     }, ran.output
     assert [case.path for case in ran.report.cases if "odd" in case.case_id] == ["tests/test_odd__name-1.py"]
     assert "--parallel 1 app.test_x" in ran.output
+    assert ran.report.completed
+    assert ran.report.exit_code == 1
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.9", "3.13"], indirect=True)
+@pytest.mark.parametrize("folder", ["", "backend/"])
+def test_a_django_project_runs_by_its_manage_py(python: str, folder: str, project, run) -> None:
+    job = RunnerJob(
+        kind=RunnerKind.DJANGO,
+        files=(RepoPath(f"{folder}shop/tests.py"), RepoPath(f"{folder}shop/test_bad.py")),
+        test_args=(f"{folder}manage.py", "test", "--verbosity", "2", "--noinput"),
+        watch=(Watch(path=RepoPath(f"{folder}shop/models.py"), lines=(LineNo(2),)),),
+    )
+    ran = run(python, project({folder + path: text for path, text in DJANGO_PROJECT.items()}), job)
+    case = "shop.tests.ShopTests.test_total"
+    assert ran.outcomes == {
+        case: "passed/call",
+        "shop.tests.ShopTests.test_failed": "failed/call",
+        f"{folder}shop/test_bad.py": "error/collect",
+    }, ran.output
+    assert {row.path for row in ran.report.cases if row.case_id == case} == {f"{folder}shop/tests.py"}
+    assert (f"{folder}shop/models.py", case, 2) in ran.lines
     assert ran.report.completed
     assert ran.report.exit_code == 1
 

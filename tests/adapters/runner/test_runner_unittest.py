@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from runner_projects import UNITTEST, UNITTEST_OUTCOMES
 
 from tasks.adapters.runner.job import RunnerJob
 from tasks.domain.names import LineNo, RepoPath
-from tasks.domain.outcome import RunnerKind, Tracer
+from tasks.domain.outcome import CaseOrder, RunnerKind, Tracer
 from tasks.domain.run import Watch
 
 VERSIONS = ["3.6", "3.9", "3.12", "3.13"]
@@ -172,3 +173,51 @@ def test_a_forked_child_that_goes_on_with_the_suite_writes_nothing(python: str, 
     assert len(ran.report.cases) == 2
     assert ran.report.duplicates == ()
     assert ran.report.completed
+
+
+PLACES = """
+import unittest
+from functools import wraps
+
+
+class Rows(unittest.TestCase):
+    def test_plain(self):
+        pass
+
+
+def named(number, row):
+    def test_add(self):
+        pass
+
+    test_add.__qualname__ = "Rows.test_add"
+
+    @wraps(test_add)
+    def made(self):
+        return test_add(self)
+
+    made.__name__ = "test_add_%d_%s" % (number, row)
+    return made
+
+
+for number, row in enumerate(["b", "a", "c"]):
+    setattr(Rows, "test_add_%d_%s" % (number, row), named(number, row))
+"""
+
+
+@pytest.mark.parametrize("order", ["given", "reversed", "shuffled"])
+def test_cases_have_a_place_among_those_of_their_function(project, run, order: str) -> None:
+    """As libraries for parameters make methods of rows: the function's name, a number and the row."""
+    job = RunnerJob(
+        kind=RunnerKind.UNITTEST,
+        files=(RepoPath("tests/test_rows.py"),),
+        pythonpath=True,
+        order=CaseOrder(order),
+        order_seed=3 if order == "shuffled" else None,
+    )
+    ran = run(sys.executable, project({"tests/test_rows.py": PLACES}), job)
+    assert {case.case_id.rpartition(".")[2]: (case.qualname, case.place) for case in ran.report.cases} == {
+        "test_add_0_b": ("Rows.test_add", 0),
+        "test_add_1_a": ("Rows.test_add", 1),
+        "test_add_2_c": ("Rows.test_add", 2),
+        "test_plain": ("Rows.test_plain", 0),
+    }, ran.output

@@ -150,6 +150,20 @@ def test_files_of_other_versions_fit_in(store: Store, root: Path, database: Path
     assert len(store.read(CaseOutcome)) == 6
 
 
+def test_a_store_without_places_of_cases_still_answers(store: Store, root: Path, database: Path) -> None:
+    """Outcomes from before places were recorded: cases are compared by their ids."""
+    store.write_run(run(1), *facts(run(1)))
+    (part,) = (root / "case_outcome").rglob("part-*.parquet")
+    pq.write_table(pq.read_table(part, partitioning=None).drop_columns(["place"]), part)
+    build_views(str(root), database, Path(__file__).parents[3] / "sql")
+    assert {row.place for row in store.read(CaseOutcome)} == {None}
+    assert query(database, "SELECT count(*) AS n, count(place) AS p FROM case_outcome").to_pylist() == [
+        {"n": 2, "p": 0}
+    ]
+    for view in ("case_pair", "paper", "golden_case", "audit_case_pair"):
+        assert query(database, f"FROM {view}").to_pylist() == []
+
+
 def test_sql_files_are_created_in_the_order_of_their_needs(root: Path, database: Path, sql: Path) -> None:
     add(sql, "views/a.sql", "-- Last by need.\n--\n-- more\n-- needs: b, twice\nCREATE OR REPLACE VIEW a AS FROM b;\n")
     add(sql, "views/b.sql", "-- Runs,\n-- counted.\n-- needs: run\nCREATE OR REPLACE VIEW b AS SELECT 1 n FROM run;")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.adapters.sandbox.base import Sandbox
+from tasks.adapters.sandbox.pick import ENTRIES, pick
 from tasks.adapters.uv.builder import Builder
 
 
@@ -35,6 +38,18 @@ def wheel_of(name: str, version: str, requires: tuple[str, ...]) -> bytes:
     return buffer.getvalue()
 
 
+def source_of(name: str, version: str, files: dict[str, str]) -> bytes:
+    """A source distribution with these files; its metadata says that building it decides what it needs."""
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    buffer = BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for path, text in {"PKG-INFO": metadata, **files}.items():
+            member = tarfile.TarInfo(f"{name}-{version}/{path}")
+            member.size = len(text.encode())
+            archive.addfile(member, BytesIO(text.encode()))
+    return buffer.getvalue()
+
+
 @dataclass
 class PackageServer:
     """Wheels by file name, with their upload times; `asked` is what was requested."""
@@ -42,6 +57,10 @@ class PackageServer:
     wheels: dict[str, tuple[str, str, bytes]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     port: int = 0
+
+    def upload_source(self, name: str, version: str, when: str, files: dict[str, str]) -> None:
+        """A source distribution, which has to be built."""
+        self.wheels[f"{name}-{version}.tar.gz"] = (name, when, source_of(name, version, files))
 
     def upload(self, name: str, version: str, when: str, *requires: str) -> None:
         self.wheels[f"{name}-{version}-py3-none-any.whl"] = (name, when, wheel_of(name, version, requires))
@@ -121,4 +140,18 @@ def surroundings(tmp_path: Path, packages: PackageServer) -> dict[str, str]:
 
 @pytest.fixture
 def builder(tmp_path: Path, surroundings: dict[str, str]) -> Builder:
-    return Builder(cache=tmp_path / "cache", environ=surroundings, timeout_s=120)
+    """Builds behind the gate, as it is used; where nothing isolates, as trusted code."""
+    return builder_in(pick(None, trusted=True, base=tmp_path), tmp_path, surroundings)
+
+
+def builder_in(sandbox: Sandbox, folder: Path, environ: dict[str, str]) -> Builder:
+    return Builder(cache=folder / "cache", environ=environ, sandbox=sandbox, scratch=folder / "scratch", timeout_s=120)
+
+
+@pytest.fixture(params=["process", "bubblewrap", "docker"])
+def each_builder(request: pytest.FixtureRequest, tmp_path: Path, surroundings: dict[str, str]) -> Builder:
+    """A builder for every kind of sandbox that works here."""
+    entry = next(entry for entry in ENTRIES if str(entry.kind) == request.param)
+    if reason := entry.why_not():
+        pytest.skip(f"{entry.kind}: {reason}")
+    return builder_in(entry.make(tmp_path), tmp_path, surroundings)

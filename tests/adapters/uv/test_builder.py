@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from uv_plans import plan, toy_checkout, toy_files
 
-from tasks.adapters.uv.builder import ROW, Builder, read_row, write_row
+from tasks.adapters.uv.builder import ROW, Builder, environment_root, load_environment, read_row, write_row
 from tasks.adapters.uv.plan import TextFile
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.names import EnvId, RepoPath
@@ -121,7 +121,7 @@ def test_generated_files_come_back_with_the_environment(builder: Builder) -> Non
     built = builder.build(plan(generated=(file,)), no_checkout)
     assert built.environment.install[-1] == "generate:src/toy/_version.py"
     assert built.generated == (file,)
-    assert builder.load(built.environment.env_id) == built
+    assert load_environment(environment_root(builder.cache, built.environment.env_id)) == built
 
 
 def test_equal_locks_are_one_environment_whatever_the_cutoff(builder: Builder, packages) -> None:
@@ -168,8 +168,8 @@ def test_a_build_that_fails_leaves_nothing_behind(builder: Builder, tmp_path: Pa
 
 def test_a_half_built_environment_of_a_killed_builder_is_built_again(builder: Builder) -> None:
     env_id = plan().env_id("")
-    (builder.root(env_id) / "bin").mkdir(parents=True)
-    stale = builder.root(env_id).with_name(f".{env_id}.1.half")
+    (environment_root(builder.cache, env_id) / "bin").mkdir(parents=True)
+    stale = environment_root(builder.cache, env_id).with_name(f".{env_id}.1.half")
     stale.mkdir()
     assert output(builder.build(plan(), no_checkout).python, "print(1)") == "1"
     assert not stale.exists()
@@ -177,14 +177,14 @@ def test_a_half_built_environment_of_a_killed_builder_is_built_again(builder: Bu
 
 def test_an_environment_that_is_not_there(builder: Builder) -> None:
     with pytest.raises(NotFound):
-        builder.load(EnvId("0" * 32))
+        load_environment(environment_root(builder.cache, EnvId("0" * 32)))
 
 
 def test_a_damaged_environment_is_our_failure(builder: Builder) -> None:
     built = builder.build(plan(), no_checkout)
     (built.root / ROW).write_text("{")
     with pytest.raises(InfrastructureError, match="damaged"):
-        builder.load(built.environment.env_id)
+        load_environment(environment_root(builder.cache, built.environment.env_id))
 
 
 def test_the_row_survives_its_file(builder: Builder, tmp_path: Path) -> None:

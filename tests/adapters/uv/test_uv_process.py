@@ -8,7 +8,7 @@ from uv_plans import plan
 
 from tasks.adapters.uv.lock import building_options, cutoff, lock_key, strip
 from tasks.adapters.uv.plan import Building
-from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, failure, scrub, telling_lines
+from tasks.adapters.uv.process import ADDRESS_OPTIONS, PackageFailed, Tool, scrub, telling_lines, tool_failure
 from tasks.domain.errors import BuildFailed, InfrastructureError
 
 
@@ -64,7 +64,7 @@ def test_a_short_output_is_kept_whole(length: int) -> None:
     ],
 )
 def test_failures_are_told_apart(output: str, kind: type[Exception]) -> None:
-    assert type(failure("uv pip", output, "hint")) is kind
+    assert type(tool_failure("uv pip", output, "hint")) is kind
 
 
 def test_what_does_not_build_is_named_with_what_asked_for_it() -> None:
@@ -73,17 +73,19 @@ def test_what_does_not_build_is_named_with_what_asked_for_it() -> None:
 hint: `pylibmc` (v1.6.1) was included because `caches[fast]` (v1.0) depends on `pylibmc`
 hint: You need to install a library that provides `memcached.h` for `pylibmc@1.6.1`
 """
-    error = failure("uv pip", output, "hint")
+    error = tool_failure("uv pip", output, "hint")
     assert isinstance(error, PackageFailed)
     assert error.packages == {"pylibmc", "caches"}
 
 
 def test_a_package_that_is_nowhere_is_named() -> None:
     said = "Because there are no versions of codecov and you require codecov, we can conclude that …"
-    error = failure("uv pip", f"  x No solution found when resolving dependencies:\n{said}", "")
+    error = tool_failure("uv pip", f"  x No solution found when resolving dependencies:\n{said}", "")
     assert isinstance(error, PackageFailed)
     assert error.packages == {"codecov"}
-    assert type(failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
+    assert (
+        type(tool_failure("uv pip", "Because there are no versions of attrs>99 and you require it", "")) is BuildFailed
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_a_package_that_is_nowhere_is_named() -> None:
     ],
 )
 def test_a_package_of_no_use_is_named(said: str, package: str) -> None:
-    error = failure("uv pip", f"  x No solution found when resolving dependencies:\n  cause: {said}", "")
+    error = tool_failure("uv pip", f"  x No solution found when resolving dependencies:\n  cause: {said}", "")
     assert isinstance(error, PackageFailed)
     assert error.packages == {package}
 
@@ -116,8 +118,10 @@ def test_a_missing_tool_is_our_failure(tmp_path: Path) -> None:
         Tool(tmp_path / "uv", {}, 5).run("pip")
 
 
-def test_a_tool_gets_its_surroundings_and_nothing_else() -> None:
-    assert Tool(Path("/usr/bin/env"), {"A": "1"}, 5).run("-u", "LC_CTYPE", extra_env=("B=2=3",)) == "A=1\nB=2=3\n"
+def test_a_tool_gets_its_variables_an_empty_home_and_nothing_else() -> None:
+    lines = Tool(Path("/usr/bin/env"), {"A": "1"}, 5).run("-u", "LC_CTYPE", extra_env=("B=2=3",)).splitlines()
+    assert [line for line in lines if not line.startswith("HOME=")] == ["A=1", "B=2=3"]
+    assert Tool(Path("/bin/sh"), {}, 5).run("-c", "ls -A $HOME; test $HOME = $PWD") == ""
 
 
 def test_the_cutoff_is_a_full_utc_timestamp() -> None:

@@ -32,7 +32,7 @@ from tasks.adapters.llm.errors import (
     ProviderFailed,
     ProviderRefused,
     ReplayMiss,
-    UnansweredInLimit,
+    ReplyCut,
 )
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
 from tasks.adapters.llm.gateway.grant import GrantedRun
@@ -78,7 +78,7 @@ ERRORS: Mapping[type[SwtError], Said] = {
     NotUnderstood: Said(400, "invalid_request_error", ""),
     BadInput: Said(400, "invalid_request_error", ""),
     BudgetExhausted: Said(403, "insufficient_quota", "The budget of this run is used up; stop and hand in your work. "),
-    UnansweredInLimit: Said(503, "overloaded_error", ""),
+    ReplyCut: Said(503, "overloaded_error", ""),
     ContextTooLong: Said(400, "context_length_exceeded", "prompt is too long: maximum context length exceeded. "),
     ContentFiltered: Said(400, "content_policy_violation", ""),
     ProviderFailed: Said(503, "overloaded_error", "The model cannot be reached now. "),

@@ -25,15 +25,15 @@ import unittest
 
 _CHARACTERS = 8000
 _SKIPS, _REASON = 100, 300  # so many reasons to skip, of so many characters
-_OTHER_TIME = 1500000000  # bytecode of what was there before is told by it
-swt_items = swt_watch = None  # ours, imported by `main`
+swt_changes = swt_items = swt_watch = None  # ours, imported by `main`
 _FOLDER = os.path.dirname(os.path.realpath(__file__))
 
 
 def main(config_path):
     """Look at every state that the configuration names."""
-    global swt_items, swt_watch
-    import swt_items  # before their folder leaves the path
+    global swt_changes, swt_items, swt_watch
+    import swt_changes  # before their folder leaves the path
+    import swt_items
     import swt_watch
 
     sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") != _FOLDER]
@@ -41,7 +41,7 @@ def main(config_path):
         config = json.load(source)
     found = []
     for state in config["states"]:
-        put_in_place(state["changes"])
+        swt_changes.put_in_place(state["changes"], state["links"])
         seen = apart(config, state) if state["files"] else Found().facts()
         seen["name"] = state["name"]
         for path in state["alone"]:
@@ -49,18 +49,6 @@ def main(config_path):
         found.append(seen)
     with open(config["report"], "w", encoding="utf-8") as target:
         json.dump({"states": found}, target)
-
-
-def put_in_place(changes):
-    """`changes` maps a path of the checkout to the file with its new content; null removes it."""
-    for path, content in changes.items():
-        if os.path.lexists(path):
-            os.unlink(path)
-        if content is not None:
-            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
-            with open(content, "rb") as source, open(path, "wb") as target:
-                target.write(source.read())
-            os.utime(path, (_OTHER_TIME, _OTHER_TIME))
 
 
 def add_alone(seen, path, found):
@@ -95,7 +83,7 @@ def apart(config, state):
 
 def look(config, state, speak):
     """Collect, import and tell; never returns."""
-    found = Found()
+    found, root = Found(), os.getcwd()
     try:
         sys.modules["__main__"] = types.ModuleType("__main__")
         watch = swt_watch.Watch(state["watch"], config["watch_seconds"]) if state["watch"] else None
@@ -109,6 +97,7 @@ def look(config, state, speak):
         pass
     except BaseException:
         found.complain(traceback.format_exc())
+    os.chdir(root)
     for path in state["files"]:
         found.skip(swt_items.needed_by(path))
     for package in state["packages"]:
@@ -346,9 +335,13 @@ def labels_of(files, base=""):
 
 
 def collect_django(config, files, found, watch):
-    """Django's own script as far as the point where it would make its databases, which comes after collecting."""
-    labels = labels_of(files, base="tests/")
-    script = os.path.join(os.getcwd(), "tests", "runtests.py")
+    """Django's own script, or a project's `manage.py`, as far as the point where it would make its databases, which
+    comes after collecting."""
+    args = list(config["test_args"])
+    manages = bool(args) and os.path.basename(args[0]) == "manage.py"
+    path = args.pop(0) if manages else "tests/runtests.py"
+    labels = labels_of(files, base=path[: -len(os.path.basename(path))])
+    script = os.path.join(os.getcwd(), path)
     original = unittest.TestLoader.loadTestsFromName
 
     def loadTestsFromName(self, name, module=None):
@@ -360,10 +353,11 @@ def collect_django(config, files, found, watch):
         return load(lambda *args: original(self, *args), name, labels[name], found, module)
 
     unittest.TestLoader.loadTestsFromName = loadTestsFromName
-    args = list(config["test_args"])
-    args += [] if any(arg.startswith("--parallel") for arg in args) else ["--parallel", "1"]
+    args += [] if manages or any(arg.startswith("--parallel") for arg in args) else ["--parallel", "1"]
     sys.argv = [script] + args + list(labels)
     sys.path.insert(0, os.path.dirname(script))
+    if manages:
+        os.chdir(os.path.dirname(script))
     runpy.run_path(script, run_name="__main__")
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 
+import swt_children
 import swt_lines
 
 
@@ -56,5 +57,5 @@ def _files(root, ranges):
         for name in names:
             absolute = os.path.join(folder, name)
             path = os.path.relpath(absolute, root).replace(os.sep, "/")
-            if swt_lines.in_ranges(path, ranges):
+            if swt_children.in_ranges(path, ranges):
                 yield path, absolute

@@ -1,4 +1,5 @@
-"""Django's own suite: its `tests/runtests.py`, run as a script, heard through unittest's hooks."""
+"""Django's own suite by its `tests/runtests.py`, a Django project by its `manage.py`: scripts whose results reach the
+report through unittest's hooks."""
 
 import os
 import runpy
@@ -9,29 +10,38 @@ import swt_unittest
 from swt_order import order_of
 
 _SCRIPT = "tests/runtests.py"
+_MANAGE = "manage.py"
 _DEFAULTS = ("--verbosity", "2", "--settings=test_sqlite")
 
 
 def run(config, recorder, root):
     """(exit code, complaint). Versions 1.11 to 5; always in one process."""
-    labels = swt_unittest.labels_of(config["files"], base="tests/")
+    path, args = command(config["test_args"])
+    script = os.path.join(root, path)
+    folder = os.path.dirname(script)
+    labels = swt_unittest.labels_of(config["files"], base=path[: -len(os.path.basename(path))])
     order = order_of(config)
     listener = swt_unittest.Listener(recorder, labels, arrange=lambda suite: mix(suite, order))
     swt_unittest.install(listener)
     _hook_case_call(listener)
-    script = os.path.join(root, _SCRIPT)
-    sys.argv = [script] + arguments(config["test_args"]) + list(labels)
-    sys.path.insert(0, os.path.dirname(script))
+    sys.argv = [script] + args + list(labels)
+    sys.path.insert(0, folder)
+    if os.path.basename(path) == _MANAGE:
+        os.chdir(folder)  # settings of projects name files beside it
     runpy.run_path(script, run_name="__main__")
     return 0, ""
 
 
-def arguments(test_args):
-    """The script's options, with `--parallel 1` where they do not say."""
-    args = list(test_args) or list(_DEFAULTS)
+def command(test_args):
+    """(path of the script in the checkout, its arguments). A project names its `manage.py` first; the options of
+    Django's own script get `--parallel 1` where they do not say."""
+    args = list(test_args)
+    if args and os.path.basename(args[0]) == _MANAGE:
+        return args[0], args[1:]
+    args = args or list(_DEFAULTS)
     if not any(arg.startswith("--parallel") for arg in args):
         args += ["--parallel", "1"]
-    return args
+    return _SCRIPT, args
 
 
 def mix(suite, order):

@@ -63,11 +63,6 @@ def quiet_compile(source, path, flags=0):
         return compile(source, path, "exec", flags, True)
 
 
-def in_ranges(path, ranges):
-    """Whether a path of the checkout is a Python file from some first path on and before some other one."""
-    return path.endswith(".py") and any(first <= path < end for first, end in ranges)
-
-
 def executable_of_file(absolute):
     """(sorted lines that have code and are no docstring, note); none if it is missing or not Python."""
     try:

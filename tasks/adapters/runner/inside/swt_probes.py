@@ -15,6 +15,7 @@ import operator
 import os
 import sys
 
+import swt_children
 import swt_lines
 import swt_plant
 
@@ -45,6 +46,7 @@ class _Probed(object):
         self.executable = []
         self.loaded = False
         self.probed = False
+        self.in_child = None
         self.note = ""
 
     def code(self, source, filename):
@@ -61,6 +63,10 @@ class _Probed(object):
             return original
         self.probed = True
         return planted
+
+    def seen_by_child(self, probed):
+        """A child process loaded the file, with probes or without them."""
+        self.in_child = probed and self.in_child is not False
 
     def _probe(self, line):
         if line not in self._probes:
@@ -82,16 +88,22 @@ class _Probed(object):
 
 
 class ProbeTracer(object):
-    """Hits per context, written whenever the context is switched."""
+    """Hits per context, written whenever the context is switched; those of child processes as well.
 
-    def __init__(self, report, ranges, root):
+    `children` reads what child processes wrote; of a process that a test started, which has no report, it is the path
+    where it writes itself.
+    """
+
+    def __init__(self, report, ranges, root, children):
         self._report = report
+        self._children = children
         self._ranges = ranges
         self._root = _realpath(root) + os.sep
         self._case = None
         self._files = {}
         self._folders = {}
         self._hook()
+        swt_children.follow_forks(self, children if report is None else children.path)
 
     def _path(self, name):
         """The path in the checkout of a file that is to be probed; null for any other.
@@ -104,10 +116,8 @@ class ProbeTracer(object):
         absolute = _join(self._folders[folder], base)
         if _islink(absolute):
             absolute = _realpath(absolute)
-        if not absolute.startswith(self._root):
-            return None
-        path = absolute[len(self._root) :].replace(os.sep, "/")
-        return path if swt_lines.in_ranges(path, self._ranges) else None
+        path = swt_children.path_below(self._root, absolute)
+        return path if path is not None and swt_children.in_ranges(path, self._ranges) else None
 
     def _hook(self):
         loader = importlib.machinery.SourceFileLoader
@@ -128,26 +138,60 @@ class ProbeTracer(object):
         self._flush()
         self._case = case
 
+    def counts(self):
+        """[(path, whether probed, {line: how often it ran})] of the files that were loaded, since the last call."""
+        return [(file.path, file.probed, file.take()) for file in list(self._files.values()) if file.loaded]
+
+    def loaded_paths(self):
+        """The files that were loaded with probes or without them."""
+        return [file.path for file in list(self._files.values()) if file.loaded]
+
     def _flush(self):
-        for probed in list(self._files.values()):
-            taken = sorted(probed.take().items())
-            if taken:
-                lines, counts = zip(*taken)
-                self._report.add("hits", path=probed.path, case=self._case, lines=lines, counts=counts)
+        for path, _, found in self.counts():
+            self._add(path, found)
+        for path, probed, found in self._children.read():
+            self._files.setdefault(path, _Probed(path)).seen_by_child(probed)
+            self._add(path, found)
+
+    def _add(self, path, found):
+        if found:
+            lines, counts = zip(*sorted(found.items()))
+            self._report.add("hits", path=path, case=self._case, lines=lines, counts=counts)
 
     def finish(self):
+        """Write the rest. A fork of the test process that comes to the end of the runner writes for its parent."""
+        if not self._report.ours:
+            swt_children.write_lines(self, self._children.path)
+            return
         self._flush()
-        loaded = {path: probed for path, probed in list(self._files.items()) if probed.loaded}
-        for probed in loaded.values():
-            self._describe(probed.path, probed.executable, probed.probed, probed.note)
+        files = dict(self._files)
+        for file in files.values():
+            self._describe(file)
         for name in _module_files():
             path = self._path(name)
-            if path is not None and path not in loaded:
-                executable, _ = swt_lines.executable_of_file(self._root + path)
-                self._describe(path, executable, False, "loaded by a way that probes do not see")
+            if path is not None and not (path in files and files[path].loaded):
+                self._report.add(
+                    "file",
+                    path=path,
+                    loaded=True,
+                    executable=swt_lines.executable_of_file(self._root + path)[0],
+                    probed=False,
+                    note="loaded by a way without probes",
+                )
 
-    def _describe(self, path, executable, probed, note):
-        self._report.add("file", path=path, loaded=True, executable=executable, probed=probed, note=note)
+    def _describe(self, file):
+        """A file that a child process alone loaded has no code here: its lines are read off the checkout."""
+        if not file.loaded and file.in_child is not None:
+            file.executable, file.note = swt_lines.executable_of_file(self._root + file.path)
+        if file.loaded or file.in_child is not None:
+            self._report.add(
+                "file",
+                path=file.path,
+                loaded=True,
+                executable=file.executable,
+                probed=(file.probed or not file.loaded) and file.in_child is not False,
+                note=file.note,
+            )
 
 
 def _module_files():

@@ -1,15 +1,19 @@
 """pytest 3 to 9, through a plugin object that only listens."""
 
 import os
+import shlex
 import sys
 
 from swt_order import order_of
+from swt_recorder import Places, written_name
 from swt_report import clip
 
 _CACHE = os.path.join(os.environ.get("TMPDIR", "/tmp"), "pytest-cache-%d" % os.getpid())  # noqa: S108
 _BASE = ["-o", "cache_dir=" + _CACHE, "--continue-on-collection-errors"]
 """The cache is empty and stays out of the checkout. Without its plugin a project could not name its options, nor use
 it. `-o` comes first: some versions of pytest take all values up to the next option."""
+_CHOOSING = ("markexpr", "keyword", "deselect", "ignore", "ignore_glob", "maxfail", "stepwise", "lf", "collectonly")
+"""Options by which pytest leaves out cases of the files that it is given, by their names in its namespace."""
 _QUIET_CODES = (0, 1, 5)
 _COMPLAINTS = {
     2: "pytest was interrupted",
@@ -19,11 +23,13 @@ _COMPLAINTS = {
 
 _PHASES = ("call", "setup", "teardown")
 """The gravest first. A crash that a plugin reports has no phase of these; it counts as the call's."""
+_INTERRUPTED = "interrupted in this phase: "
 _FAILURES = {"setup": ("error", "setup"), "teardown": ("error", "teardown")}
 
 
 def run(config, recorder, root):
-    """(exit code, complaint). The repository's own configuration stays in force."""
+    """(exit code, complaint). The repository's own configuration stays in force, but chooses no cases: its `addopts`
+    may leave out slow ones, and those of the files that we name have to run."""
     # Astropy of before 3.1 reads the same option, for a folder that is there.
     os.makedirs(_CACHE, exist_ok=True)
     args = _BASE + list(config["test_args"]) + list(config["files"])
@@ -31,7 +37,7 @@ def run(config, recorder, root):
     sys.argv = [script] + args
     import pytest
 
-    listener = _listener(pytest, recorder, order_of(config), config["files"])
+    listener = _listener(pytest, recorder, order_of(config), config["files"], tuple(args))  # pytest changes the list
     code = int(pytest.main(args, plugins=[listener]))
     recorder.over = True
     listener.close_open_case()
@@ -41,7 +47,7 @@ def run(config, recorder, root):
     return code, listener.complaint or complaint
 
 
-def _listener(pytest, recorder, order, files):
+def _listener(pytest, recorder, order, files, args):
     """A plugin instance; its class is made here because old and new pytest disagree about unknown hooks."""
 
     class Plugin(Listener):
@@ -52,6 +58,7 @@ def _listener(pytest, recorder, order, files):
         @pytest.hookimpl(tryfirst=True)
         def pytest_cmdline_main(self, config):
             _one_process(config)
+            _every_case(config, args)
 
         @pytest.hookimpl(tryfirst=order.is_shuffled, trylast=not order.is_shuffled)
         def pytest_collection_modifyitems(self, items):
@@ -81,6 +88,14 @@ def _one_process(config):
             setattr(config.option, name, value)
 
 
+def _every_case(config, args):
+    """Give the options that choose cases the values that they have without the repository's `addopts`."""
+    own = config._parser.parse_known_args(shlex.split(os.environ.get("PYTEST_ADDOPTS", "")) + list(args))
+    for name in _CHOOSING:
+        if hasattr(own, name) and hasattr(config.option, name):
+            setattr(config.option, name, getattr(own, name))
+
+
 class Listener(object):
     """Reports in, rows out."""
 
@@ -90,6 +105,7 @@ class Listener(object):
         self._reports = []
         self._nodeid = None
         self._again = False
+        self._places = Places()
         self.complaint = ""
         self.knows_cases = False
 
@@ -107,11 +123,17 @@ class Listener(object):
         """Also for `pytest.exit`, which may come with any exit code."""
         self.complaint = "pytest was interrupted: %s: %s" % (type(excinfo.value).__name__, clip(excinfo.value))
 
+    def pytest_itemcollected(self, item):
+        """Cases come in the order of their parameters here; plugins and shared fixtures reorder them later."""
+        case = self._case_id(item.nodeid)
+        path = case.split("::")[0]
+        scope, dot, name = qualname_of(case).rpartition(".")
+        self._places.add(case, path, scope + dot + written_name(getattr(item, "obj", None), name))
+
     def collected(self, items, files):
         """What is about to run. Never called where `-x` ends the collection, which leaves a quiet exit code."""
         self.knows_cases = True
-        cases = [self._case_id(item.nodeid) for item in items]
-        self._recorder.collected([(case, case.split("::")[0], qualname_of(case)) for case in cases], files)
+        self._recorder.collected([self._step(self._case_id(item.nodeid)) for item in items], files)
 
     def pytest_collectreport(self, report):
         if report.outcome == "passed" or not report.nodeid:
@@ -146,12 +168,19 @@ class Listener(object):
         verdict = verdict_of(self._reports, self.complaint)
         duration = sum(getattr(report, "duration", 0.0) for report in self._reports)
         self._recorder.leave()
-        self._recorder.case(case, case.split("::")[0], qualname_of(case), case, verdict, duration)
+        _, path, qualname, _ = self._step(case)
+        # pytest prints nothing about a case that was interrupted.
+        label = "" if verdict[2].startswith(_INTERRUPTED) else case
+        self._recorder.case(case, path, qualname, label, verdict, duration)
         self._nodeid = None
 
     def close_open_case(self):
         self._again = False
         self.finish(self._nodeid)
+
+    def _step(self, case):
+        """(case, path, qualname, place) of a collected case; of one that a plugin made later, what its id says."""
+        return self._places.of(case) or (case, case.split("::")[0], qualname_of(case), None)
 
     def _case_id(self, nodeid):
         """`nodeid` relative to the checkout instead of pytest's root folder, without old `()` parts."""
@@ -179,7 +208,7 @@ def verdict_of(reports, why=""):
     ended = {report.when for report in reports}
     for phase in ("setup", "call", "teardown"):
         if phase not in ended and not (skipped and phase == "call"):
-            return ("error", phase, "interrupted in this phase: %s" % (why or "pytest reported no end of it"))
+            return ("error", phase, _INTERRUPTED + (why or "pytest reported no end of it"))
     expected = hasattr(last, "wasxfail")
     if skipped:
         return ("xfailed" if expected else "skipped", last.when, _text(last))

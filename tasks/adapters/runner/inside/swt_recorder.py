@@ -17,6 +17,39 @@ def worst(first, second):
     return first if _WORST_FIRST.index(first[0]) <= _WORST_FIRST.index(second[0]) else second
 
 
+def written_name(function, name):
+    """Name of the function in the source that a case called `name` was made from.
+
+    Libraries that make a method of each row of parameters (parameterized, ddt) put the row behind the function's name,
+    and keep the function's `__qualname__`.
+    """
+    written = str(getattr(function, "__qualname__", name)).rpartition(".")[2]
+    return written if written.isidentifier() and name.startswith(written + "_") else name
+
+
+class Places(object):
+    """Numbers the cases of each function in the order in which they are collected, from 0.
+
+    Case ids may hold what differs between processes (a time, an address, a temporary folder); a place does not.
+    """
+
+    def __init__(self):
+        self._counts = {}
+        self._known = {}
+
+    def add(self, case, path, qualname):
+        """(case, path, qualname, place); a case that comes again keeps its place."""
+        if case not in self._known:
+            count = self._counts.get((path, qualname), 0)
+            self._counts[path, qualname] = count + 1
+            self._known[case] = (case, path, qualname, count)
+        return self._known[case]
+
+    def of(self, case):
+        """What `add` said of the case; null where it was never added."""
+        return self._known.get(case)
+
+
 class Recorder(object):
     """Writes records and switches the tracer's context. One case is open at a time."""
 
@@ -38,7 +71,8 @@ class Recorder(object):
         return str(path) if found.startswith("..") else found.replace("\\", "/")
 
     def collected(self, cases, files):
-        """Say what will run, as (case, path, qualname), and which test files are known by now, before any of it does.
+        """Say what will run, as (case, path, qualname, place), and which test files are known by now, before any of it
+        does.
 
         Whatever ends the process later, nobody has to guess what it did not get to.
         """

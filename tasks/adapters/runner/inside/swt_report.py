@@ -2,7 +2,7 @@
 
 Records, told apart by `k`:
 
-    collected {cases, files}                          [case, path, qualname] of what is about to run; files seen
+    collected {cases, files}                          [case, path, qualname, place] of what is about to run; files seen
     shared {step | null}                              [name, path, qualname] of a shared teardown, or its end
     begin  {case}                                     a case starts
     case   {case, path, qualname, label, phase, outcome, duration, message}

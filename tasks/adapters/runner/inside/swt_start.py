@@ -8,6 +8,7 @@ import sys
 import traceback
 import types
 
+import swt_children
 import swt_coverage
 import swt_django
 import swt_keeper
@@ -36,7 +37,9 @@ def start(config_path):
     root = os.getcwd()
     _stand_aside()
     _source_roots(config, root)
-    tracer = _tracer(config, report, root)
+    ranges = [tuple(pair) for pair in config.get("probe", [])]
+    tracer = _tracer(config, report, root, ranges)
+    swt_children.announce(config["report"], ranges, root)
     recorder = Recorder(report, tracer, root)
     code, complaint = _guarded(_ADAPTERS[config["kind"]], config, recorder, root)
     recorder.leave()
@@ -63,13 +66,12 @@ def _source_roots(config, root):
     os.environ["PYTHONPATH"] = os.pathsep.join(roots + ([inherited] if inherited else []))
 
 
-def _tracer(config, report, root):
-    ranges = [tuple(pair) for pair in config.get("probe", [])]
+def _tracer(config, report, root, ranges):
     kind = config["tracer"] if ranges else "none"
     if kind == "coverage":
         return swt_coverage.CoverageTracer(report, ranges, root, config.get("coverage_path") or "")
     if kind == "probe":
-        return swt_probes.ProbeTracer(report, ranges, root)
+        return swt_probes.ProbeTracer(report, ranges, root, swt_children.ChildLines(config["report"], ranges))
     return NoTracer()
 
 

@@ -87,9 +87,10 @@ def reporting(base, recorder, order):
             return base.entering_filename(self, filename, n)
 
         def _step(self, name):
-            """(case, path, qualname) of the next case of that name: sympy allows several in one file."""
+            """(case, path, qualname, place) of the next case of that name: sympy allows several in one file."""
             self._seen[name] = count = self._seen.get(name, 0) + 1
-            return ("%s::%s%s" % (self._file, name, "" if count == 1 else "#%d" % count), self._file, name)
+            case = "%s::%s%s" % (self._file, name, "" if count == 1 else "#%d" % count)
+            return (case, self._file, name, count - 1)
 
         def entering_test(self, f):
             self._case = self._step(_name(f))
@@ -97,7 +98,7 @@ def reporting(base, recorder, order):
             return base.entering_test(self, f)
 
         def _settle(self, outcome, message=""):
-            case, path, name = self._case
+            case, path, name, _ = self._case
             duration = recorder.elapsed()
             recorder.leave()
             recorder.case(case, path, name, name, (outcome, "call", message), duration)

@@ -10,7 +10,7 @@ from unittest import result as _result
 from unittest import suite as _suite
 
 from swt_order import order_of
-from swt_recorder import worst
+from swt_recorder import Places, worst, written_name
 
 _HOLDER = re.compile(r"(setUpClass|tearDownClass|setUpModule|tearDownModule) \((.+)\)\Z")
 _CASE_FILE = os.path.normcase(unittest.case.__file__)
@@ -173,6 +173,7 @@ class Listener(object):
         self.labels = labels
         self._recorder = recorder
         self._cases = []
+        self._places = Places()
         self._wide = False
         self._verdict = None
         self._open = None
@@ -180,13 +181,13 @@ class Listener(object):
     def expect(self, suite):
         """Remember the collected cases: a class whose set-up fails reports none of them."""
         self._cases = [case for case in flatten(suite) if isinstance(case, unittest.TestCase)]
+        for case in self._cases:
+            self._places.add(case.id(), self._path(case), _qualname(case))
 
     def announce(self):
         """Say what is going to run, once its order is settled."""
         cases = [case for case in self._cases if _unloadable(case) is None]
-        self._recorder.collected(
-            [(case.id(), self._path(case), _qualname(case)) for case in cases], list(self.labels.values())
-        )
+        self._recorder.collected([self._places.of(case.id()) for case in cases], list(self.labels.values()))
 
     def over(self):
         """The whole suite has run."""
@@ -218,7 +219,10 @@ class Listener(object):
         """Write the row of the open case."""
         duration = self._recorder.elapsed()
         self._recorder.leave()
-        self._write(test, self._verdict or ("error", "call", _unreported()), duration)
+        if self._verdict is None:
+            self._write(test, ("error", "call", _unreported()), duration, printed=False)
+        else:
+            self._write(test, self._verdict, duration)
         self._open = self._verdict = None
 
     def success(self, test):
@@ -279,13 +283,14 @@ class Listener(object):
     def _path(self, test):
         return self._recorder.relative(getattr(sys.modules.get(type(test).__module__), "__file__", None) or "")
 
-    def _write(self, test, verdict, duration):
+    def _write(self, test, verdict, duration, printed=True):
         name = _unloadable(test)
         if name is not None:
             outcome, _, message = verdict
             self._recorder.uncollected(self._file_of(name), message, outcome)
             return
-        self._recorder.case(test.id(), self._path(test), _qualname(test), label_of(test), verdict, duration)
+        label = label_of(test) if printed else ""
+        self._recorder.case(test.id(), self._path(test), _qualname(test), label, verdict, duration)
 
     def _file_of(self, name):
         """The file of a module that could not be loaded: unittest may know it by its last part only."""
@@ -296,7 +301,8 @@ class Listener(object):
 
 
 def _qualname(test):
-    return "%s.%s" % (type(test).__qualname__, getattr(test, "_testMethodName", "runTest"))
+    name = getattr(test, "_testMethodName", "runTest")
+    return "%s.%s" % (type(test).__qualname__, written_name(getattr(type(test), name, None), name))
 
 
 def _unreported():

@@ -29,7 +29,7 @@ CLONE_NEWUSER = 0x10000000
 DISK, FILES = "disk", "files"
 
 
-class Usage(NamedTuple):
+class DiskUse(NamedTuple):
     """What is below some folders."""
 
     size_bytes: int = 0
@@ -49,7 +49,7 @@ class _Full(Exception):
 class _Count:
     """A count under way, which ends with `_Full` above `most`."""
 
-    def __init__(self, most: Usage | None) -> None:
+    def __init__(self, most: DiskUse | None) -> None:
         self.most = most
         self.size_bytes = 0
         self.files = 0
@@ -76,7 +76,7 @@ class _Count:
             raise _Full
 
 
-def used(roots: Iterable[str], most: Usage | None = None) -> Usage:
+def used(roots: Iterable[str], most: DiskUse | None = None) -> DiskUse:
     """Returns what is below the folders, nothing followed; no more than is needed to be above `most`.
 
     Raises `Unreadable` if a folder cannot be read, or moves all the time. As root and as the owner in a user namespace,
@@ -99,7 +99,7 @@ def used(roots: Iterable[str], most: Usage | None = None) -> Usage:
             return _used_as_owner(roots, most)
         except OSError as problem:
             raise Unreadable(str(problem)) from problem
-        return Usage(count.size_bytes, count.files)
+        return DiskUse(count.size_bytes, count.files)
     raise Unreadable("its folders move all the time")
 
 
@@ -109,7 +109,7 @@ AS_OWNER = (
 PACKAGES = os.path.abspath(__file__).rsplit("/tasks/", 1)[0]
 
 
-def _used_as_owner(roots: tuple[str, ...], most: Usage | None) -> Usage:
+def _used_as_owner(roots: tuple[str, ...], most: DiskUse | None) -> DiskUse:
     """As `used`, by a process that may read all that belongs to this user, whatever its mode."""
     words = [*map(str, most or ()), "--", *roots]
     done = subprocess.run(
@@ -118,7 +118,7 @@ def _used_as_owner(roots: tuple[str, ...], most: Usage | None) -> Usage:
     numbers = done.stdout.split()
     if done.returncode or len(numbers) != 2:
         raise Unreadable((done.stderr.strip().splitlines() or ["a folder cannot be read"])[-1])
-    return Usage(*map(int, numbers))
+    return DiskUse(*map(int, numbers))
 
 
 def main() -> None:
@@ -131,17 +131,17 @@ def main() -> None:
     for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
-    print(*used(words[at + 1 :], Usage(*map(int, words[:at])) if at else None))
+    print(*used(words[at + 1 :], DiskUse(*map(int, words[:at])) if at else None))
 
 
-def unlinked(pids: Iterable[int]) -> Usage:
+def unlinked(pids: Iterable[int]) -> DiskUse:
     """Files that the processes hold open although their names are gone."""
     sizes: dict[tuple[int, int], int] = {}
     for pid in pids:
         with suppress(OSError):
             for name in os.listdir(f"/proc/{pid}/fd"):
                 _note_unlinked(f"/proc/{pid}/fd/{name}", sizes)
-    return Usage(sum(sizes.values()), len(sizes))
+    return DiskUse(sum(sizes.values()), len(sizes))
 
 
 def _note_unlinked(path: str, sizes: dict[tuple[int, int], int]) -> None:
@@ -182,10 +182,10 @@ class DiskMeter:
 
     def __init__(self, roots: tuple[str, ...], limit: int) -> None:
         self.roots = roots
-        self.limit = Usage(limit, max(1, limit // INODE))
+        self.limit = DiskUse(limit, max(1, limit // INODE))
         began = time.monotonic()
         before = used(roots)
-        self._most = Usage(before.size_bytes + self.limit.size_bytes, before.files + self.limit.files)
+        self._most = DiskUse(before.size_bytes + self.limit.size_bytes, before.files + self.limit.files)
         self._counted(began)
 
     def over(self, pids: Iterable[int]) -> str:

@@ -1,0 +1,285 @@
+"""The build gate: uv resolves, downloads and unpacks; every Python that uv starts runs in a sandbox without network.
+
+uv itself runs no third-party code. What does are the interpreters that it starts: `setup.py` and build backends of
+source distributions and checkouts, and the `.pth` files of an environment that is inspected. So uv gets an interpreter
+of ours (`gates/<key>/bin/python3.9`): a script that sends the call to this process, which runs it in the sandbox.
+
+Inside, a build sees private copies of its source tree and of its build environment, at the paths that uv names, the
+real interpreter in the place of the script, and nothing else of the host. Afterwards plain files at the paths that uv
+asked for are copied out: wheels, metadata and uv's own answer files. uv then compares each wheel's name and version
+with what it asked for, so a build can store a wheel for its own project only.
+
+uv's internal calls are not a documented interface: tests/adapters/uv/test_build_gate.py fails where they change.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import socketserver
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tasks.adapters.folders import remove
+from tasks.adapters.locking import whole
+from tasks.adapters.sandbox.base import Job, Sandbox
+from tasks.adapters.sandbox.scratch import spare_folder
+from tasks.adapters.uv.build_call import COPIES, SETTINGS, SOURCE, BuildCall, CallFolders, copy_tree
+from tasks.adapters.uv.inside import swt_gate_client
+from tasks.adapters.uv.plan import Interpreter
+from tasks.adapters.uv.process import NETWORK, PackageFailed, Tool, tool_failure, unbuilt
+from tasks.domain.errors import InfrastructureError, SwtError
+from tasks.domain.names import content_key
+from tasks.domain.run import Limits
+
+CLIENT = Path(swt_gate_client.__file__)
+GATES = "gates"
+NO_RESOLVER = re.compile(
+    r"name resolution|Name or service not known|Could not resolve host|Network is unreachable|urlopen error"
+    r"|Failed to establish a new connection|NewConnectionError",
+)
+MEMORY_MB = 6144
+DISK_MB = 6144
+PROCESSES = 256
+STDOUT = "stdout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildGate:
+    """How the interpreters that uv starts are run."""
+
+    sandbox: Sandbox
+    scratch: Path
+    """Folder for the private copies."""
+    cache: Path
+    """The product's cache: scripts are below `gates/`."""
+    uv_cache: Path
+    """The cache of the uv that is started."""
+    interpreter: Interpreter
+
+    @property
+    def root(self) -> Path:
+        """The prefix of the interpreter that uv sees; inside the sandbox the real prefix is mounted here."""
+        key = content_key("gate", str(self.interpreter.path), self.interpreter.version, self._script())
+        return self.cache.absolute() / GATES / key
+
+    @property
+    def python(self) -> Path:
+        """What uv gets as `--python`. Code that is trusted runs as it is, where the sandbox does not isolate."""
+        if not self.sandbox.isolates:
+            return self.interpreter.path
+        path = self.root / "bin" / f"python{self.interpreter.minor}"
+        if not path.is_file():
+            with whole(path) as half:
+                half.write_text(self._script(), encoding="utf-8")
+                half.chmod(0o755)
+        return path
+
+    def _script(self) -> str:
+        argv = shlex.join((sys.executable, "-I", "-S", str(CLIENT)))
+        return f'#!/bin/sh\nexec {argv} "$0" "$@"\n'
+
+    def restore(self, environment: Path) -> None:
+        """Make a virtual environment that uv made with `python` one of the real interpreter."""
+        if not self.sandbox.isolates:
+            return
+        link, settings = environment / "bin" / "python", environment / SETTINGS
+        link.unlink()
+        link.symlink_to(self.interpreter.path)
+        text = settings.read_text(encoding="utf-8")
+        settings.write_text(text.replace(str(self.python.parent), str(self.interpreter.path.parent)), encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GatedUv:
+    """uv, with every interpreter that it starts behind the gate."""
+
+    tool: Tool
+    gate: BuildGate
+
+    @property
+    def python(self) -> Path:
+        """The interpreter to name in uv's options."""
+        return self.gate.python
+
+    def run(
+        self,
+        *args: str,
+        stdin: str = "",
+        build_env: tuple[str, ...] = (),
+        source: Path | None = None,
+        output: Path | None = None,
+        hint: str = "",
+    ) -> str:
+        """Standard output of `uv args…`; `build_env` are `NAME=value` pairs that builds see.
+
+        `source` is a checkout that is built, `output` the folder that its wheel goes to, both resolved.
+
+        Raises `BuildFailed` where a package does not build or cannot be had, `InfrastructureError` where trying again
+        may help.
+        """
+        if not self.gate.sandbox.isolates:
+            return self.tool.run(*args, stdin=stdin, extra_env=build_env, hint=hint)
+        with _session(self.gate, build_env, source, output, self.tool.timeout_s) as session:
+            variable = f"{swt_gate_client.ADDRESS}={session.address}"
+            try:
+                return self.tool.run(*args, stdin=stdin, extra_env=(variable,), hint=hint, failure=session.failure)
+            finally:
+                session.raise_own_failure()
+
+
+def gated_uv(tool: Tool, *, sandbox: Sandbox, scratch: Path, cache: Path, interpreter: Interpreter) -> GatedUv:
+    """`tool`, a uv whose environment variables name its cache, behind a gate for one interpreter."""
+    uv_cache = Path(tool.environ["UV_CACHE_DIR"]).resolve()  # as the processes that uv starts see it
+    gate = BuildGate(sandbox=sandbox, scratch=scratch, cache=cache, uv_cache=uv_cache, interpreter=interpreter)
+    return GatedUv(tool=replace(tool, environ={**tool.environ, "UV_CACHE_DIR": str(uv_cache)}), gate=gate)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Session:
+    """One command of uv: a socket that takes calls, and the copies that its builds work on."""
+
+    gate: BuildGate
+    folder: Path
+    address: Path
+    folders: CallFolders
+    deadline: float
+    own_failure: InfrastructureError | None = None
+    wanted_network: bool = False
+    """Whether a build that failed complained of the network."""
+    sources: dict[Path, Path] = field(default_factory=dict)
+    """Source tree → the folder with its private copy, which later calls of the same build find as it was left."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def failure(self, what: str, output: str, hint: str) -> SwtError:
+        """The error for a command of uv that failed. A build that lacks the network will lack it the next time too."""
+        if not self.wanted_network:
+            return tool_failure(what, output, hint)
+        message = f"{what} failed: a build asks for the network, and builds have none here"
+        return PackageFailed(
+            message, unbuilt(output), hint="install what it downloads, or drop the package in a recipe"
+        )
+
+    def raise_own_failure(self) -> None:
+        """A sandbox that failed is our failure, whatever uv made of it."""
+        if self.own_failure:
+            raise self.own_failure
+
+    def answer(self, request: dict[str, Any]) -> dict[str, object]:
+        """Run one call of an interpreter in the sandbox; its exit code, standard output and standard error."""
+        try:
+            return self._run(BuildCall.read(request, self.folders))
+        except InfrastructureError as error:
+            self.own_failure = error
+        except (OSError, ValueError) as error:
+            self.own_failure = InfrastructureError(f"the build gate failed: {error}", hint="free some disk; try again")
+        return {"exit_code": 1, "stdout": "", "stderr": f"the build gate failed: {self.own_failure}\n"}
+
+    def _run(self, call: BuildCall) -> dict[str, object]:
+        work = self._work(call)
+        checkout, outbox, log = work / "checkout", work / "outbox", work / "log"
+        remove(outbox)
+        outbox.mkdir()
+        seen = self.gate.sandbox.guest(outbox / STDOUT, checkout=checkout, outbox=outbox)
+        job = Job(
+            argv=("/bin/sh", "-c", f'cd "$0" && exec "$@" >{seen}', str(call.source or "/"), *call.argv),
+            checkout=checkout,
+            outbox=outbox,
+            env=call.env,
+            mounts=tuple(call.mounts(checkout)),
+            limits=self._limits(),
+            log=log,
+            python=self.gate.interpreter.minor,
+        )
+        finished = self.gate.sandbox.run(job)
+        code, said = finished.exit_code, log.read_text(encoding="utf-8", errors="replace")
+        if code == 0:
+            too_much = call.bring_back(checkout)
+            code, said = (1, said + too_much) if too_much else (0, said)
+        elif code is None:
+            limit = finished.limit or f"time, {job.limits.wall_s:.0f} s,"
+            said += f"\nthe build passed the limit of {limit} and was ended\n"
+        else:
+            self.wanted_network |= bool(NETWORK.search(said) or NO_RESOLVER.search(said))
+        return {"exit_code": 1 if code is None else code, "stdout": _text(outbox / STDOUT), "stderr": said}
+
+    def _limits(self) -> Limits:
+        left = max(1.0, self.deadline - time.monotonic())
+        return Limits(wall_s=left, memory_mb=MEMORY_MB, processes=PROCESSES, disk_mb=DISK_MB, log_mb=8)
+
+    def _work(self, call: BuildCall) -> Path:
+        """The folder of a call. Calls of one build share the copy of its source tree; the rest is made new."""
+        with self.lock:
+            known = self.sources.get(call.source) if call.source else None
+            work = known or Path(tempfile.mkdtemp(dir=self.folder))
+            if call.source:
+                self.sources[call.source] = work
+        checkout = work / "checkout"
+        checkout.mkdir(exist_ok=True)
+        if call.source and known is None:
+            copy_tree(call.source, checkout / SOURCE)
+        remove(checkout / COPIES)
+        (checkout / COPIES).mkdir()
+        for at, (path, content) in enumerate(call.copies.items()):
+            content.fill(path, checkout / COPIES / str(at))
+        return work
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+@contextmanager
+def _session(
+    gate: BuildGate, build_env: tuple[str, ...], source: Path | None, output: Path | None, timeout_s: float
+) -> Iterator[_Session]:
+    """A gate that listens while the block runs. Its socket lies in a folder that only this user may enter."""
+    with tempfile.TemporaryDirectory(prefix="swt-gate-") as place, spare_folder(gate.scratch) as folder:
+        session = _Session(
+            gate=gate,
+            folder=folder,
+            address=Path(place) / "socket",
+            folders=CallFolders(
+                interpreter=gate.interpreter,
+                gate_root=gate.root,
+                uv_cache=gate.uv_cache,
+                source=source,
+                output=output,
+                build_env=build_env,
+            ),
+            deadline=time.monotonic() + timeout_s,
+        )
+        with _Server(session) as server:
+            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+            thread.start()
+            try:
+                yield session
+            finally:
+                server.shutdown()
+                thread.join()
+
+
+class _Server(socketserver.ThreadingUnixStreamServer):
+    """A thread for each call: uv builds several packages at once."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, session: _Session) -> None:
+        self.session = session
+        super().__init__(str(session.address), _Handler)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    def handle(self) -> None:
+        assert isinstance(self.server, _Server)
+        request = json.loads(self.rfile.read())
+        self.wfile.write(json.dumps(self.server.session.answer(request)).encode("ascii"))
