@@ -1,11 +1,11 @@
 -- Which fixes do others call resolved and we do not, or the other way round, and why?
 --
 -- One row per repair whose source says whether it is resolved and that was found otherwise here; columns of
--- `repair_status`. run: the golden tests on it, for `swt log`. reason, empty where none is known:
--- public-environment  resolved here and not published so: the patch repeats edits of `setup.py` or `tox.ini` that the public
---                     environment had made, so it does not apply there; here these files are not run of a fix
--- touches-tests       it changes tests as well, which the public harness runs with and this project without
--- unusable            it cannot be run here, and why says what is wrong with it
+-- `repair_status`. run: the golden tests on it, for `swt log`.
+-- reason  what makes the difference, empty where that is not known. `public-environment`: resolved here and not published
+--         so, since the patch repeats edits of `setup.py` or `tox.ini` that the public environment had made, and does not
+--         apply there; here these files of a fix are not run. `unusable`: it cannot be run here. `touches-tests`: it
+--         changes tests as well, which the public harness runs with and this project without.
 -- run  key of that run; null where none was made
 -- why   as in `fix_status`
 -- needs: repair_status
