@@ -1,10 +1,10 @@
 -- Which suites of a snapshot are to be run again because of what graders say of them?
 --
--- A suite that any grader calls solved is guarded. Guards that it passes show that tracing changed nothing; where it does
--- not, or some were not made, the plain run without tracing tells whose doing that is: such a success is confirmed, and
+-- A suite that any grader calls solved is guarded. Where it does not pass its guards, or some were not made, the plain run
+-- once more, with no line watched, tells whose doing that is: such a success is confirmed, and
 -- one in twenty of the other suites as well. What fails a guard is repeated in its own words under the guards' conditions.
 -- to_guard    some grader calls it solved
--- to_confirm  to be run without tracing
+-- to_confirm  to be run once more, with no line watched
 -- to_repeat   some placebo or paraphrase shows otherwise: is it the words?
 -- needs: verdict, submission, guard_outcome
 CREATE OR REPLACE VIEW suite_to_repeat AS

@@ -1,8 +1,8 @@
--- Which cases have another outcome with tracing than without, on the same suite, state, environment and sandbox?
+-- Which cases have another outcome where lines are watched, on the same suite, state, environment and sandbox?
 --
 -- traced, untraced  outcomes, `missing` where that run has no such case. Tracing must never change a verdict, so
 -- every row here is a defect or a flaky case (design: coverage).
--- untraced_run_key  the run without a tracer
+-- untraced_run_key  the run that watches no line; of golden suites it has no probes, of candidates it has the same ones
 -- kept: beside the runs
 -- Cases whose ids differ between processes are compared by place (`case_pair`).
 -- needs: sandbox_run, case_pair, case_outcome
