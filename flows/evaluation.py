@@ -93,22 +93,27 @@ def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationS
 
 
 def evaluate_inside(
-    outer: StoryRun, request: EvaluationRequest, settings: Settings, *, prepared: bool = True
+    outer: StoryRun, request: EvaluationRequest, settings: Settings, *, prepared: bool = True, golden: bool = True
 ) -> EvaluationSummary:
     """Evaluate as a part of another story, which makes the views when it needs them: to judge anew what every story
-    inside it ran took a seventh of a demo. `prepared`: every environment is on this machine then."""
+    inside it ran took a seventh of a demo. `prepared`: every environment is on this machine then. `golden`: golden
+    tests that cannot be measured are failures of this flow; a validation judges them itself."""
     told = asdict(request)
-    return outer.tell(STORY, request.title, told, lambda run: _evaluate(request, settings, run, prepared=prepared))
+    return outer.tell(
+        STORY, request.title, told, lambda run: _evaluate(request, settings, run, prepared=prepared, golden=golden)
+    )
 
 
 def evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun) -> EvaluationSummary:
     """The story."""
-    summary = _evaluate(request, settings, run, prepared=False)
+    summary = _evaluate(request, settings, run, prepared=False, golden=True)
     ensure_views(settings.store, settings.database, settings.sql)
     return summary
 
 
-def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun, *, prepared: bool) -> EvaluationSummary:
+def _evaluate(
+    request: EvaluationRequest, settings: Settings, run: StoryRun, *, prepared: bool, golden: bool
+) -> EvaluationSummary:
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
@@ -132,7 +137,7 @@ def _evaluate(request: EvaluationRequest, settings: Settings, run: StoryRun, *, 
     unsure = found.to_confirm - suites.undone  # what guards say of the others is told once they are made
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = suites.standing()
-    if wanted:
+    if wanted and golden:
         unit = GoldenCheck(snapshot=request.snapshot, subjects=tuple(wanted))
         run.round("golden", bind(check_golden, _golden_unmeasured(run, request, found, taken)), [unit])
     return _summary(run, request, taken, torn, suites, found, len(instances))

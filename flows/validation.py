@@ -110,7 +110,7 @@ def _validate(
     asked = EvaluationRequest(
         candidates=controls, snapshot=snapshot, instances=request.instances, guards=False, confirm=False
     )
-    evaluation = evaluate_inside(run, asked, settings)
+    evaluation = evaluate_inside(run, asked, settings, golden=False)
     ensure_views(settings.store, settings.database, settings.sql)
     misses = golden_misses(settings.database, snapshot)
     wanted = [InstanceId(name) for name in request.instances] or list(misses)

@@ -1,12 +1,13 @@
--- Audit, must be empty: golden tests that cannot be measured, and no row of `undone` or a verdict says so.
+-- Audit, must be empty: golden tests that cannot be measured, and neither `undone` nor a validation says so.
 --
--- what  `silent` no flow run recorded the failure · `measured` a grader counts a candidate of the instance all the same
--- needs: golden_unmeasured, undone, verdict
+-- what  `silent` no flow run recorded the failure, and no validation calls the instance invalid · `measured` a grader counts a candidate of the instance all the same
+-- needs: golden_unmeasured, undone, validation, verdict
 CREATE OR REPLACE VIEW audit_golden_unmeasured AS
 SELECT 'silent' AS what, g.snapshot, g.instance_id, g.reason, g.detail
 FROM golden_unmeasured AS g
 WHERE EXISTS (FROM verdict AS v WHERE v.snapshot = g.snapshot AND v.instance_id = g.instance_id)
     AND NOT EXISTS (FROM undone AS u WHERE u.scope = g.snapshot AND u.subject = g.instance_id)
+    AND NOT EXISTS (FROM validation AS w WHERE w.instance_key = g.instance_key AND w.reason <> '')
 UNION ALL
 SELECT DISTINCT 'measured', v.snapshot, v.instance_id, g.reason, g.detail
 FROM verdict AS v

@@ -39,8 +39,8 @@ OF_CASE = {
 }
 """What a case that is not stable says of an instance that has no stable F2P."""
 
-NO_CASES = "no-cases"
-"""The grader's reason where no case is the golden tests' own."""
+NO_CASES = ("no-cases", "golden-silent", "golden-empty")
+"""The grader's reasons where no case is the golden tests' own, or none ran at all."""
 
 OF_GRADER = {"fails-after": InvalidReason.GOLDEN_FAILS, "missing-after": InvalidReason.GOLDEN_FAILS}
 """Reasons of the grader `paper` against the golden tests; all others mean that nothing goes from failing to passing."""
@@ -108,7 +108,7 @@ def finding(evidence: Evidence) -> Judgement:
         return Judgement(InvalidReason.SKIPPED, missed.text)
     if missed and (skipped := _all_skipped(evidence.runs)):
         return Judgement(InvalidReason.SKIPPED, f"all that was collected is skipped: {', '.join(skipped[:NAMED])}")
-    if missed and missed.reason == NO_CASES:
+    if missed and missed.reason in NO_CASES:
         return Judgement(InvalidReason.NO_TESTS, missed.text)
     if Stability.FAIL_TO_PASS not in kinds:
         return Judgement(InvalidReason.NO_F2P, missed.text if missed else "")

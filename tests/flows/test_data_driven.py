@@ -65,7 +65,7 @@ index {"0" * 40}..{"2" * 40}
 --- /dev/null
 +++ b/inner
 @@ -0,0 +1 @@
-+shout.py
++/etc/hosts
 \\ No newline at end of file
 """
 
@@ -147,7 +147,8 @@ def test_a_golden_patch_may_move_a_submodule(driven) -> None:
 def test_a_golden_patch_that_does_not_apply_is_not_told_as_data_that_no_case_reads(driven) -> None:
     _, settings = driven(FIX, {"tests/inputs/plain.out": "HELLO!"}, LINK)
     (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
-    assert (row.reason, row.detail) == (InvalidReason.GOLDEN_FAILS, "the golden patch does not apply: inner is a link")
+    said = "the golden patch does not apply: inner is a link to '/etc/hosts', which leads out of the checkout"
+    assert (row.reason, row.detail) == (InvalidReason.GOLDEN_FAILS, said)
 
 
 def test_data_that_no_case_reads_is_no_fault_of_the_environment(driven) -> None:
