@@ -89,7 +89,7 @@ def test_words_in_place_of_files_are_those_that_intake_knows() -> None:
         (Path, Option(help="A file.", text=TEXT), "is a path"),
         (tuple[Path, ...], Option(help="A file.", text=SNAPSHOT), "is a path"),
     ],
-    ids=str,
+    ids=["text", "path", "path as text", "paths as snapshots"],
 )
 def test_a_parameter_of_text_has_to_say_what_it_names(kind: Any, option: Option, words: str) -> None:
     request: Any = make_dataclass(
