@@ -144,15 +144,17 @@ def follow_forks(tracer, path):
 
 def _hook_exit(tracer, path):
     """Write lines before `os._exit` and SIGTERM end this process. Returns the function that does, for `atexit`."""
-    done = []
+    begun, done = [], []
 
     def finish():
-        if _getpid() not in done:
-            done.append(_getpid())
+        if _getpid() not in begun:
+            begun.append(_getpid())
             try:
                 write_lines(tracer, path)
             except Exception:  # the process ends as it would have
                 return
+            finally:
+                done.append(_getpid())
 
     def exiting(status):
         finish()
@@ -160,6 +162,8 @@ def _hook_exit(tracer, path):
 
     def terminated(number, frame):
         finish()
+        if _getpid() not in done:
+            return  # the signal came while the process writes its last lines: it ends right after
         _signal.signal(number, _signal.SIG_DFL)
         _kill(_getpid(), number)
 
