@@ -131,7 +131,7 @@ MORE = (
     Drill(
         "evaluate",
         {"candidates": ("golden",), "guards": False, **OF_TWO},
-        ("confirmations",),
+        ("confirmations", "golden"),
         how="no guards",
     ),
     Drill("evaluate", {"candidates": (CHEATER,), **OF_TWO}, ("repeats",), how="a guard fails"),
