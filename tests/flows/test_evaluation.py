@@ -243,7 +243,7 @@ def test_both_policies_of_one_candidate_are_kept(settings: Settings) -> None:
 def test_a_changed_grader_rescores_everything_without_a_run(judged: Settings, tmp_path: Path) -> None:
     before = rows(judged, "SELECT count(*) FILTER (solved) AS n FROM paper")
     sql = tmp_path / "sql"
-    _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND t.all_pass", "t.all_pass"))
+    _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND NOT t.fails_after", "NOT t.fails_after"))
     from tasks.adapters.store.database import build_views
 
     other = replace(judged, database=tmp_path / "other.duckdb")

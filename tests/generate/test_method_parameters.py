@@ -127,6 +127,9 @@ class FailedCase:
     case_id: str
     outcome: Outcome = Outcome.FAILED
     message: str = "AssertionError"
+    path: str = "test_toy.py"
+    qualname: str = "test_toy"
+    place: int | None = None
 
 
 class QuickBench(PaperBench):

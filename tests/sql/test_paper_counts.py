@@ -105,13 +105,13 @@ def test_table_6_is_printed(given: SqlStore) -> None:
     fixed = {"zero_shot_plus": [0, *range(26, 41)], "swe_agent": [*range(7), *range(44, 87)]}
     for method, right in fixed.items():
         verdicts(given, "lite", method, 276, COUNTS[method])
-        for i in right:
+        for i in range(276):  # every instance was attempted
             fix = {"fix_id": f"{method}{i}", "instance_key": f"i{i}", "instance_id": f"i{i}"}
             given.add("repair", snapshot="lite", repair_id=fix["fix_id"], method=method, **fix)
             given.con.execute(
                 "INSERT INTO fix_status BY NAME SELECT ? AS fix_id, ? AS instance_key, ? AS instance_id, "
-                "'resolved' AS status",
-                list(fix.values()),
+                "? AS status",
+                [*fix.values(), "resolved" if i in right else "unresolved"],
             )
     found = given.rows('SELECT method, tests, fixes, "both", p FROM table6 WHERE method = repair ORDER BY method')
     assert found == [("swe_agent", 44, 50, 7, 72.8), ("zero_shot_plus", 26, 16, 1, 80.4)]
