@@ -126,6 +126,7 @@ def widget(tmp_path: Path, best_sandbox: SandboxKind) -> tuple[Settings, Path]:
     return settings, folder
 
 
+@pytest.mark.slow
 def test_verdicts_of_suites_with_ids_that_differ_with_skips_and_with_crashes(widget: tuple[Settings, Path]) -> None:
     settings, folder = widget
     texts = {
