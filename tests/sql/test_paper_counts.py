@@ -109,8 +109,7 @@ def test_table_6_is_printed(given: SqlStore) -> None:
             fix = {"fix_id": f"{method}{i}", "instance_key": f"i{i}", "instance_id": f"i{i}"}
             given.add("repair", snapshot="lite", repair_id=fix["fix_id"], method=method, **fix)
             given.con.execute(
-                "INSERT INTO fix_status BY NAME SELECT ? AS fix_id, ? AS instance_key, ? AS instance_id, "
-                "? AS status",
+                "INSERT INTO fix_status BY NAME SELECT ? AS fix_id, ? AS instance_key, ? AS instance_id, ? AS status",
                 [*fix.values(), "resolved" if i in right else "unresolved"],
             )
     found = given.rows('SELECT method, tests, fixes, "both", p FROM table6 WHERE method = repair ORDER BY method')

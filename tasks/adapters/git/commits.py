@@ -77,7 +77,7 @@ class Commits:
                 told = b"".join(os.fsencode(name) + b"\0" for name in names)
                 git.run("update-index", *options, "-z", "--stdin", cwd=tree, stdin=told, env=env)
         root = git.run("write-tree", cwd=tree, env=env).decode().strip()
-        made = git.run("commit-tree", root, "-m", MESSAGE, cwd=tree, env=env).decode().strip()
+        made = git.run("commit-tree", "-m", MESSAGE, "--end-of-options", root, cwd=tree, env=env).decode().strip()
         _point_at(tree / FOLDER, made)
         _age(tree / FOLDER)
 
@@ -96,20 +96,21 @@ class Commits:
     def _make(self, folder: Path, mirror: Path, sha: str) -> None:
         """A repository around the files of `folder`: the tree of commit `sha` under a commit of ours."""
         git = self._git
-        git.run("init", "--quiet", "--template=", "--initial-branch=main", str(folder))
+        git.run("init", "--quiet", "--template=", "--initial-branch=main", "--", str(folder))
         for setting, value in (*SETTINGS, *_STAT):
-            git.run("config", setting, value, cwd=folder)
+            git.run("config", "--end-of-options", setting, value, cwd=folder)
         info = folder / FOLDER / "info"
         info.mkdir(exist_ok=True)
         (info / "attributes").write_text(ATTRIBUTES)
         (info / "exclude").write_text(BYTECODE)
         env = _author() | {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str((mirror / "objects").resolve())}
-        made = git.run("commit-tree", f"{sha}^{{tree}}", "-m", MESSAGE, cwd=folder, env=env).decode().strip()
+        made = git.run("commit-tree", "-m", MESSAGE, "--end-of-options", f"{sha}^{{tree}}", cwd=folder, env=env)
+        commit = made.decode().strip()
         objects = folder / FOLDER / "objects"
-        pack = ("pack-objects", "--quiet", "--revs", "--threads=1", str(objects / "pack" / "pack"))
-        git.run(*pack, cwd=folder, stdin=made.encode(), env=env)
-        shutil.rmtree(objects / made[:2])  # the commit is in the pack
-        _point_at(folder / FOLDER, made)
+        pack = ("pack-objects", "--quiet", "--revs", "--threads=1", "--end-of-options", str(objects / "pack" / "pack"))
+        git.run(*pack, cwd=folder, stdin=commit.encode(), env=env)
+        shutil.rmtree(objects / commit[:2])  # the commit is in the pack
+        _point_at(folder / FOLDER, commit)
         git.run("read-tree", "HEAD", cwd=folder)
         git.run("update-index", "-q", "--refresh", cwd=folder)
         _age(folder / FOLDER)
