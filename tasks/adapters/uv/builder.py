@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -12,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.folders import remove
 from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.tool_environment import tool_environment
@@ -102,14 +102,14 @@ class Builder:
         root = environment_root(self.cache, env_id)
         half = root.with_name(f".{env_id}.{os.getpid()}.half")
         for stale in (root, *root.parent.glob(f".{env_id}.*.half")):
-            shutil.rmtree(stale, ignore_errors=True)
+            remove(stale)
         started = time.monotonic()
         try:
             install(self.gated(plan.interpreter), plan, lock, half, checkout)
             write_row(half / ROW, row_of(plan, lock, env_id, time.monotonic() - started))
             move(half, root)
         finally:
-            shutil.rmtree(half, ignore_errors=True)
+            remove(half)
 
 
 def machine_builder(cache: Path, sandbox: Sandbox, scratch: Path) -> Builder:
