@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,8 +20,8 @@ def names_of_folders(here: int) -> list[str]:
 
 
 @pytest.fixture
-def deep(tmp_path: Path) -> Path:
-    """A tree of 5,000 levels with a file at its end."""
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A tree of 5,000 levels with a file at its end. It is removed here: pytest cannot remove it later."""
     root = tmp_path / "root"
     root.mkdir()
     here = os.open(root, os.O_RDONLY)
@@ -32,7 +32,8 @@ def deep(tmp_path: Path) -> Path:
         here = below
     os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=here))
     os.close(here)
-    return root
+    yield root
+    remove(root)
 
 
 def test_every_level_is_visited_with_one_descriptor(deep: Path) -> None:
