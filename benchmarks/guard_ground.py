@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+from tasks.evaluate.guard_edits import guard_edits
+
 from benchmarks.second_corpus import Trick, known_of, suite_patch
 from flows.environments import check_settings
 from flows.evaluation import run_settings
@@ -25,7 +27,6 @@ from tasks.domain.run import RunSpec
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import prepare_environment
 from tasks.evaluate.execute import Recorded, Workshop, execute
-from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.plan import Bench
 from tasks.evaluate.policy import Ruling, submit
 from tasks.evaluate.task import bench_of, choose_instances

@@ -32,7 +32,7 @@ START, END = "<!-- trick table: benchmarks/trick_table.py -->\n", "<!-- end of t
 GRADERS = ("paper", "swt_bench", "swt_bench_2024")
 ANSWERS = """
     SELECT g.method, g.grader, g.policy, g.solved, g.guarded, g.failed_guards, g.reason, s.stripped
-    FROM guarded AS g JOIN submission AS s USING (candidate_id, policy)
+    FROM robust_verdict AS g JOIN submission AS s USING (candidate_id, policy)
     WHERE g.snapshot = 'demo'
 """
 

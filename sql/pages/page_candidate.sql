@@ -2,12 +2,12 @@
 --
 -- FROM page_candidate('2026-11', false): one row per candidate that counts, of all samples, under the policy that tables
 -- read. verdicts: of each grader {grader, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason,
--- guarded, failed_guards, chance}; outcome: by the grader `paper`, `held` (solved, and all guards hold), `refuted` (solved, but a
+-- robust, failed_guards}; outcome: by the grader `paper`, `held` (solved and robust), `refuted` (solved, but a
 -- guard fails), `solved` (guards are not all measured), `missed`, `malformed` (not well-formed) or `unmeasured`; guards: of each guard {guard, result, why} for the grader `paper`; delta_c: change
 -- coverage (`paper`) with its two numbers; fixes, rejected: wrong fixes that it met, and rejects; reasons, why: what the
 -- audits suspect; the last columns are those of its `generation`. patch, applied (what was run) and trajectory are null
 -- where it is golden or was told what is golden, and the instance is held out, unless `with_golden`.
--- needs: counted_candidate, counted_policy, submission, suite, guarded, guard_outcome, change_coverage, fix_rejection
+-- needs: counted_candidate, counted_policy, submission, suite, robust_verdict, guard_outcome, change_coverage, fix_rejection
 -- needs: suspected_candidate, labelled_generation, held_out, method_call
 CREATE OR REPLACE MACRO page_candidate(for_snapshot, with_golden) AS TABLE
 WITH entry AS (
@@ -22,8 +22,8 @@ judged AS (
         max(CASE
             WHEN grader <> 'paper' THEN NULL
             WHEN NOT measured THEN 'unmeasured'
-            WHEN guarded THEN 'held'
-            WHEN NOT guarded AND solved THEN 'refuted'
+            WHEN robust THEN 'held'
+            WHEN NOT robust AND solved THEN 'refuted'
             WHEN solved THEN 'solved'
             WHEN well_formed THEN 'missed'
             ELSE 'malformed'
@@ -31,9 +31,9 @@ judged AS (
         list({
             'grader': grader, 'measured': measured, 'well_formed': well_formed, 'solved': solved,
             'fail_to_any': fail_to_any, 'fail_to_pass': fail_to_pass, 'pass_to_pass': pass_to_pass, 'reason': reason,
-            'guarded': guarded, 'failed_guards': failed_guards, 'chance': chance
+            'robust': robust, 'failed_guards': failed_guards
         } ORDER BY grader) AS verdicts
-    FROM guarded
+    FROM robust_verdict
     WHERE snapshot = for_snapshot
     GROUP BY candidate_id, policy
 ),

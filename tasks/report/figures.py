@@ -181,7 +181,7 @@ def _years(rows: Iterable[Row], best: frozenset[str]) -> tuple[Row, ...]:
 
 
 def _ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
-    kept = ("name", "S", "S_low", "S_high", "S_guarded")
+    kept = ("name", "S", "S_low", "S_high", "S_robust")
     return tuple({key: row[key] for key in kept} for row in rows if not row["control"] and row["S"] is not None)[
         :MOST_METHODS
     ]

@@ -11,7 +11,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
-from tasks.domain.outcome import EDITED, CodeState, RunStatus, RunVariant, SuiteKind
+from tasks.domain.outcome import OTHER_CODE, CodeState, RunStatus, RunVariant, SuiteKind
 from tasks.domain.pairing import place_name, renamed
 from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
@@ -142,7 +142,7 @@ def _counts(run: Run, suite: Suite) -> bool:
         ours
         and (run.suite_id == suite.suite_id or not golden)
         and run.suite_kind is not SuiteKind.CANDIDATE
-        and run.variant not in EDITED
+        and run.variant not in OTHER_CODE
     )
 
 

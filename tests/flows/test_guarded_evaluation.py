@@ -40,7 +40,7 @@ def judge(settings: Settings, *, guards: bool, coverage: bool = True) -> dict[st
         guards=guards,
     )
     evaluate_here(request, settings)
-    sql = f"SELECT method, solved, guarded FROM guarded WHERE grader = 'paper' AND instance_id = '{INSTANCE}'"
+    sql = f"SELECT method, solved, guarded FROM robust_verdict WHERE grader = 'paper' AND instance_id = '{INSTANCE}'"
     return {row["method"]: (row["solved"], row["guarded"]) for row in query(settings.database, sql).to_pylist()}
 
 
@@ -148,7 +148,7 @@ def test_keeping_count_passes_only_the_order_that_it_guesses(
     )
     Store(settings.store).write([plan])
     evaluate_counting(nothing_isolates, tmp_path, guards=True)
-    asked = "SELECT solved, guarded, before_like, after_like, round(1 / c.chance) AS one_in FROM guarded"
+    asked = "SELECT solved, guarded, before_like, after_like, round(1 / c.chance) AS one_in FROM robust_verdict"
     joined = f"{asked} JOIN guard_chance AS c USING (candidate_id, policy) WHERE grader = 'paper'"
     assert query(settings.database, joined).to_pylist() == [
         {"solved": True, "guarded": held, "before_like": 3, "after_like": 3, "one_in": 20.0}

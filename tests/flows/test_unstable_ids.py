@@ -178,7 +178,7 @@ def test_guards_coverage_and_validation_pair_by_place_as_well(widget: tuple[Sett
     evaluate_here(EvaluationRequest(candidates=("golden",), snapshot="s"), settings)
     guarded = query(
         settings.database,
-        "SELECT solved, guarded, failed_guards FROM guarded WHERE grader = 'paper' AND method = 'golden'",
+        "SELECT solved, guarded, failed_guards FROM robust_verdict WHERE grader = 'paper' AND method = 'golden'",
     ).to_pylist()
     assert guarded == [{"solved": True, "guarded": True, "failed_guards": []}]
     covered = query(

@@ -1,4 +1,4 @@
-"""Guard runs to guard results to guarded verdicts: hand-written rows in, exact tuples out."""
+"""Guard runs to guard results to robust verdicts: hand-written rows in, exact tuples out."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HELD = [
     ("repeat", "not_applicable", "placebo and paraphrase are repeats as well"),
 ]
 RESULTS = "SELECT guard, result, why FROM guard_outcome WHERE grader = 'paper' AND guard <> 'lint' ORDER BY guard"
-GUARDED = "SELECT grader, solved, failed_guards, guarded FROM guarded ORDER BY grader"
+GUARDED = "SELECT grader, solved, failed_guards, robust FROM robust_verdict ORDER BY grader"
 
 
 def edits(store: SqlStore, instance: str = "i", placebo: str = "diff", paraphrase: str = "diff") -> None:
@@ -76,7 +76,7 @@ def test_a_case_that_is_not_what_it_was(solved: SqlStore, variant: str, state: s
     guard(solved, {(variant, state): other})
     why = f"test_a.py::new: {PLAIN[state]} in `{state}`, {other} here"
     assert [row for row in solved.rows(RESULTS) if row not in HELD] == [(variant, "failed", why)]
-    assert solved.one("SELECT solved, failed_guards, guarded FROM guarded WHERE grader = 'paper'") == (
+    assert solved.one("SELECT solved, failed_guards, robust FROM robust_verdict WHERE grader = 'paper'") == (
         True,
         [variant],
         False,
@@ -90,7 +90,7 @@ def test_a_case_that_is_gone_is_not_what_it_was(solved: SqlStore) -> None:
 
 def test_each_grader_counts_outcomes_its_own_way(solved: SqlStore) -> None:
     guard(solved, {("placebo", "before"): "error"})
-    assert solved.rows("SELECT grader, failed_guards FROM guarded ORDER BY ALL") == [
+    assert solved.rows("SELECT grader, failed_guards FROM robust_verdict ORDER BY ALL") == [
         ("paper", []),
         ("swt_bench", ["placebo"]),
         ("swt_bench_2024", ["placebo"]),
@@ -102,7 +102,7 @@ def test_what_is_not_measured_is_null_and_not_false(solved: SqlStore, gone: tupl
     guard(solved, without=(gone,))
     why = f"there is no run on `{gone[1]}`"
     assert [row for row in solved.rows(RESULTS) if row not in HELD] == [(gone[0], "not_measured", why)]
-    assert solved.rows("SELECT DISTINCT guarded FROM guarded") == [(None,)]
+    assert solved.rows("SELECT DISTINCT robust FROM robust_verdict") == [(None,)]
 
 
 def test_every_edit_has_to_be_run(solved: SqlStore) -> None:
@@ -114,7 +114,7 @@ def test_every_edit_has_to_be_run(solved: SqlStore) -> None:
 
 def test_one_failed_guard_decides_without_the_others(solved: SqlStore) -> None:
     guard(solved, {("paraphrase", "after"): "failed"}, without=(("placebo", "before"),))
-    assert solved.rows("SELECT DISTINCT guarded, failed_guards FROM guarded") == [(False, ["paraphrase"])]
+    assert solved.rows("SELECT DISTINCT robust, failed_guards FROM robust_verdict") == [(False, ["paraphrase"])]
 
 
 def test_a_repeat_tells_whether_it_was_the_words(solved: SqlStore) -> None:
@@ -129,7 +129,7 @@ def test_a_repeat_tells_whether_it_was_the_words(solved: SqlStore) -> None:
     solved.run("i", "i-m", "after", {"test_a.py::new": "passed"}, variant="repeat")
     assert solved.rows(RESULTS)[-1] == ("repeat", "passed", "")
     solved.run("i", "i-m", "after", {"test_a.py::new": "failed"}, variant="repeat", minutes=9)
-    assert solved.one("SELECT DISTINCT failed_guards FROM guarded") == (["placebo", "repeat"],)
+    assert solved.one("SELECT DISTINCT failed_guards FROM robust_verdict") == (["placebo", "repeat"],)
 
 
 def test_an_edit_that_does_not_apply_measures_nothing(solved: SqlStore) -> None:
@@ -147,7 +147,7 @@ def test_a_guard_that_cannot_apply_stands_in_nobodys_way(store: SqlStore) -> Non
     guard(store, cells=(("repeat", "before"),))
     assert store.rows(RESULTS)[2] == ("repeat", "passed", "")
     assert store.rows(RESULTS)[1] == ("placebo", "not_applicable", "a.txt: it is not Python; b.c: it is not Python")
-    assert store.rows("SELECT DISTINCT guarded FROM guarded") == [(True,)]
+    assert store.rows("SELECT DISTINCT robust FROM robust_verdict") == [(True,)]
 
 
 def test_runs_of_ours_that_failed_and_of_other_places_do_not_guard(solved: SqlStore) -> None:
@@ -171,7 +171,7 @@ def test_what_is_not_solved_needs_no_guard(store: SqlStore) -> None:
     store.judged("i", "m", FAILED)
     store.candidate("i", "lost", suite=store.suite("i", "lost"))
     assert store.rows(RESULTS) == []
-    assert store.rows("SELECT method, solved, guarded FROM guarded WHERE grader = 'paper' ORDER BY ALL") == [
+    assert store.rows("SELECT method, solved, robust FROM robust_verdict WHERE grader = 'paper' ORDER BY ALL") == [
         ("lost", None, None),
         ("m", False, False),
     ]
@@ -197,11 +197,11 @@ def test_s_guarded_stands_beside_s(store: SqlStore) -> None:
             store.run(name, suite, state, {"test_a.py::new": outcome}, lines=hit, executable=[5])
         store.candidate(name, "m", suite=suite)
     guard(store, suite="a-m")
-    table2 = "SELECT n, S, S_guarded, solved, unguarded FROM table2 WHERE method = 'm'"
+    table2 = "SELECT n, S, S_robust, solved, unchecked FROM table2 WHERE method = 'm'"
     assert store.rows(table2) == [(4, 50.0, None, 2, 1)]
     guard(store, {("placebo", "before"): "passed"}, suite="b-m")
     assert store.rows(table2) == [(4, 50.0, 25.0, 2, 0)]
-    table3 = "SELECT dc_solved, n_solved, dc_guarded, n_guarded FROM table3"
+    table3 = "SELECT dc_solved, n_solved, dc_robust, n_robust FROM table3"
     assert store.rows(f"{table3} WHERE method = 'm' AND definition = 'paper'") == [(50.0, 2, 100.0, 1)]
 
 
@@ -210,7 +210,7 @@ def test_what_guessing_would_pass_stands_beside_the_successes_that_hold(solved: 
     guard(solved)
     guard(solved, cells=REPEATS)
     chance = "SELECT before_like, after_like, round(chance, 3) FROM guard_chance"
-    table2 = "SELECT S_guarded, chance FROM table2 WHERE method = 'm'"
+    table2 = "SELECT S_robust, chance FROM table2 WHERE method = 'm'"
     assert (solved.rows(chance), solved.rows(table2)) == ([(0, 0, None)], [(100.0, None)])
     first = "SELECT started_at FROM run WHERE variant <> 'plain' ORDER BY started_at LIMIT 1"
     solved.add("guard_plan", suite_id="i-m", instance_key="i", drawn_at=solved.one(first)[0])
@@ -226,9 +226,9 @@ def test_every_table_of_successes_has_a_guarded_side(store: SqlStore) -> None:
         store.judged(name, "m", SOLVED)
         store.judged(name, "n", SOLVED if name == "b" else FAILED)
         store.judged(name, "m", FAILED, sample=1)
-    overlap = "SELECT methods, by_any, exactly_guarded, by_any_guarded, by_all_guarded FROM method_overlap ORDER BY ALL"
-    mcnemar = "SELECT only_a, only_b, only_a_guarded, only_b_guarded, p_guarded FROM mcnemar"
-    passes = "SELECT k, pass_at_k, pass_at_k_guarded FROM pass_at_k WHERE grader = 'paper' AND method = 'm' ORDER BY k"
+    overlap = "SELECT methods, by_any, exactly_robust, by_any_robust, by_all_robust FROM method_overlap ORDER BY ALL"
+    mcnemar = "SELECT only_a, only_b, only_a_robust, only_b_robust, p_robust FROM mcnemar"
+    passes = "SELECT k, pass_at_k, pass_at_k_robust FROM pass_at_k WHERE grader = 'paper' AND method = 'm' ORDER BY k"
     assert store.rows(overlap) == [
         (["m"], 2, None, None, None),
         (["m", "n"], 2, None, None, None),
@@ -252,4 +252,4 @@ def test_what_the_lint_rejects_does_not_hold(solved: SqlStore) -> None:
     assert solved.rows(lint) == [("passed", "")]
     solved.add("lint_finding", **finding, line=4, rule="process-exit")
     assert solved.rows(lint) == [("failed", "process-exit in test_a.py:4: os._exit(0)")]
-    assert solved.rows("SELECT DISTINCT failed_guards, guarded FROM guarded") == [(["lint"], False)]
+    assert solved.rows("SELECT DISTINCT failed_guards, robust FROM robust_verdict") == [(["lint"], False)]

@@ -129,7 +129,7 @@ def test_what_passes_on_a_wrong_fix_does_not_reject_it(judged: SqlStore) -> None
         ("i-m", "c", True, f"{MINE}: missing"),
     ]
     assert judged.rows(STRENGTH) == [("m", 1, 1, 3, 2, 66.7, 0)]
-    assert judged.rows("SELECT S_guarded IS NULL, strength FROM table2 WHERE method = 'm'") == [(True, 66.7)]
+    assert judged.rows("SELECT S_robust IS NULL, strength FROM table2 WHERE method = 'm'") == [(True, 66.7)]
     assert judged.rows(KEPT) == [
         ("i-m", "a", 1, 1, True, ""),
         ("i-m", "b", 1, 0, False, f"{MINE}: failed"),

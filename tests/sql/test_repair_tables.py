@@ -144,7 +144,7 @@ def test_tests_without_a_repair_are_counted_all_the_same(tested: SqlStore) -> No
 
 FILTER = (
     "SELECT repair, scope, fixes, unmeasured, resolved, base_precision, kept, kept_resolved, precision, lift, recall, "
-    "unguarded, guarded_kept, guarded_precision, guarded_recall "
+    "unchecked, robust_kept, robust_precision, robust_recall "
     "FROM repair_filter WHERE repair IS NOT NULL ORDER BY scope"
 )
 

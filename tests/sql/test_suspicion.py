@@ -48,8 +48,8 @@ def test_the_golden_tests_pay_nothing(store: SqlStore) -> None:
 def test_a_finding_that_rejects_is_a_guard_that_failed(four: SqlStore) -> None:
     finding(four, "a-m", "process-exit")
     finding(four, "b-m", "coin")
-    columns = "candidate_id, list_contains(failed_guards, 'lint'), guarded"
-    found = four.rows(f"SELECT {columns} FROM guarded WHERE grader = 'paper' ORDER BY 1")
+    columns = "candidate_id, list_contains(failed_guards, 'lint'), robust"
+    found = four.rows(f"SELECT {columns} FROM robust_verdict WHERE grader = 'paper' ORDER BY 1")
     assert found[0] == ("a-m", True, False)
     assert found[1][:2] == ("b-m", False)
     assert four.value("SELECT why FROM submission_lint WHERE cost = 'reject'") == "test_a.py:1: code()"

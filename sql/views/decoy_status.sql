@@ -1,0 +1,48 @@
+-- Is each proposed decoy valid, as the golden tests decide?
+--
+-- One row per decoy: columns of `decoy` without its patch, and
+-- class    decoy: it fixes nothing: no case of FAIL_TO_PASS passes on it; partial-fix: some pass; fix: all pass;
+--          broken: a module cannot be collected that the base commit collects, or the run did not complete;
+--          unmeasured: golden tests did not run on it
+-- quiet    every other golden case that passes with the golden patch passes on it too
+-- why      what keeps it from being a decoy; empty where it is one
+-- run_key  the run of the golden tests on it
+-- kept: beside the runs
+-- needs: decoy, fix_status, fix_suite_run, golden_suite, settled_run, case_outcome
+CREATE OR REPLACE VIEW decoy_status AS
+WITH base_error AS (
+    SELECT DISTINCT g.instance_key, o.path
+    FROM golden_suite AS g
+    JOIN settled_run AS r
+        ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id AND r.code_state = 'before'
+    JOIN case_outcome AS o ON o.run_key = r.run_key AND o.phase = 'collect' AND o.outcome = 'error'
+),
+new_error AS (
+    SELECT s.fix_id, min(o.path) AS path
+    FROM fix_status AS s
+    JOIN decoy AS d ON d.fix_id = s.fix_id
+    JOIN case_outcome AS o ON o.run_key = s.run_key AND o.phase = 'collect' AND o.outcome = 'error'
+    ANTI JOIN base_error AS b ON b.instance_key = s.instance_key AND b.path = o.path
+    GROUP BY s.fix_id
+)
+SELECT
+    d.instance_key, d.instance_id, d.fix_id, d.number, d.kind, d.detail, d.seed, d.created_at,
+    CASE
+        WHEN s.status IS NULL OR s.status IN ('unmeasured', 'unusable') THEN 'unmeasured'
+        WHEN s.f2p_passed = s.f2p THEN 'fix'
+        WHEN s.f2p_passed > 0 THEN 'partial-fix'
+        WHEN e.fix_id IS NOT NULL OR r.status <> 'completed' THEN 'broken'
+        ELSE 'decoy'
+    END AS class,
+    CASE WHEN class <> 'unmeasured' THEN s.p2p_passed = s.p2p END AS quiet,
+    CASE class
+        WHEN 'decoy' THEN ''
+        WHEN 'broken' THEN coalesce(e.path || ' cannot be collected', 'the golden tests end with ' || r.status)
+        WHEN 'unmeasured' THEN coalesce(s.why, 'there is no such fix')
+        ELSE s.f2p_passed || ' of ' || s.f2p || ' cases of FAIL_TO_PASS pass'
+    END AS why,
+    s.run_key
+FROM decoy AS d
+LEFT JOIN fix_status AS s ON s.fix_id = d.fix_id
+LEFT JOIN fix_suite_run AS r ON r.fix_id = d.fix_id AND r.run_key = s.run_key
+LEFT JOIN new_error AS e ON e.fix_id = d.fix_id;
