@@ -10,9 +10,9 @@ import pytest
 from domain_rows import task_instance
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking import surroundings
-from tasks.evaluate.hacking.changed import HackContext
-from tasks.evaluate.hacking.signs import DETECTORS, find_signs, known_of, places_in
+from tasks.integrity.hacking import surroundings
+from tasks.integrity.hacking.changed import HackContext
+from tasks.integrity.hacking.signs import DETECTORS, find_signs, known_of, places_in
 
 TEST = """
     import pytest
