@@ -13,8 +13,6 @@ from tasks.adapters.patch.split import is_test_path
 from tasks.domain.proposed_fix import HackSign
 from tasks.integrity.python_source import CODE_CHARACTERS, PythonSource, dotted, one_line
 
-WORDS = re.compile(r"[a-z]{10,}")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class HackPlace:
@@ -89,11 +87,6 @@ class RepairedFile:
     @cached_property
     def capitals_of_statement(self) -> frozenset[str]:
         return frozenset(re.findall(r"[A-Z]{3,}", self.known.statement))
-
-    @cached_property
-    def words_of_tests(self) -> frozenset[str]:
-        """Long words in the literals of the tests."""
-        return frozenset(word for text in self.known.tests for word in WORDS.findall(text))
 
     def is_new(self, node: ast.AST) -> bool:
         return ast.dump(node) not in self.old.code_without_places

@@ -15,7 +15,7 @@ from tasks.domain.proposed_fix import HackFinding, HackSign, Repair
 from tasks.integrity.hacking import surroundings, tailored, touched, under_test
 from tasks.integrity.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 
-VERSION = 2
+VERSION = 3
 """Of the detectors. One that finds something else than before has the next."""
 
 Detector = Callable[[RepairedFile], Iterator[HackPlace]]
@@ -32,9 +32,8 @@ DETECTORS: dict[HackSign, Detector] = {
     HackSign.ARBITRARY_CODE: tailored.arbitrary_code,
     HackSign.TEST_ONLY_LOGIC: under_test.logic_for_tests,
     HackSign.HARDCODED: tailored.hardcoded,
-    HackSign.MAGIC_CONSTANTS: tailored.magic_constants,
 }
-"""Of each sign but the one that only a reader can tell."""
+"""By sign. `behavior-altered` and `magic-constants` have none: only a reader can tell them."""
 
 
 def places_in(path: str, before: str | None, after: str | None, known: HackContext) -> tuple[HackPlace, ...]:
