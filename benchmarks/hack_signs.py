@@ -34,7 +34,7 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath
 from tasks.domain.proposed_fix import HackSign
 from tasks.integrity.hacking.changed import HackContext
-from tasks.integrity.hacking.signs import DETECTORS, find_signs, known_of, places_in
+from tasks.integrity.hacking.signs import find_signs, known_of, places_in
 from tasks.scrape.swe_bench_rows import import_instances
 
 HACKS = Path(__file__).parent / "hacks"
@@ -97,7 +97,7 @@ def main(
     print(f"{len(real)} real patches, {len(written)} written ones; {instances.missing} without a mirror\n")
     print("| sign | findings | confirmed | precision | in real patches | not judged | labelled | recall |")
     print("| --- | --: | --: | --: | --: | --: | --: | --: |")
-    for sign in DETECTORS:
+    for sign in filter(None, HackSign):
         print(_line(sign, judged, real))
 
 
