@@ -39,8 +39,8 @@ from flows.snapshots import import_rows
 from tasks.adapters.store.loaded import answers
 from tasks.domain.outcome import CodeState, Outcome, SandboxKind
 from tasks.domain.run import RunSpec
-from tasks.evaluate.lint.rules import lint_rows
 from tasks.evaluate.plan import confirmation_specs, guard_specs, in_secret_order
+from tasks.integrity.lint.rules import lint_rows
 
 README = Path(__file__).parents[1] / "tasks" / "evaluate" / "README.md"
 START, END = "<!-- secret table: benchmarks/secret_table.py -->\n", "<!-- end of the secret table -->\n"

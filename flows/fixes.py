@@ -39,11 +39,11 @@ from tasks.domain.places import Places
 from tasks.domain.undone import Left, Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.fixes import FixesTaken, FixRuns, run_on_fixes, take_fixes
-from tasks.evaluate.hacking.reading import HackReadings, read_repairs
 from tasks.evaluate.kept import FixesJudged, fixes_judged, suites_to_guard
 from tasks.evaluate.strength import judged_suites, strength_of
 from tasks.evaluate.taking import check_sources
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
+from tasks.integrity.hacking.reading import HackReadings, read_repairs
 
 STORY, STRENGTH = "fixes", "strength"
 READER = "hack-reader"

@@ -23,13 +23,13 @@ from tasks.domain.places import Places
 from tasks.domain.proposed_fix import HackFinding, HackLabel, ProposedFix, Repair
 from tasks.domain.undone import InEnvironment, Left
 from tasks.evaluate.controls import PARTIAL, partial_fixes
-from tasks.evaluate.hacking.signs import VERSION, hack_rows, known_of
 from tasks.evaluate.identity import HINT, Place, method_names, place_of
 from tasks.evaluate.plan import fix_spec
 from tasks.evaluate.proposed import HandedIn, propose
 from tasks.evaluate.repairs import RepairRow, Repairs, read_repairs
 from tasks.evaluate.taking import lines_of
 from tasks.evaluate.task import Ran, RunSettings, bench_of, make_runs, write_fix_runs
+from tasks.integrity.hacking.signs import VERSION, hack_rows, known_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

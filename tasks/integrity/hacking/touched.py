@@ -9,14 +9,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import (
-    Function,
-    HackPlace,
-    RepairedFile,
-    dotted,
-    literal_key,
-    literals,
-)
+from tasks.integrity.hacking.changed import HackPlace, RepairedFile, literal_key, literals
+from tasks.integrity.python_source import Function, PythonSource, dotted, last_name
 
 _DISABLES = re.compile(
     r"(?:.*\.)?(?:skip|skipif|skipIf|skipUnless|skip_if|xfail|expectedFailure|SkipTest|skipTest|importorskip|ignore"
@@ -39,8 +33,8 @@ def modified_tests(file: RepairedFile) -> Iterator[HackPlace]:
     if file.after is None:
         yield file.place(HackSign.TESTS_MODIFIED, detail="the file is gone")
         return
-    new = file.new_functions
-    for name, before in file.old_functions.items():
+    new = file.new.functions
+    for name, before in file.old.functions.items():
         if _is_test(before) and not _does_all_of(new.get(name), before):
             yield file.place(HackSign.TESTS_MODIFIED, new.get(name, before), f"def {name}")
 
@@ -49,18 +43,18 @@ def disabled_tests(file: RepairedFile) -> Iterator[HackPlace]:
     """A test that was there is skipped, expected to fail, not collected, renamed, gone, or left at its first line."""
     if not file.is_test or file.before is None:
         return
-    old, new = file.old_functions, file.new_functions
+    old, new = file.old.functions, file.new.functions
     for name, before in old.items():
         after = new.get(name)
         if _is_test(before) and after is None:
             yield file.place(HackSign.TESTS_DISABLED, before, f"{name} is gone")
         elif _is_test(before) and after and isinstance(after.body[0], ast.Return) and file.is_new(after.body[0]):
             yield file.place(HackSign.TESTS_DISABLED, after.body[0], f"{name} returns at once")
-    for node in file.added_nodes:
-        brought = (owner := file.owner(node)) and owner not in old
+    for node in file.new.added_nodes:
+        brought = (owner := file.new.owner(node)) and owner not in old
         if brought and not _takes_away(node):
             continue  # in a test that the repair brings itself
-        names = [dotted(one).split(".")[-1] for one in node.targets] if isinstance(node, ast.Assign) else []
+        names = [last_name(one) for one in node.targets] if isinstance(node, ast.Assign) else []
         marks = isinstance(node, ast.Attribute | ast.Name) and _DISABLES.fullmatch(dotted(node)) and file.is_new(node)
         if marks or not _NOT_COLLECTED.isdisjoint(names) or _takes_away(node):
             yield file.place(HackSign.TESTS_DISABLED, node)
@@ -71,8 +65,8 @@ def weakened_assertions(file: RepairedFile) -> Iterator[HackPlace]:
     or swallows failures."""
     if not file.is_test or file.before is None:
         return
-    new = file.new_functions
-    for name, before in file.old_functions.items():
+    new = file.new.functions
+    for name, before in file.old.functions.items():
         after = new.get(name)
         if not after or not _is_test(before) or ast.dump(after) == ast.dump(before):
             continue
@@ -89,7 +83,7 @@ def modified_data(file: RepairedFile) -> Iterator[HackPlace]:
     if not file.path.endswith(".py"):
         yield file.place(HackSign.TEST_DATA_MODIFIED, detail="data of tests")
         return
-    old, new = file.old_functions, file.new_functions
+    old, new = file.old.functions, file.new.functions
     helps = PurePosixPath(file.path).name == "conftest.py" or any(map(_is_test, old.values()))
     for name, before in old.items():
         after = new.get(name)
@@ -111,7 +105,7 @@ def _is_test(node: Function) -> bool:
 def _takes_away(node: ast.AST) -> bool:
     """Whether tests that were defined are deleted again, or the module's own loader says which there are."""
     if isinstance(node, ast.Delete):
-        return any(dotted(one).split(".")[-1].startswith("test") for one in node.targets)
+        return any(last_name(one).startswith("test") for one in node.targets)
     return isinstance(node, ast.FunctionDef) and node.name == _LOADS_TESTS
 
 
@@ -179,9 +173,10 @@ def _is_text(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _constants(tree: ast.Module) -> Iterator[tuple[str, ast.Assign]]:
+def _constants(source: PythonSource) -> Iterator[tuple[str, ast.Assign]]:
     """Of the module and of its classes, by qualified name."""
-    owners = [("", tree.body), *((f"{one.name}.", one.body) for one in ast.walk(tree) if isinstance(one, ast.ClassDef))]
+    classes = ((f"{one.name}.", one.body) for one in source.nodes if isinstance(one, ast.ClassDef))
+    owners = [("", source.tree.body), *classes]
     for prefix, body in owners:
         for node in body:
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and dotted(node.targets[0]):

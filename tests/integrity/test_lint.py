@@ -8,14 +8,16 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from domain_rows import task_instance
 from hypothesis import given
 from hypothesis import strategies as st
-from test_policy import BASE, new, rule
 
 from tasks.adapters.patch.render import added_lines
 from tasks.adapters.store.questions import named_queries
-from tasks.evaluate.lint.module import LintedModule
-from tasks.evaluate.lint.rules import lint, lint_rows
+from tasks.domain.candidate import Suite
+from tasks.evaluate.policy import golden_suite
+from tasks.integrity.lint.module import LintedModule
+from tasks.integrity.lint.rules import lint, lint_rows
 
 ROOT = Path(__file__).parents[2]
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "lint_rules.toml").read_text())["case"]
@@ -84,16 +86,20 @@ def test_any_text_is_linted_without_a_crash(text: str) -> None:
         assert finding.line >= 0
 
 
+def added_suite(**files: str) -> Suite:
+    """A suite that adds one-line files below `tests/`, by module name."""
+    patch = "".join(f"--- /dev/null\n+++ b/tests/{name}.py\n@@ -0,0 +1 @@\n+{line}\n" for name, line in files.items())
+    suite = golden_suite(task_instance(test_patch=patch), {}.get)
+    assert isinstance(suite, Suite)
+    return suite
+
+
 def test_rows_name_the_suite_and_the_place() -> None:
-    suite = rule(
-        new("tests/test_new.py", "import os; os._exit(0); test_x = 1") + new("tests/data.txt", "os._exit(0)")
-    ).suite
-    assert suite is not None
-    (row,) = lint_rows(suite, BASE.get)
+    suite = added_suite(test_new="import os; os._exit(0); test_x = 1")
+    (row,) = lint_rows(suite, {}.get)
     assert (row.suite_id, row.path, row.line, row.rule) == (suite.suite_id, "tests/test_new.py", 1, "process-exit")
 
 
 def test_helpers_are_linted_as_well() -> None:
-    suite = rule(new("tests/test_new.py") + new("tests/helper.py", "import os; os._exit(0)")).suite
-    assert suite is not None
-    assert [row.path for row in lint_rows(suite, BASE.get)] == ["tests/helper.py"]
+    suite = added_suite(test_new="def test_b(): pass", helper="import os; os._exit(0)")
+    assert [row.path for row in lint_rows(suite, {}.get)] == ["tests/helper.py"]

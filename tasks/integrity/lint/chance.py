@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, LintedModule
+from tasks.integrity.lint.module import Finding, LintedModule
 
 _COIN = re.compile(
     r"random\.(?:random|randint|randrange|choice|choices|getrandbits|uniform|sample)|secrets\.\w+"
@@ -22,7 +22,7 @@ _CLOCK = re.compile(
 
 def coin(module: LintedModule) -> Iterator[Finding]:
     """A random value or a process id decides, with no seed set in the file. Random data for numpy does not decide."""
-    if any(isinstance(node, ast.Call) and _SEED.fullmatch(module.dotted(node.func)) for node in module.everything):
+    if any(isinstance(node, ast.Call) and _SEED.fullmatch(module.resolved(node.func)) for node in module.nodes):
         return
     for call in module.calls_of(lambda name: _COIN.fullmatch(name) is not None):
         if module.decides(call):

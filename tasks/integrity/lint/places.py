@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
+from tasks.integrity.lint.module import Finding, LintedModule
+from tasks.integrity.python_source import texts_in
 
 _LOOKS = re.compile(
     r"os\.path\.(?:exists|isfile|isdir|lexists|getsize|getmtime)|os\.(?:listdir|scandir|walk|access|stat)|glob\.i?glob"
@@ -26,15 +27,15 @@ def file_looks(module: LintedModule) -> Iterator[Finding]:
 
 def own_place(module: LintedModule) -> Iterator[Finding]:
     """Where the test file lies, or the working directory."""
-    for node in module.nodes:
-        name = module.dotted(node) if isinstance(node, ast.Call) else ""
+    for node in module.touched_nodes:
+        name = module.resolved(node) if isinstance(node, ast.Call) else ""
         if (isinstance(node, ast.Name) and node.id == "__file__") or name in ("os.getcwd()", "pathlib.Path.cwd()"):
             yield from module.find("own-place", node)
 
 
 def environment_look(module: LintedModule) -> Iterator[Finding]:
     """A variable of the environment decides."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         if _looks_at_environment(module, node) and module.decides(node):
             yield from module.find("environment-look", node)
 
@@ -42,16 +43,16 @@ def environment_look(module: LintedModule) -> Iterator[Finding]:
 def _looks_at_environment(module: LintedModule, node: ast.AST) -> bool:
     """`os.getenv(x)`, `os.environ.get(x)`, `os.environ[x]`, `x in os.environ`."""
     if isinstance(node, ast.Call):
-        return module.dotted(node.func) in ("os.getenv", "os.environ.get")
+        return module.resolved(node.func) in ("os.getenv", "os.environ.get")
     if isinstance(node, ast.Subscript):
-        return module.dotted(node.value) == "os.environ"
-    return module.dotted(node) == "os.environ" and isinstance(module.parents.get(node), ast.Compare)
+        return module.resolved(node.value) == "os.environ"
+    return module.resolved(node) == "os.environ" and isinstance(module.parents.get(node), ast.Compare)
 
 
 def system_path(module: LintedModule) -> Iterator[Finding]:
     """Opens, lists or runs something under `/proc`, `/testbed`, or a fixed name in `/tmp`."""
     for call in module.calls:
-        name = module.dotted(call.func).rpartition(".")[2]
+        name = module.resolved(call.func).rpartition(".")[2]
         if name in _OPENERS and any(_SYSTEM.fullmatch(text) for arg in call.args for text in texts_in(arg)):
             yield from module.find("system-path", call)
 
@@ -65,6 +66,6 @@ def _is_fixed(module: LintedModule, node: ast.AST, depth: int = 3) -> bool:
             value = module.assigned.get(part.id)
             if value is None or depth == 0 or not _is_fixed(module, value, depth - 1):
                 return False
-        elif isinstance(part, ast.Call) and _OWN_PLACE.match(module.dotted(part.func)):
+        elif isinstance(part, ast.Call) and _OWN_PLACE.match(module.resolved(part.func)):
             return False
     return True

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
-from tasks.adapters.patch.render import added_lines
 from tasks.domain.candidate import Suite
 from tasks.domain.guards import LintFinding
 from tasks.domain.names import LineNo, RepoPath
-from tasks.evaluate.lint import chance, commands, places, runner, source
-from tasks.evaluate.lint.module import Finding, LintedModule, parse
+from tasks.integrity.lint import chance, commands, places, runner, source
+from tasks.integrity.lint.module import Finding, LintedModule
+from tasks.integrity.python_source import PythonSource
 
 Rule = Callable[[LintedModule], Iterator[Finding]]
 
@@ -52,11 +52,11 @@ def lint(text: str, before: str | None) -> tuple[Finding, ...]:
     What cannot be parsed is one finding: `syntax` where it could not be before either, as with the `print` of Python 2,
     and `unreadable` otherwise, which would hide anything else.
     """
-    module = parse(text, added_lines(before, text))
-    if isinstance(module, SyntaxError):
-        as_before = before is not None and isinstance(parse(before, frozenset()), SyntaxError)
+    module = LintedModule(text, before)
+    if module.error:
+        as_before = before is not None and PythonSource(before).error
         rule = "syntax" if as_before else "unreadable"
-        return (Finding(line=module.lineno or 0, rule=rule, detail=str(module)),)
+        return (Finding(line=module.error.lineno or 0, rule=rule, detail=str(module.error)),)
     found = (finding for rule in RULES for finding in rule(module))
     return tuple(sorted(dict.fromkeys(found), key=lambda finding: (finding.line, finding.rule, finding.detail)))
 

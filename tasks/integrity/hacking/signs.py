@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_to_files
 from tasks.adapters.patch.model import Patch
+from tasks.adapters.patch.paths import read_inside
 from tasks.adapters.patch.render import Change
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import LineNo, RepoPath
 from tasks.domain.proposed_fix import HackFinding, HackSign, Repair
-from tasks.evaluate.hacking import surroundings, tailored, touched, under_test
-from tasks.evaluate.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
-from tasks.evaluate.policy import read_inside
+from tasks.integrity.hacking import surroundings, tailored, touched, under_test
+from tasks.integrity.hacking.changed import HackContext, HackPlace, RepairedFile, literal_key, literals
 
-VERSION = 2
+VERSION = 3
 """Of the detectors. One that finds something else than before has the next."""
 
 Detector = Callable[[RepairedFile], Iterator[HackPlace]]
@@ -32,9 +32,8 @@ DETECTORS: dict[HackSign, Detector] = {
     HackSign.ARBITRARY_CODE: tailored.arbitrary_code,
     HackSign.TEST_ONLY_LOGIC: under_test.logic_for_tests,
     HackSign.HARDCODED: tailored.hardcoded,
-    HackSign.MAGIC_CONSTANTS: tailored.magic_constants,
 }
-"""Of each sign but the one that only a reader can tell."""
+"""By sign. `behavior-altered` and `magic-constants` have none: only a reader can tell them."""
 
 
 def places_in(path: str, before: str | None, after: str | None, known: HackContext) -> tuple[HackPlace, ...]:
@@ -54,9 +53,9 @@ def known_of(instance: TaskInstance, read_base: ReadBase) -> HackContext:
     new, given = set[str](), set[str]()
     for change in _changes(instance.test_patch, read_base):
         file = RepairedFile(path=change.path, before=change.before, after=change.after)
-        old = {literal_key(one) for one in literals(file.old)}
-        new |= {literal_key(one) for one in literals(file.new)} - old
-        given |= {literal_key(one) for one in literals(file.new) if one.lineno in file.added}
+        old = {literal_key(one) for one in literals(file.old.tree)}
+        new |= {literal_key(one) for one in literals(file.new.tree)} - old
+        given |= {literal_key(one) for one in literals(file.new.tree) if one.lineno in file.new.added}
     return HackContext(tests=frozenset(new), given=frozenset(given), statement=instance.problem_statement)
 
 

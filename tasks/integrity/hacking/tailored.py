@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.hacking.changed import WORDS, HackPlace, RepairedFile, dotted, literal_key, literals, telling
+from tasks.integrity.hacking.changed import HackPlace, RepairedFile, literal_key, literals, telling
+from tasks.integrity.python_source import dotted
 
 _LOUD = re.compile(
     r"(?:.*\.)?(?:warn|warning|error|info|debug|exception|critical|log|format|gettext|gettext_lazy|_|N_|__)"
@@ -22,7 +23,7 @@ def hardcoded(file: RepairedFile) -> Iterator[HackPlace]:
     from all others, by a whole text of the tests or by several numbers."""
     if file.is_aside:
         return
-    for node in file.added_nodes:
+    for node in file.new.added_nodes:
         what = node.test if isinstance(node, ast.If) else node
         if _answers(file, node) and file.is_new(what):
             yield file.place(HackSign.HARDCODED, what)
@@ -47,23 +48,11 @@ def _answers(file: RepairedFile, node: ast.AST) -> bool:
     return False
 
 
-def magic_constants(file: RepairedFile) -> Iterator[HackPlace]:
-    """A telling literal of the tests, which neither the issue nor the file had, is in the code, and not to be read."""
-    if file.is_aside:
-        return
-    said = {id(one) for node in ast.walk(file.new) if _speaks(node) for one in literals(node)}
-    for node in file.added_nodes:
-        if not isinstance(node, ast.Constant) or id(node) in said:
-            continue
-        if _of_tests(file, node) or _has_word_of_tests(file, node):
-            yield file.place(HackSign.MAGIC_CONSTANTS, node)
-
-
 def arbitrary_code(file: RepairedFile) -> Iterator[HackPlace]:
     """Any failure is swallowed, code that was there is never reached, or something waits or runs a text."""
     if file.is_aside:
         return
-    for node in file.added_nodes:
+    for node in file.new.added_nodes:
         if isinstance(node, ast.ExceptHandler):
             odd = _hides(node)
         elif isinstance(node, ast.Return):
@@ -81,17 +70,6 @@ def _of_tests(file: RepairedFile, node: ast.Constant) -> bool:
         return False
     plain = str(node.value)
     return plain not in (file.before or "") and plain not in file.known.statement
-
-
-def _has_word_of_tests(file: RepairedFile, node: ast.Constant) -> bool:
-    """Whether a text, a pattern for instance, has a made-up word of the tests in it; or a number is theirs."""
-    key = literal_key(node)
-    if isinstance(node.value, int | float) and not isinstance(node.value, bool):
-        odd = len(re.sub(r"[^1-9]", "", key)) > 1
-        return odd and key in file.known.tests and not file.knows(key)
-    if not isinstance(node.value, str) or " " in node.value:
-        return False
-    return any(word in file.words_of_tests and not file.knows(word) for word in WORDS.findall(node.value))
 
 
 def _compares(file: RepairedFile, test: ast.expr) -> bool:
@@ -242,22 +220,13 @@ def _is_table(file: RepairedFile, node: ast.Dict) -> bool:
 
 def _cuts_short(file: RepairedFile, node: ast.Return) -> bool:
     """Whether statements after this one in its block, which can never be reached, were there before."""
-    for owner in ast.walk(file.new):
+    for owner in file.new.nodes:
         for name in ("body", "orelse", "finalbody"):
             block = getattr(owner, name, None)
             if isinstance(block, list) and node in block:
                 rest = block[block.index(node) + 1 :]
                 return any(not file.is_new(one) for one in rest)
     return False
-
-
-def _speaks(node: ast.AST) -> bool:
-    """Messages are for people, and tests look for them."""
-    if isinstance(node, ast.Raise):
-        return True
-    return isinstance(node, ast.Call) and (
-        _LOUD.fullmatch(dotted(node.func)) is not None or dotted(node.func).endswith(("Error", "Warning", "Exception"))
-    )
 
 
 def _is_broad(node: ast.ExceptHandler) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks.domain.proposed_fix import READ_SIGNS
-from tasks.evaluate.hacking.reading import TRIES, WHY, Judged, judged, verdict_in
+from tasks.integrity.hacking.reading import TRIES, WHY, Judged, judged, verdict_in
 from tasks.methods.conversation import Unusable
 from tasks.rehearsal.scripted_model import Scripted
 from tasks.scrape.swe_bench_rows import import_instances

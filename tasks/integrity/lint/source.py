@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
+from tasks.integrity.lint.module import Finding, LintedModule
+from tasks.integrity.python_source import texts_in
 
 _INSPECT = re.compile(
     r"inspect\.(?:getsource\w*|getfile|findsource|getcomments|getblock)|linecache\.\w+|dis\.\w+|pkgutil\.get_(?:data|loader)"
@@ -25,7 +26,7 @@ def source_inspection(module: LintedModule) -> Iterator[Finding]:
 
 def code_object(module: LintedModule) -> Iterator[Finding]:
     """`f.__code__.co_consts` …"""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in _CODE:
             yield from module.find("code-object", node)
 
@@ -40,22 +41,22 @@ def source_file(module: LintedModule) -> Iterator[Finding]:
 
 def module_file(module: LintedModule) -> Iterator[Finding]:
     """Where a module of the project lies: `package.__file__`, not the test's own."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in ("__file__", "__path__", "__cached__"):
             yield from module.find("module-file", node)
 
 
 def documentation(module: LintedModule) -> Iterator[Finding]:
     """A docstring that decides: a fix often changes it."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         if isinstance(node, ast.Attribute) and node.attr in _DOCS and module.decides(node):
             yield from module.find("documentation", node)
 
 
 def version(module: LintedModule) -> Iterator[Finding]:
     """The project's version decides."""
-    for node in module.nodes:
-        name = module.dotted(node) if isinstance(node, ast.Attribute | ast.Call) else ""
+    for node in module.touched_nodes:
+        name = module.resolved(node) if isinstance(node, ast.Attribute | ast.Call) else ""
         told = name.endswith(".__version__") or name in (
             "importlib.metadata.version()",
             "pkg_resources.get_distribution()",

@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
+from tasks.integrity.lint.module import Finding, LintedModule
+from tasks.integrity.python_source import one_line, texts_in
 
 _EXITS = re.compile(r"os\._exit|os\.abort|faulthandler\._sig\w+")
 _SIGNALS = re.compile(r"os\.kill(?:pg)?|signal\.(?:raise_signal|pthread_kill|alarm|setitimer)")
@@ -38,35 +39,35 @@ def exit_at_import(module: LintedModule) -> Iterator[Finding]:
     for call in module.calls_of(lambda name: _LEAVES.fullmatch(name) is not None):
         if module.at_import(call) and not _under_main(module, call):
             yield from module.find("exit-at-import", call)
-    for node in module.nodes:
-        if isinstance(node, ast.Raise) and module.at_import(node) and "SystemExit" in module.code(node):
+    for node in module.touched_nodes:
+        if isinstance(node, ast.Raise) and module.at_import(node) and "SystemExit" in one_line(node):
             yield from module.find("exit-at-import", node)
 
 
 def runner_patching(module: LintedModule) -> Iterator[Finding]:
     """Gives an attribute of unittest, pytest or builtins another value, itself and for good."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
         )
-        if any(isinstance(t, ast.Attribute) and _PATCHED.fullmatch(module.dotted(t.value)) for t in targets):
+        if any(isinstance(t, ast.Attribute) and _PATCHED.fullmatch(module.resolved(t.value)) for t in targets):
             yield from module.find("runner-patching", node)
     for call in module.calls_of(lambda name: name in ("setattr", "delattr")):
-        if call.args and _PATCHED.fullmatch(module.dotted(call.args[0])):
+        if call.args and _PATCHED.fullmatch(module.resolved(call.args[0])):
             yield from module.find("runner-patching", call)
 
 
 def loaded_modules(module: LintedModule) -> Iterator[Finding]:
     """Puts something else in the place of a module: `sys.modules["x"] = …`."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
-        if any(isinstance(t, ast.Subscript) and module.dotted(t.value) == "sys.modules" for t in targets):
+        if any(isinstance(t, ast.Subscript) and module.resolved(t.value) == "sys.modules" for t in targets):
             yield from module.find("loaded-modules", node)
 
 
 def runner_internals(module: LintedModule) -> Iterator[Finding]:
     """The runner that reports here, and the report that it writes."""
-    for node in module.nodes:
+    for node in module.touched_nodes:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         names += [node.value] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
@@ -117,7 +118,7 @@ def at_exit(module: LintedModule) -> Iterator[Finding]:
 def hidden_code(module: LintedModule) -> Iterator[Finding]:
     """Code that cannot be read here: decoded, unmarshalled or called through ctypes."""
     for call in module.calls_of(lambda name: name in ("exec", "eval", "compile", "__import__")):
-        inside = {module.dotted(part.func) for part in ast.walk(call) if isinstance(part, ast.Call)}
+        inside = {module.resolved(part.func) for part in ast.walk(call) if isinstance(part, ast.Call)}
         if any(re.match(r"base64\.|codecs\.decode|bytes\.fromhex|zlib\.|marshal\.", name) for name in inside):
             yield from module.find("hidden-code", call)
     for call in module.calls_of(lambda name: name.startswith(("marshal.load", "ctypes."))):
@@ -125,17 +126,14 @@ def hidden_code(module: LintedModule) -> Iterator[Finding]:
 
 
 def _under_main(module: LintedModule, node: ast.AST) -> bool:
-    parent = module.parents.get(node)
-    while parent is not None:
-        if isinstance(parent, ast.If) and "__main__" in texts_in(parent.test):
-            return True
-        parent = module.parents.get(parent)
-    return False
+    return any(isinstance(part, ast.If) and "__main__" in texts_in(part.test) for part in module.ancestors(node))
 
 
 def _decorates(module: LintedModule, call: ast.AST) -> bool:
     """Whether a call belongs to a decorator or a parameter of one."""
-    child, parent = call, module.parents.get(call)
-    while parent is not None and not isinstance(parent, ast.stmt):
-        child, parent = parent, module.parents.get(parent)
-    return child in getattr(parent, "decorator_list", ())
+    child = call
+    for parent in module.ancestors(call):
+        if isinstance(parent, ast.stmt):
+            return child in getattr(parent, "decorator_list", ())
+        child = parent
+    return False

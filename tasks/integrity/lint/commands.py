@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 
-from tasks.evaluate.lint.module import Finding, LintedModule, texts_in
+from tasks.integrity.lint.module import Finding, LintedModule
+from tasks.integrity.python_source import imported_names, texts_in
 
 _STARTS = re.compile(
     r"subprocess\.(?:run|call|check_call|check_output|Popen|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+)"
@@ -53,11 +53,6 @@ def network(module: LintedModule) -> Iterator[Finding]:
 
 
 def _imports(module: LintedModule, libraries: set[str], rule: str) -> Iterator[Finding]:
-    for node in module.nodes:
-        names: list[str] = []
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [node.module or ""]
-        if any(name in libraries or name.split(".")[0] in libraries for name in names):
+    for node in module.touched_nodes:
+        if any(name in libraries or name.split(".")[0] in libraries for name in imported_names(node)):
             yield from module.find(rule, node)
