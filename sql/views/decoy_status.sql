@@ -26,7 +26,7 @@ new_error AS (
     GROUP BY s.fix_id
 )
 SELECT
-    d.instance_key, d.instance_id, d.fix_id, d.number, d.kind, d.detail, d.seed, d.created_at,
+    d.instance_key, d.instance_id, d.fix_id, d.number, d.kind, d.near, d.detail, d.seed, d.created_at,
     CASE
         WHEN s.status IS NULL OR s.status IN ('unmeasured', 'unusable') THEN 'unmeasured'
         WHEN s.f2p_passed = s.f2p THEN 'fix'

@@ -9,13 +9,14 @@
 -- turned   those of them that fail before and pass on the fix
 -- robust   kept, and no robustness check of the candidate failed; null where it keeps the fix and a check was not measured
 -- kept: beside the runs
--- needs: submission, candidate_origin, repair, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
+-- needs: submission, candidate_origin, decoy, repair, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
 CREATE OR REPLACE VIEW fix_filter AS
 WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, r.fix_id, r.run_key
     FROM submission AS s
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
-    WHERE s.well_formed AND r.fix_id IN (SELECT fix_id FROM repair)
+    WHERE s.well_formed
+        AND (r.fix_id NOT IN (SELECT fix_id FROM decoy) OR r.fix_id IN (SELECT fix_id FROM repair))
 ),
 seen AS (
     SELECT

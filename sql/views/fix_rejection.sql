@@ -6,7 +6,7 @@
 -- the fix, as the grader `paper` counts; why: the first such case and its outcome. Candidates without such a case have
 -- nothing to reject with, and no row.
 -- kept: beside the runs
--- needs: submission, candidate_origin, repair, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
+-- needs: submission, candidate_origin, decoy, repair, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
 -- needs: case_outcome, fails
 CREATE OR REPLACE VIEW fix_rejection AS
 WITH tried AS (
@@ -14,7 +14,8 @@ WITH tried AS (
     FROM submission AS s
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
     JOIN fix_status AS f ON f.fix_id = r.fix_id AND f.status = 'unresolved'
-    WHERE s.well_formed AND f.fix_id IN (SELECT fix_id FROM repair)
+    WHERE s.well_formed
+        AND (f.fix_id NOT IN (SELECT fix_id FROM decoy) OR f.fix_id IN (SELECT fix_id FROM repair))
 )
 SELECT
     t.instance_key, g.instance_id, g.method, g.model, g.sample, t.candidate_id, t.policy, t.fix_id,

@@ -2,6 +2,7 @@
 --
 -- One row per (candidate_id, policy, grader, guard), with its instance, method, model and sample; columns as in
 -- `guard_outcome`, which asks about successes only.
+-- decoys, decoys_rejected  chosen decoys that the candidate ran on, and those of them that it rejects; 0 for other checks
 -- kept: beside the runs
 -- needs: submission_run, candidate_origin, guard_run, guard_case, guard_edit, grader, outcome_class, chosen_decoy,
 -- needs: decoy_rejection
@@ -73,7 +74,8 @@ SELECT
         WHEN 'failed' THEN min(difference)
         WHEN 'not_measured' THEN min(missing) FILTER (required)
         ELSE coalesce(min(skipped), '')
-    END AS why
+    END AS why,
+    0 AS decoys, 0 AS decoys_rejected
 FROM cell
 GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard
 UNION ALL
@@ -85,12 +87,14 @@ SELECT
         WHEN bool_or(rejected IS NULL) THEN 'not_measured'
         ELSE 'passed'
     END AS result,
-    CASE result
-        WHEN 'passed' THEN ''
-        WHEN 'failed' THEN min(why) FILTER (NOT rejected)
-        WHEN 'not_measured' THEN min(why) FILTER (rejected IS NULL)
+    CASE
+        WHEN result = 'passed' THEN ''
+        WHEN result = 'failed' THEN min(why) FILTER (NOT rejected)
+        WHEN result = 'not_measured' THEN min(why) FILTER (rejected IS NULL)
         WHEN bool_or(fix_id IS NOT NULL) THEN 'no case goes from failing to passing'
         ELSE 'the instance has no valid decoy'
-    END AS why
+    END AS why,
+    count(rejected) AS decoys,
+    count(*) FILTER (rejected) AS decoys_rejected
 FROM asked
 GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader;

@@ -45,6 +45,8 @@ class Decoy:
     number: int
     """From 0: the order in which golden tests try the decoys of an instance."""
     kind: DecoyKind
+    near: bool
+    """Whether it changes functions that the golden patch changes."""
     patch: str
     """Unified diff against the base commit."""
     detail: str

@@ -28,6 +28,8 @@ MOST = 8
 _FILES = 3
 """Changed files that are mutated, at most."""
 
+FAR = ", outside of the changed functions"
+
 Proposal = tuple[DecoyKind, str, str]
 """Kind, patch and what it changes."""
 
@@ -53,9 +55,10 @@ def decoys_of(
     near, far = _mutants(applied.changes, python, draw)
     kinds = (
         _no_behaviour(applied.changes, draw),
-        near,
+        near[0::2],
         _partial(applied.changes),
         ((DecoyKind.WRONG_REPAIR, fix.patch, f"repair {fix.fix_id}") for fix in wrong),
+        near[1::2],
         _other_fixes(instance, read_base, others),
         far,
     )
@@ -99,6 +102,7 @@ def _rows(instance: TaskInstance, proposals: Iterable[Proposal], golden: str, se
             instance_id=instance.instance_id,
             number=len(seen) - 3,
             kind=kind,
+            near=kind is not DecoyKind.OTHER_FIX and not detail.endswith(FAR),
             patch=patch,
             detail=detail,
             seed=secret,
@@ -128,7 +132,7 @@ def _mutants(changes: Sequence[Change], python: str, draw: random.Random) -> tup
         lines = {line for block in blocks_of(change) for line in _lines(block.line, len(block.removed))}
         inside, outside = mutants(change.before or "", lines, python, draw)
         near += [_mutant(change, one) for one in inside]
-        far += [_mutant(change, one) for one in outside]
+        far += [_mutant(change, one, FAR) for one in outside]
     draw.shuffle(near)
     draw.shuffle(far)
     return near, far
@@ -139,9 +143,9 @@ def _lines(first: int, count: int) -> range:
     return range(first, first + count) if count else range(first - 1, first + 1)
 
 
-def _mutant(change: Change, made: Mutant) -> Proposal:
+def _mutant(change: Change, made: Mutant, where: str = "") -> Proposal:
     patch = render([Change(path=change.path, before=change.before, after=made.text)])
-    return DecoyKind.MUTANT, patch, f"{made.operator} in {change.path}:{made.line}"
+    return DecoyKind.MUTANT, patch, f"{made.operator} in {change.path}:{made.line}{where}"
 
 
 def _other_fixes(instance: TaskInstance, read_base: ReadBase, others: Iterable[TaskInstance]) -> Iterator[Proposal]:
