@@ -65,7 +65,12 @@ class Trick:
 
 def second_corpus() -> tuple[Trick, ...]:
     """Every trick, sorted."""
-    return tuple(_trick(path) for path in sorted(SECOND.glob("*.txt")))
+    return tricks_of("second")
+
+
+def tricks_of(folder: str) -> tuple[Trick, ...]:
+    """Every trick of a folder of tests/corpus, sorted; none where it is missing."""
+    return tuple(_trick(path) for path in sorted((SECOND.parent / folder).glob("*.txt")))
 
 
 def _trick(path: Path) -> Trick:
