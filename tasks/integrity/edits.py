@@ -137,7 +137,7 @@ def _quoted(change: Change, text: str, places: Sequence[tuple[int, Block]]) -> C
         indent = lines[at - 1][: -len(lines[at - 1].lstrip()) or None] if at <= len(lines) else ""
         if at > len(lines) and lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
-        lines[at - 1 : at - 1] = [f"{indent}# {line.rstrip()}\n" for line in (*block.removed, *block.added)]
+        lines[at - 1 : at - 1] = [f"{indent}# {line}".rstrip() + "\n" for line in (*block.removed, *block.added)]
     made = "".join(lines)
     try:
         same = alike(syntax_tree(made), tree)

@@ -20,7 +20,7 @@ def without_behaviour(changes: Iterable[Change], draw: random.Random) -> Iterato
 
     Files that are not Python are taken as they are. A Python file gets the docstrings and comments of the fix, a stub
     for each function that the fix adds, the new parameters of the functions it changes, and one function of a drawn
-    name. Golden tests decide whether the result is a decoy.
+    name. Special methods get no stub, since Python calls them by itself. Golden tests decide whether it is a decoy.
     """
     for change in changes:
         if not change.path.endswith(".py") or change.before is None or change.after is None:
@@ -90,7 +90,7 @@ def _insertions(
         mine = known.get(getattr(node, "name", ""))
         if isinstance(node, ast.ClassDef) and isinstance(mine, ast.ClassDef):
             yield from _insertions(mine, node, lines, fixed)
-        elif isinstance(node, Function) and mine is None:
+        elif isinstance(node, Function) and mine is None and not node.name.startswith("__"):
             yield _stub(here, node, lines, fixed)
         elif isinstance(node, Function) and isinstance(mine, Function) and _differ(node, mine):
             yield _Insertion(first=_start(mine), last=mine.body[0].lineno, lines=tuple(_header(node, fixed)))
