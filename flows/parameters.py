@@ -72,7 +72,7 @@ class EvaluationRequest(SharedRequest):
     ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
-    confirm: Annotated[bool, Option(help="Repeat without tracing if robustness checks do not confirm a success.")] = True
+    confirm: Annotated[bool, Option(help="Repeat untraced if robustness checks do not confirm a success.")] = True
     guards: Annotated[bool, Option(help="Run robustness checks of successes.")] = True
     part: Annotated[
         str,
