@@ -184,7 +184,7 @@ class FixesRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrengthRequest(SharedRequest):
-    """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?"""
+    """Measure how many known-wrong fixes solved candidates reject."""
 
     fixes: Annotated[
         tuple[str, ...],
