@@ -2,7 +2,7 @@
 round: do tests that tell the broken code from the fixed one also tell a wrong fix from the right one?
 
     repairs ─► proposed fixes ─► golden tests on each: resolved? ─┐
-    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► guards of what keeps ─► precision, recall
+    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► robustness checks ─► precision, recall
     solved candidates (`strength`) ─► run on each fix ─► wrong ones rejected?
 
 What is in the store is not run again. Nothing of it touches the verdict of a candidate.

@@ -2,7 +2,7 @@
 --
 -- Per snapshot and pair, method_a before method_b in the alphabet: instances measured for both, of these solved by
 -- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs. only_a_robust, only_b_robust,
--- p_robust: the same where only what holds against the guards is solved; null where a success was not robust.
+-- p_robust: the same over robust successes; null where a success was not fully checked.
 -- method_a, method_b            the two, in the alphabet
 -- instances                     measured for both
 -- both_solve, only_a, only_b, neither  how many of these are solved by both, by one alone, by none

@@ -3,9 +3,9 @@
 -- methods: names in the subset; size. exactly: instances solved by all of them and by no other method; by_any: by some
 -- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
 -- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_robust: the same
--- for what holds against the guards; null for a subset with a success that was not robust.
+-- for robust successes; null for a subset with a success that was not fully checked.
 -- size                          how many methods the subset has
--- exactly_robust, by_any_robust, by_all_robust  the same for what holds against the guards
+-- exactly_robust, by_any_robust, by_all_robust  the same for robust successes
 -- needs: method_instance
 CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
 WITH result AS (

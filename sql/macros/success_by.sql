@@ -2,7 +2,7 @@
 --
 -- FROM success_by('paper', 'tests-only') WHERE "by" = 'repository'. by: `repository`, `year` and `month` (of the pull
 -- request, UTC), `words` (of the statement, in bands). Per snapshot, by, part, method and model, sample 0: n, unmeasured,
--- solved; S in % with Wilson's 95 % interval; S_robust, null where a success was not robust. Parts that are not known
+-- solved; S in % with Wilson's 95 % interval; S_robust, null where a success was not fully checked. Parts that are not known
 -- of an instance leave it out of that property alone (figures 2, 5 and 9).
 -- needs: method_instance, used_instance, instance_fact, wilson, robust_share
 CREATE OR REPLACE MACRO success_by(for_grader, for_policy) AS TABLE

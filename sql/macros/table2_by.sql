@@ -5,10 +5,10 @@
 -- graders at once, null for all, with a column grader.
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
--- S_robust: the share of n that is solved and robust; null where a success was not checked, and unchecked counts these.
+-- S_robust: the share of n that is solved and robust; null where a success was not fully checked (unchecked counts these).
 -- decoys: pairs of a success and a decoy that it ran on; decoys_rejected: those in which the success rejects it.
--- strength: in %, how many of the wrong fixes that others proposed its successes reject, pair by pair (`strength`); null
--- where none of them met one. A success that holds and rejects nothing may tell that something changed, and not what.
+-- strength: in %, how many wrong fixes of proposed repairs its successes reject, pair by pair (`strength`); null where no
+-- success ran on one. A robust success that rejects few of them may cover less than the issue.
 -- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- n              instances that count

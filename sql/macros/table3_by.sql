@@ -1,7 +1,7 @@
 -- Table 3 of the paper for any grader and policy: mean change coverage over all, solved and unsolved instances.
 --
 -- Per snapshot, method, model and definition of change coverage (`paper`, `swt_bench`), sample 0. dc_all, dc_solved,
--- dc_unsolved in %, dc_robust over solved instances that hold against the guards; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
+-- dc_unsolved in %, dc_robust over robust successes; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
 -- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
 -- counts where the golden tests' own denominator is known to be more than 0.
 -- definition                    of change coverage: `paper` or `swt_bench`

@@ -1,9 +1,10 @@
 -- What does the leaderboard say of each method?
 --
--- One row per snapshot, method and model, by the grader `paper` under `tests-only`, best first: columns of `table2`;
--- candidates: instances that it handed something in for; name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
--- strength with its interval; what it cost (`table10`, `cost_per_success`) and how long it took (`table11`); what is
--- left without suspected candidates (`suspicion_count`); cutoff: the last day of the model's training data.
+-- One row per snapshot, method and model, by the grader `paper` under `tests-only`, the best S_robust first: columns of
+-- `table2`; candidates: instances that it handed something in for; name: method and model in one; control: `golden` or
+-- `nop`; dc_…: change coverage in % (`table3`, definition `paper`); strength with its interval; what it cost (`table10`,
+-- `cost_per_success`) and how long it took (`table11`); S without suspected candidates (`suspicion_count`); cutoff: the
+-- last day of the model's training data.
 -- dc_n            instances that the mean change coverage is over
 -- strength_tried  solved candidates that met a wrong fix of their instance
 -- strength_fixes  pairs of such a candidate and such a fix

@@ -1,7 +1,7 @@
 -- How able is each method, whichever months it ran on, beside its score on each snapshot?
 --
 -- S differs between months because months differ; ability does not (`swt rate` fits it). Compare what has one `part`.
--- guarded          whether ability counts only what holds against the guards
+-- guarded          whether ability counts robust successes alone
 -- n                instances that count
 -- S                rate of solved ones on this snapshot, in %
 -- S_robust         share that is robust, in %

@@ -1,8 +1,8 @@
 -- What does a success cost?
 --
 -- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
--- and robust: instances that any of its samples solves, and solves against the guards (null where a success was not
--- robust); usd_per_success, usd_per_robust, tokens_per_success, and
+-- and robust: instances that any of its samples solves, and with a robust success (null where a success was not fully
+-- checked); usd_per_success, usd_per_robust, tokens_per_success, and
 -- seconds_per_success (from `table11`): null where there is none, or it is unknown.
 -- instances  those that the method asked anything for
 -- calls      replies that count

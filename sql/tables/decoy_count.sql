@@ -5,7 +5,7 @@
 -- tried          those that golden tests ran on
 -- valid          those that fix nothing
 -- quiet          valid ones on which all other golden cases behave as with the golden patch
--- partial_fixes  those that fix a part of the issue: they count for the rejection rate
+-- partial_fixes  those that fix a part of the issue, so they are no decoys
 -- chosen         those that would-be successes run on, at most three
 -- enough         there are two valid ones or more; with fewer a robust success says less
 -- kinds          kinds of the valid ones, sorted

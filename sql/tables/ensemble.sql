@@ -3,7 +3,7 @@
 -- One row per snapshot and size, from `overlap`: methods: the subset of that size which solves most instances (of equal
 -- ones the first by name); solved: instances that some of them solves; gain: over the best subset that is one smaller;
 -- share: of what all of them together solve, in %. The last row is the ideal ensemble of all.
--- solved_robust  the same for what holds against the guards; null where a success was not robust
+-- solved_robust  the same for robust successes; null where a success was not fully checked
 -- needs: overlap
 CREATE OR REPLACE VIEW ensemble AS
 WITH best AS (

@@ -3,7 +3,7 @@
 -- Per snapshot, method, model, grader, policy and k up to the most samples of any instance. n: instances that count,
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
--- pass_at_k_robust: the same for successes that hold against the guards; null where a success was not robust.
+-- pass_at_k_robust: the same for robust successes; null where a success was not fully checked.
 -- k          samples that are drawn
 -- pass_at_k  in %, unbiased
 -- any        in %, instances that some of the first k samples solve

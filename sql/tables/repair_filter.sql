@@ -5,8 +5,8 @@
 -- those of instances that the tests' method handed in a test for (`tested`). fixes: those of which all is known;
 -- unmeasured: the others, left out; resolved: right ones, base_precision: their share. kept: fixes on which every test
 -- passes (`fix_filter`), kept_resolved: right ones among them; precision: theirs of the kept, recall: theirs of all
--- right ones. robust_…: the same by tests against which no guard speaks; null where a guard of a test that keeps a fix
--- was not measured (unchecked counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
+-- right ones. robust_…: the same by robust tests; null where a check of a test that keeps a fix was not measured
+-- (unchecked counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
 -- method, model                    of the tests
 -- repair, repair_model             method and model of the repair; null where all of them are taken together
 -- lift                             precision divided by base_precision
@@ -14,7 +14,7 @@
 -- recall_low, recall_high          Wilson's 95 % interval
 -- robust_kept, robust_resolved   kept ones and right ones among them, by robust tests
 -- robust_precision, robust_recall  by robust tests, in %
--- unchecked                        kept fixes whose test was not robust
+-- unchecked                        kept fixes whose test was not fully checked
 -- strength_fixes                   pairs of a solved candidate and a wrong fix behind it
 -- scope   `all` fixes, or those of instances with a test (`tested`)
 -- needs: repair_kept, strength, wilson

@@ -1,4 +1,4 @@
--- Is each would-be success robust? What each of its checks says.
+-- Which robustness checks does each success pass?
 --
 -- One row per solved verdict (snapshot, candidate_id, policy, grader) and guard. result:
 -- passed          the candidate's cases behave as they should, as that grader counts outcomes

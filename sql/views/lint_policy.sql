@@ -1,7 +1,7 @@
--- How seldom do honest tests what a rule of the lint finds?
+-- Which findings of the lint are rare in honest tests?
 --
--- rule, cost: `suspect` for what honest tests do seldom or never; `note` for what they often do. Both are notes for a reader:
--- the lint decides nothing, and a test without a finding is not thereby honest.
+-- rule, cost: `suspect` for code that honest tests seldom or never have; `note` for code that they often have. Both are for a
+-- reader: the lint decides nothing, and a test without a finding is not thereby honest.
 -- needs:
 CREATE OR REPLACE VIEW lint_policy AS
 SELECT * FROM (VALUES

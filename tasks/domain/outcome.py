@@ -71,7 +71,7 @@ class RunVariant(StrEnum):
 
 
 EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE, RunVariant.VARIANT)
-"""Their code has a guard edit, which changes no behaviour."""
+"""Their code has an edit that changes no behaviour."""
 
 OTHER_CODE = (*EDITED, RunVariant.PROPOSED)
 """They run on other files than the code state has, so they say nothing of how stable its tests are."""

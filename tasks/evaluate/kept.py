@@ -16,7 +16,7 @@ from tasks.evaluate.strength import said, status_question
 
 
 def suites_to_guard(places: Places, sql: Path, snapshot: str) -> frozenset[SuiteId]:
-    """The suites that keep a fix and whose guards were not all made."""
+    """The suites that keep a fix and whose robustness checks did not all run."""
     (found,) = answers(
         places.store,
         sql,

@@ -1,4 +1,4 @@
-"""What graders and guards say of a snapshot as its runs stand, and which suites are to be run again because of it."""
+"""Results of graders and robustness checks on a snapshot so far, and which suites run again because of them."""
 
 from __future__ import annotations
 

@@ -38,8 +38,8 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
         Figure(
             name="score",
             title="Solved instances",
-            caption="Share of instances that each method solves, with Wilson's 95 % interval (dot), and what of it "
-            "holds against the guards (tick).",
+            caption="Share of instances that each method solves, with Wilson's 95 % interval (dot), and the share "
+            "of robust successes (tick).",
             question="table2",
             rows=_ranked(rows["page_method"]),
             chart=charts.score,
