@@ -3,14 +3,16 @@
 -- One row per instance of a snapshot with golden tests.
 -- suite_id  the golden tests
 -- chosen    fixes of the chosen decoys, in their order
--- short     fewer than three are chosen, or none of them is quiet and changes behaviour near the fix
+-- short     fewer than three are chosen, or none of those like the fix, or near it, is quiet and changes behaviour
 -- wrong     repairs of the store on which no case of FAIL_TO_PASS passes: decoys can be made of them
 -- needs: task_instance, golden_suite, chosen_decoy, fix_status, repair
 CREATE OR REPLACE VIEW decoy_state AS
 WITH ready AS (
     SELECT
         instance_key, list(fix_id ORDER BY place) AS chosen,
-        count(*) < 3 OR NOT bool_or(quiet AND near AND kind <> 'no-behaviour') AS short
+        count(*) < 3
+            OR NOT bool_or(quiet AND direction = 'fix' AND kind <> 'no-behaviour')
+            OR NOT bool_or(quiet AND direction = 'near') AS short
     FROM chosen_decoy
     GROUP BY instance_key
 ),

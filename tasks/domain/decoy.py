@@ -18,13 +18,15 @@ ENOUGH = 2
 class DecoyKind(StrEnum):
     """What a decoy is made from.
 
+    `broken-fix`    the golden patch with one of its added lines mutated
     `no-behaviour`  everything of the golden patch except behaviour: documents, data, docstrings, comments, new names
-    `mutant`        a mutation of a changed function or of another one in the same file
+    `mutant`        the base commit with a mutation of a changed function or of another one in the same file
     `partial`       the golden patch without one of its changes
     `wrong-repair`  a repair of the store
     `other-fix`     the golden patch of another instance of the repository
     """
 
+    BROKEN_FIX = "broken-fix"
     NO_BEHAVIOUR = "no-behaviour"
     MUTANT = "mutant"
     PARTIAL = "partial"

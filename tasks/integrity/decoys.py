@@ -20,10 +20,10 @@ from tasks.domain.decoy import Decoy, DecoyKind
 from tasks.domain.instance import TaskInstance
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.integrity.edits import blocks_of
-from tasks.integrity.mutants import Mutant, mutants
+from tasks.integrity.mutants import Mutant, mutants, mutants_of_lines
 from tasks.integrity.no_behaviour import only_harmless, without_behaviour
 
-MOST = 8
+MOST = 10
 """Decoys of one instance. Golden tests try them in their order until enough are valid."""
 _FILES = 3
 """Changed files that are mutated, at most."""
@@ -52,14 +52,17 @@ def decoys_of(
     if not isinstance(applied, Applied):
         return ()
     draw = random.Random(f"{secret}:decoys")  # noqa: S311 - the seed is what is secret
+    broken = _broken_fixes(applied.changes, python, draw)
     near, far = _mutants(applied.changes, python, draw)
     kinds = (
-        _no_behaviour(applied.changes, draw),
+        broken[0::2],
         near[0::2],
+        _other_fixes(instance, read_base, others),
+        broken[1::2],
+        _no_behaviour(applied.changes, draw),
         _partial(applied.changes),
         ((DecoyKind.WRONG_REPAIR, fix.patch, f"repair {fix.fix_id}") for fix in wrong),
         near[1::2],
-        _other_fixes(instance, read_base, others),
         far,
     )
     in_turn = (one for one in chain.from_iterable(zip_longest(*kinds)) if one is not None)
@@ -127,8 +130,7 @@ def _mutants(changes: Sequence[Change], python: str, draw: random.Random) -> tup
     """Mutants of changed functions, and of other functions in the same files."""
     near: list[Proposal] = []
     far: list[Proposal] = []
-    files = [one for one in changes if one.path.endswith(".py") and one.before and not is_test_path(one.path)]
-    for change in files[:_FILES]:
+    for _, change in _mutable(changes):
         lines = {line for block in blocks_of(change) for line in _lines(block.line, len(block.removed))}
         inside, outside = mutants(change.before or "", lines, python, draw)
         near += [_mutant(change, one) for one in inside]
@@ -136,6 +138,31 @@ def _mutants(changes: Sequence[Change], python: str, draw: random.Random) -> tup
     draw.shuffle(near)
     draw.shuffle(far)
     return near, far
+
+
+def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -> list[Proposal]:
+    """The golden patch, each time with another mutation of a line that it adds."""
+    made: list[Proposal] = []
+    for at, change in _mutable(changes):
+        added = {
+            line for block in blocks_of(change) for line in range(block.new_line, block.new_line + len(block.added))
+        }
+        for one in mutants_of_lines(change.after or "", added, python, draw):
+            less = (*changes[:at], replace(change, after=one.text), *changes[at + 1 :])
+            detail = f"the golden patch with {one.operator} in {change.path}:{one.line}"
+            made.append((DecoyKind.BROKEN_FIX, render(less), detail))
+    draw.shuffle(made)
+    return made
+
+
+def _mutable(changes: Sequence[Change]) -> list[tuple[int, Change]]:
+    """Source files that are mutated, with their places among the changes."""
+    found = [
+        (at, one)
+        for at, one in enumerate(changes)
+        if one.path.endswith(".py") and one.after and not is_test_path(one.path)
+    ]
+    return found[:_FILES]
 
 
 def _lines(first: int, count: int) -> range:

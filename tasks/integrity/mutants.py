@@ -2,14 +2,14 @@
 
 The operators come from cosmic-ray. It mutates parso trees, and parso reads the grammar of every Python from 3.6 on,
 whichever Python runs this. mutmut, the other maintained library, generates all mutants of a whole project and offers no
-operators by themselves. Two operators are our own: functions that only call and return have no other mutants.
+operators by themselves. Five operators are our own: code that only calls and returns has no other mutants.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,6 +88,55 @@ class DropStatement(Operator):  # type: ignore[misc]
         return ()
 
 
+class ChangeText(Operator):  # type: ignore[misc]
+    """Put a letter at the end of a text; docstrings stay."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        is_alone = node.parent is not None and node.parent.type == "simple_stmt"
+        if node.type == "string" and not is_alone and node.value[-3:] not in ('"""', "'''"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, f"{node.value[:-1]}x{node.value[-1]}")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class DropKeyword(Operator):  # type: ignore[misc]
+    """Replace the value of a keyword argument by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type == "argument" and len(node.children) == 3 and node.children[1].get_code() == "=":
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, f"{node.children[0].value}=None")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class SwapName(Operator):  # type: ignore[misc]
+    """Replace an argument that is a name, or has an attribute, by what it is an attribute of, or by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        is_argument = node.parent is not None and node.parent.type in ("arglist", "argument", "trailer")
+        is_value = node.type in ("name", "atom_expr", "power") and node.get_code().strip() not in ("self", "cls")
+        if is_argument and is_value and not (node.parent.type == "trailer" and node.parent.children[0] == "."):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        owner, dot, _ = node.get_code(include_prefix=False).rpartition(".")
+        return _code(node, owner if dot else "None")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
 def _code(node: Any, text: str) -> Any:
     """`text` as a node in the place of `node`, with what comes before it on its line."""
     return parso.python.tree.Keyword(text, node.start_pos, node.get_first_leaf().prefix)
@@ -98,7 +147,8 @@ def _operators() -> dict[str, Operator]:
     comparisons = [f"ReplaceComparisonOperator_{name}" for name in _COMPARISONS]
     arithmetic = [f"ReplaceBinaryOperator_{name}" for name in _ARITHMETIC]
     theirs = {name: provider[name]() for name in (*comparisons, *arithmetic, *_OTHERS)}
-    return {**theirs, "ReturnNothing": ReturnNothing(), "DropStatement": DropStatement()}
+    ours = (ReturnNothing(), DropStatement(), ChangeText(), DropKeyword(), SwapName())
+    return {**theirs, **{type(one).__name__: one for one in ours}}
 
 
 OPERATORS = _operators()
@@ -113,27 +163,50 @@ def mutants(text: str, lines: Collection[int], python: str, draw: random.Random)
     version that parso does not know is read as the newest one. Both are empty for a file that is too large or nested
     too deeply.
     """
+
+    def near(tree: Any) -> Ranges:
+        return [own for own in _ranges(tree, "funcdef") if any(own[0] <= line <= own[1] for line in lines)]
+
+    return (
+        _mutants(text, python, draw, near),
+        _mutants(text, python, draw, lambda tree: _ranges(tree, "funcdef"), near),
+    )
+
+
+def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: random.Random) -> list[Mutant]:
+    """Mutants of these lines (1-based), as `mutants` returns them; several of one line are among them."""
+    return _mutants(text, python, draw, lambda _: [(line, line) for line in lines], each_line_once=False)
+
+
+Ranges = list[tuple[int, int]]
+"""First and last lines."""
+
+
+def _mutants(
+    text: str,
+    python: str,
+    draw: random.Random,
+    where: Callable[[Any], Ranges],
+    outside: Callable[[Any], Ranges] = lambda _: [],
+    *,
+    each_line_once: bool = True,
+) -> list[Mutant]:
+    """Mutants at lines that are `where` and not `outside`."""
     if len(text) > _LARGEST:
-        return [], []
+        return []
+    grammar = _grammar(python)
     try:
-        return _mutants(text, lines, _grammar(python), draw)
+        tree = grammar.parse(text)
+        left_out = [*_ranges(tree, "while_stmt"), *outside(tree)]
+        wanted = where(tree)
+        found = [at for at in _positions(tree) if _within(at.line, wanted) and not _within(at.line, left_out)]
+        draw.shuffle(found)
+        return list(_made(grammar, text, found, each_line_once=each_line_once))
     except RecursionError:
-        return [], []
+        return []
 
 
-def _mutants(text: str, lines: Collection[int], grammar: Any, draw: random.Random) -> tuple[list[Mutant], list[Mutant]]:
-    tree = grammar.parse(text)
-    functions = _ranges(tree, "funcdef")
-    changed = [own for own in functions if any(own[0] <= line <= own[1] for line in lines)]
-    loops = _ranges(tree, "while_stmt")
-    positions = [at for at in _positions(tree) if _within(at.line, functions) and not _within(at.line, loops)]
-    draw.shuffle(positions)
-    near = [at for at in positions if _within(at.line, changed)]
-    far = [at for at in positions if not _within(at.line, changed)]
-    return list(_made(grammar, text, near)), list(_made(grammar, text, far))
-
-
-def _ranges(tree: Any, kind: str) -> list[tuple[int, int]]:
+def _ranges(tree: Any, kind: str) -> Ranges:
     """First and last line of each node of a kind."""
     return [(node.start_pos[0], node.end_pos[0]) for node in ast_nodes(tree) if node.type == kind]
 
@@ -159,16 +232,18 @@ def _positions(tree: Any) -> Iterator[_Position]:
                 seen[name] += 1
 
 
-def _made(grammar: Any, text: str, positions: Iterable[_Position]) -> Iterator[Mutant]:
-    """The first `MOST` mutants at different lines."""
+def _made(grammar: Any, text: str, positions: Iterable[_Position], *, each_line_once: bool) -> Iterator[Mutant]:
+    """The first `MOST` mutants that differ from each other."""
     lines: set[int] = set()
+    texts = {text}
     for at in positions:
-        if at.line in lines:
+        if each_line_once and at.line in lines:
             continue
         visitor = MutationVisitor(at.occurrence, OPERATORS[at.operator])
         made = visitor.walk(grammar.parse(text)).get_code()
-        if visitor.mutation_applied and made != text:
+        if made not in texts:
+            texts.add(made)
             lines.add(at.line)
             yield Mutant(text=made, line=at.line, operator=at.operator)
-        if len(lines) == MOST:
+        if len(texts) > MOST:
             return

@@ -11,9 +11,9 @@ can add executions of lines to the case under way, or mark a file as unprobed, a
 Python that a test starts gets neither the seal nor the key of the pipe. Test code in the test process could always call
 the probes themselves, so a forged line tells no more than that.
 
-A worker of `multiprocessing` writes its lines before each message that it sends, and SIGTERM ends it at once. A handler of
-ours would wait for Python: where SIGTERM came just before the worker waits for a lock, the worker would not run again,
-and the test process would wait for it forever (once in 60 pools of CPython 3.13).
+A worker of `multiprocessing` writes its lines before each message that it sends, and SIGTERM ends it at once. With a
+handler of ours, a worker that SIGTERM reaches just before it waits for a lock would not run again, and the test process
+would wait for it forever (seen in one of 60 pools of CPython 3.13).
 
 Not seen: a child that is killed by SIGKILL or replaced by exec, one that is started without our variables (`-I`, `-E`,
 an environment of its own), and lines of a child that ends after its case count for the next. A probed file that a
@@ -208,6 +208,7 @@ def _is_worker():
 
 def _hook_messages(tracer, path):
     """Write lines before each message of this process. A worker sends one for each result."""
+    from contextlib import suppress
     from multiprocessing.connection import Connection
 
     send, clock = Connection._send_bytes, time.monotonic
@@ -218,10 +219,8 @@ def _hook_messages(tracer, path):
         # To count the lines of four files takes 0.2 ms: a worker with very many small results does so seldom.
         if sent[0] <= _MESSAGES or clock() - sent[1] > _PAUSE_S:
             sent[1] = clock()
-            try:
+            with suppress(Exception):  # the message is sent all the same
                 write_lines(tracer, path)
-            except Exception:  # the message is sent all the same
-                pass
         return send(connection, data)
 
     Connection._send_bytes = sending
