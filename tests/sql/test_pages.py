@@ -235,7 +235,7 @@ def test_ability_and_fixes_have_their_place_where_they_are_known(store: SqlStore
     store.instance("three", snapshot="t", removed=[2], added=[2])
     store.judged("three", "m", SOLVED, snapshot="t")
     store.judged("one", "n", {"test_a.py::new": "- - failed failed"})
-    fitted = {"grader": "paper", "robust": False, "part": 0}
+    fitted = {"grader": "paper", "guarded": False, "part": 0}
     for method, ability in (("m", 1.25), ("n", -0.5)):
         store.add("method_ability", method=method, ability=ability, low=ability - 1, high=ability + 1, **fitted)
     for snapshot, difficulty in (("s", 0.0), ("t", 0.75)):
