@@ -130,7 +130,7 @@ def _mutants(text: str, lines: Collection[int], grammar: Any, draw: random.Rando
     draw.shuffle(positions)
     near = [at for at in positions if _within(at.line, changed)]
     far = [at for at in positions if not _within(at.line, changed)]
-    return list(_made(grammar, text, near)), list(_made(grammar, text, far))
+    return list(_made(grammar, tree, near)), list(_made(grammar, tree, far))
 
 
 def _ranges(tree: Any, kind: str) -> list[tuple[int, int]]:
@@ -159,16 +159,25 @@ def _positions(tree: Any) -> Iterator[_Position]:
                 seen[name] += 1
 
 
-def _made(grammar: Any, text: str, positions: Iterable[_Position]) -> Iterator[Mutant]:
-    """The first `MOST` mutants at different lines."""
+def _made(grammar: Any, tree: Any, positions: Iterable[_Position]) -> Iterator[Mutant]:
+    """The first `MOST` mutants at different lines.
+
+    A mutant with another number of syntax errors is left out: cosmic-ray takes the `*` before keyword-only parameters
+    for an operator. The grammar of the project decides, since this Python may be newer or older.
+    """
+    text, errors = tree.get_code(), _errors(grammar, tree)
     lines: set[int] = set()
     for at in positions:
         if at.line in lines:
             continue
         visitor = MutationVisitor(at.occurrence, OPERATORS[at.operator])
         made = visitor.walk(grammar.parse(text)).get_code()
-        if visitor.mutation_applied and made != text:
+        if visitor.mutation_applied and made != text and _errors(grammar, grammar.parse(made)) == errors:
             lines.add(at.line)
             yield Mutant(text=made, line=at.line, operator=at.operator)
         if len(lines) == MOST:
             return
+
+
+def _errors(grammar: Any, tree: Any) -> int:
+    return sum(1 for _ in grammar.iter_errors(tree))

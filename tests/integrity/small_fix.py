@@ -23,7 +23,7 @@ SNIPPETS = (
     'TEXT = """a\n  b"""; z = 1\n',
     "def area(w, h=2):\n    if w < 0:\n        return None\n    return w * h\n",
     "@staticmethod\ndef marked(*, a: int = 1) -> int:\n    '''Docs.'''\n    return a and 1\n",
-    "class Box:\n    size = 3\n\n    @property\n    def half(self):\n        self.seen = 1\n        return self.size / 2\n",
+    "class Box:\n    size = 3\n    @property\n    def half(self):\n        self.n = 1\n        return self.size / 2\n",
     "class Empty: pass\n",
     "def one_line(): return 1\n",
     "def wraps(f):\n    @str\n    def inner(g):\n        return g + 1\n    return inner\n",

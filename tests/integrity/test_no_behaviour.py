@@ -51,7 +51,7 @@ def without_drawn(text: str) -> str:
         pytest.param("x = 1\n", "x = 1\n\n\ndef f(a):\n    return a\n", f"x = 1\n\ndef f(a):\n{STUB}", id="function"),
         pytest.param("x = 1", "x = 1\n\ndef f(a):\n    return a\n", f"x = 1\n\ndef f(a):\n{STUB}", id="no newline"),
         pytest.param("", "def f(a):\n    return a\n", f"\n\ndef f(a):\n{STUB}", id="empty file"),
-        pytest.param("def f():\n    return 1\n", "def f(b):\n    return b\n", "def f(b):\n    return 1\n", id="parameter"),
+        pytest.param("def f():\n    pass\n", "def f(b):\n    return b\n", "def f(b):\n    pass\n", id="parameter"),
         pytest.param(
             "x = 1\n",
             "x = 1\ndef f(g):\n    @str\n    def h():\n        return g\n    return h\n",
