@@ -122,7 +122,8 @@ def _stub(here: ast.Module | ast.ClassDef, node: Function, lines: list[str], fix
 
 
 def _start(node: ast.stmt) -> int:
-    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _header(node: Function, lines: list[str]) -> list[str]:
