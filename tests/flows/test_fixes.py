@@ -47,7 +47,8 @@ def test_fixes_and_tests_come_in_and_what_is_kept_goes_out(settings: Settings, t
     signs = query(settings.database, "SELECT instance_id, sign, cost, place, resolved FROM hacking").to_pylist()
     assert signs == []
     written = [json.loads(line) for line in kept.read_text().splitlines()]
-    whole = "SELECT kept, kept_resolved, unchecked, robust_kept FROM repair_filter WHERE scope = 'all' AND repair IS NOT NULL"
+    columns = "kept, kept_resolved, unchecked, robust_kept"
+    whole = f"SELECT {columns} FROM repair_filter WHERE scope = 'all' AND repair IS NOT NULL"
     (row,) = query(settings.database, whole).to_pylist()
     assert (row["kept"], row["unchecked"]) == (len(written), 0)
     assert sum(one["resolved"] for one in written) == row["kept_resolved"] == 1
