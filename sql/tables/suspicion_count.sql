@@ -6,7 +6,9 @@
 -- `table2`.
 -- audited             candidates with a trajectory that was read
 -- suspected           candidates with a note of an audit
--- S_without_suspects  S where suspected candidates count as failed
+-- S                   in %, solved
+-- S_robust            in %, solved and robust; null where a success was not checked
+-- S_without_suspects  in %, S where suspected candidates count as failed
 -- needs: method_instance, suspected_candidate, robust_share, generation
 CREATE OR REPLACE VIEW suspicion_count AS
 SELECT

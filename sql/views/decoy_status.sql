@@ -3,12 +3,12 @@
 -- One row per decoy: columns of `decoy` without its patch, and
 -- class    decoy: it fixes nothing: no case of FAIL_TO_PASS passes on it; partial-fix: some pass; fix: all pass;
 --          broken: a module cannot be collected that the base commit collects, or the run did not complete;
---          unmeasured: golden tests did not run on it
+--          unmeasured: golden tests did not run on it, or one of FAIL_TO_PASS fails with the golden patch
 -- quiet    every other golden case that passes with the golden patch passes on it too
 -- why      what keeps it from being a decoy; empty where it is one
 -- run_key  the run of the golden tests on it
 -- kept: beside the runs
--- needs: decoy, fix_status, fix_suite_run, golden_suite, settled_run, case_outcome
+-- needs: decoy, fix_status, fix_suite_run, golden_suite, golden_case, settled_run, case_outcome, task_instance, fails
 CREATE OR REPLACE VIEW decoy_status AS
 WITH base_error AS (
     SELECT DISTINCT g.instance_key, o.path
@@ -16,6 +16,16 @@ WITH base_error AS (
     JOIN settled_run AS r
         ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id AND r.code_state = 'before'
     JOIN case_outcome AS o ON o.run_key = r.run_key AND o.phase = 'collect' AND o.outcome = 'error'
+),
+unfit AS (
+    SELECT c.instance_key, min(c.case_id) AS case_id
+    FROM golden_case AS c
+    LEFT JOIN (
+        SELECT instance_key, any_value(FAIL_TO_PASS) AS named
+        FROM task_instance WHERE len(FAIL_TO_PASS) > 0 GROUP BY instance_key
+    ) AS t ON t.instance_key = c.instance_key
+    WHERE fails(c.after) AND CASE WHEN t.named IS NULL THEN fails(c.before) ELSE list_has_any(c.names, t.named) END
+    GROUP BY c.instance_key
 ),
 new_error AS (
     SELECT s.fix_id, min(o.path) AS path
@@ -28,7 +38,7 @@ new_error AS (
 SELECT
     d.instance_key, d.instance_id, d.fix_id, d.number, d.kind, d.near, d.detail, d.seed, d.created_at,
     CASE
-        WHEN s.status IS NULL OR s.status IN ('unmeasured', 'unusable') THEN 'unmeasured'
+        WHEN s.status IS NULL OR s.status IN ('unmeasured', 'unusable') OR u.case_id IS NOT NULL THEN 'unmeasured'
         WHEN s.f2p_passed = s.f2p THEN 'fix'
         WHEN s.f2p_passed > 0 THEN 'partial-fix'
         WHEN e.fix_id IS NOT NULL OR r.status <> 'completed' THEN 'broken'
@@ -38,11 +48,12 @@ SELECT
     CASE class
         WHEN 'decoy' THEN ''
         WHEN 'broken' THEN coalesce(e.path || ' cannot be collected', 'the golden tests end with ' || r.status)
-        WHEN 'unmeasured' THEN coalesce(s.why, 'there is no such fix')
+        WHEN 'unmeasured' THEN coalesce(u.case_id || ' fails with the golden patch', s.why, 'there is no such fix')
         ELSE s.f2p_passed || ' of ' || s.f2p || ' cases of FAIL_TO_PASS pass'
     END AS why,
     s.run_key
 FROM decoy AS d
 LEFT JOIN fix_status AS s ON s.fix_id = d.fix_id
 LEFT JOIN fix_suite_run AS r ON r.fix_id = d.fix_id AND r.run_key = s.run_key
+LEFT JOIN unfit AS u ON u.instance_key = d.instance_key
 LEFT JOIN new_error AS e ON e.fix_id = d.fix_id;

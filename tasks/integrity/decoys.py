@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
 from tasks.adapters.patch.render import Change, render
@@ -93,17 +93,14 @@ def _one_less(change: Change) -> Iterator[Change]:
 
 
 def _rows(instance: TaskInstance, proposals: Iterable[Proposal], golden: str, secret: str) -> Iterator[Decoy]:
-    """One row for each different patch that changes something and is not the golden patch."""
-    seen, now = {"", golden}, datetime.now(UTC)
-    for kind, patch, detail in proposals:
-        if patch in seen:
-            continue
-        seen.add(patch)
+    """One row for each of the first `MOST` different patches that change something and are not the golden patch."""
+    now = datetime.now(UTC)
+    for number, (kind, patch, detail) in enumerate(islice(_different(proposals, golden), MOST)):
         yield Decoy(
             fix_id=ProposedFix.id_of(instance.instance_key, patch),
             instance_key=instance.instance_key,
             instance_id=instance.instance_id,
-            number=len(seen) - 3,
+            number=number,
             kind=kind,
             near=kind is not DecoyKind.OTHER_FIX and not detail.endswith(FAR),
             patch=patch,
@@ -111,8 +108,15 @@ def _rows(instance: TaskInstance, proposals: Iterable[Proposal], golden: str, se
             seed=secret,
             created_at=now,
         )
-        if len(seen) == MOST + 2:
-            return
+
+
+def _different(proposals: Iterable[Proposal], golden: str) -> Iterator[Proposal]:
+    seen = {"", golden}
+    for proposal in proposals:
+        _, patch, _ = proposal
+        if patch not in seen:
+            seen.add(patch)
+            yield proposal
 
 
 def _no_behaviour(changes: Sequence[Change], draw: random.Random) -> Iterator[Proposal]:

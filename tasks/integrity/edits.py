@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
-from tasks.adapters.patch.read import split_lines
+from tasks.adapters.patch.read import split_lines, to_bytes
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import TaskInstance
@@ -126,7 +126,7 @@ def _row(
 def _quoted(change: Change, text: str, places: Sequence[tuple[int, Block]]) -> Change | str:
     """`text` with each block as comments before the statement at or above its line; a reason if that is impossible."""
     try:
-        tree = syntax_tree(text)
+        tree = syntax_tree(to_bytes(text))
     except (SyntaxError, ValueError, MemoryError) as error:
         return f"it cannot be parsed: {error}"
     lines, starts = split_lines(text), _starts(tree)
@@ -140,7 +140,7 @@ def _quoted(change: Change, text: str, places: Sequence[tuple[int, Block]]) -> C
         lines[at - 1 : at - 1] = [f"{indent}# {line}".rstrip() + "\n" for line in (*block.removed, *block.added)]
     made = "".join(lines)
     try:
-        same = alike(syntax_tree(made), tree)
+        same = alike(syntax_tree(to_bytes(made)), tree)  # a comment in the first two lines can declare an encoding
     except (SyntaxError, ValueError, MemoryError):
         same = False
     return Change(path=change.path, before=text, after=made) if same else "a comment would change what it means"

@@ -201,7 +201,7 @@ def _mutants(
         wanted = where(tree)
         found = [at for at in _positions(tree) if _within(at.line, wanted) and not _within(at.line, left_out)]
         draw.shuffle(found)
-        return list(_made(grammar, text, found, each_line_once=each_line_once))
+        return list(_made(grammar, tree, found, each_line_once=each_line_once))
     except RecursionError:
         return []
 
@@ -232,8 +232,13 @@ def _positions(tree: Any) -> Iterator[_Position]:
                 seen[name] += 1
 
 
-def _made(grammar: Any, text: str, positions: Iterable[_Position], *, each_line_once: bool) -> Iterator[Mutant]:
-    """The first `MOST` mutants that differ from each other."""
+def _made(grammar: Any, tree: Any, positions: Iterable[_Position], *, each_line_once: bool) -> Iterator[Mutant]:
+    """The first `MOST` mutants that differ from each other.
+
+    A mutant with another number of syntax errors is left out: cosmic-ray takes the `*` before keyword-only parameters
+    for an operator. The grammar of the project decides, since this Python may be newer or older.
+    """
+    text, errors = tree.get_code(), _errors(grammar, tree)
     lines: set[int] = set()
     texts = {text}
     for at in positions:
@@ -241,9 +246,13 @@ def _made(grammar: Any, text: str, positions: Iterable[_Position], *, each_line_
             continue
         visitor = MutationVisitor(at.occurrence, OPERATORS[at.operator])
         made = visitor.walk(grammar.parse(text)).get_code()
-        if made not in texts:
+        if made not in texts and _errors(grammar, grammar.parse(made)) == errors:
             texts.add(made)
             lines.add(at.line)
             yield Mutant(text=made, line=at.line, operator=at.operator)
         if len(texts) > MOST:
             return
+
+
+def _errors(grammar: Any, tree: Any) -> int:
+    return sum(1 for _ in grammar.iter_errors(tree))

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tasks.adapters.patch.read import split_lines
+from tasks.adapters.patch.read import split_lines, to_bytes
 from tasks.adapters.patch.render import Change
 from tasks.domain.syntax import Block, alike, syntax_tree
 from tasks.integrity.edits import blocks_of, harmless
@@ -66,6 +66,8 @@ class _Insertion:
     first: int
     last: int
     lines: tuple[str, ...]
+    indent: int = 0
+    """Column of the definition: at the end of a file a method comes before a function."""
 
 
 def _with_names(text: str, fixed: str) -> str:
@@ -74,8 +76,8 @@ def _with_names(text: str, fixed: str) -> str:
     if here is None or there is None:
         return text
     lines, fixed_lines = split_lines(text), split_lines(fixed)
-    insertions = [*_insertions(here, there, lines, fixed_lines)]
-    for one in sorted(insertions, key=lambda one: (one.first, one.last), reverse=True):
+    insertions = reversed([*_insertions(here, there, lines, fixed_lines)])
+    for one in sorted(insertions, key=lambda one: (one.first, one.last, -one.indent), reverse=True):
         lines[one.first - 1 : one.last - 1] = one.lines
     made = "".join(lines)
     return made if _tree(made) is not None else text
@@ -92,35 +94,44 @@ def _insertions(
             yield from _insertions(mine, node, lines, fixed)
         elif isinstance(node, Function) and mine is None and not node.name.startswith("__"):
             yield _stub(here, node, lines, fixed)
-        elif isinstance(node, Function) and isinstance(mine, Function) and _differ(node, mine):
-            yield _Insertion(first=_start(mine), last=mine.body[0].lineno, lines=tuple(_header(node, fixed)))
+        elif isinstance(node, Function) and isinstance(mine, Function) and _has_own_lines(node, fixed):
+            yield from _new_header(mine, node, lines, fixed)
 
 
-def _differ(one: Function, other: Function) -> bool:
-    """Whether the headers differ and each is on lines of its own."""
-    own_lines = all(node.body[0].lineno > node.lineno for node in (one, other))
-    return own_lines and not alike(one.args, other.args)
+def _new_header(mine: Function, node: Function, lines: list[str], fixed: list[str]) -> Iterator[_Insertion]:
+    """The header of `node` in the place of that of `mine`, if the two have different parameters."""
+    if _has_own_lines(mine, lines) and not alike(node.args, mine.args):
+        yield _Insertion(first=_start(mine), last=_start(mine.body[0]), lines=tuple(_header(node, fixed)))
+
+
+def _has_own_lines(node: Function, lines: list[str]) -> bool:
+    """Whether the body of a function begins on a line of its own."""
+    first = node.body[0]
+    return not lines[first.lineno - 1][: first.col_offset].strip()
 
 
 def _stub(here: ast.Module | ast.ClassDef, node: Function, lines: list[str], fixed: list[str]) -> _Insertion:
     end = (here.body[-1].end_lineno or 0) + 1 if isinstance(here, ast.ClassDef) else len(lines) + 1
-    if node.body[0].lineno == node.lineno:
+    if not _has_own_lines(node, fixed):
         return _Insertion(first=end, last=end, lines=())
-    indent = " " * (node.col_offset + 4)
+    body = fixed[node.body[0].lineno - 1]
+    indent = body[: len(body) - len(body.lstrip())]
     start = "\n" if lines and lines[min(end, len(lines) + 1) - 2].endswith("\n") else "\n\n"
-    return _Insertion(first=end, last=end, lines=(start, *_header(node, fixed), f"{indent}raise NotImplementedError\n"))
+    made = (start, *_header(node, fixed), f"{indent}raise NotImplementedError\n")
+    return _Insertion(first=end, last=end, lines=made, indent=node.col_offset)
 
 
-def _start(node: Function) -> int:
-    return min([node.lineno, *(one.lineno for one in node.decorator_list)])
+def _start(node: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(one.lineno for one in decorators)])
 
 
 def _header(node: Function, lines: list[str]) -> list[str]:
-    return lines[_start(node) - 1 : node.body[0].lineno - 1]
+    return lines[_start(node) - 1 : _start(node.body[0]) - 1]
 
 
 def _tree(text: str) -> ast.Module | None:
     try:
-        return syntax_tree(text)
+        return syntax_tree(to_bytes(text))
     except (SyntaxError, ValueError, MemoryError):
         return None

@@ -124,10 +124,11 @@ def slowest_first(store: Store, instances: Iterable[TaskInstance]) -> tuple[Task
     """By the longest run of a golden suite, which its repeats will take as well: a slow instance that is begun last has
     all other workers wait for it."""
     known = tuple(instances)
-    took = {
-        key: max((run.wall_s for run in runs if run.suite_kind is SuiteKind.GOLDEN), default=0.0)
+    golden = {
+        key: [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.variant not in OTHER_CODE]
         for key, runs in runs_of(store, known).items()
     }
+    took = {key: max((run.wall_s for run in runs), default=0.0) for key, runs in golden.items()}
     return tuple(sorted(known, key=lambda one: (-took[one.instance_key], one.instance_id)))
 
 

@@ -36,7 +36,7 @@ def attempted(store: SqlStore, text: str = HELD_BACK) -> None:
         more = {"branches": ["asked", "view_file"], "submitted": True, "calls": 3, "cost_usd": usd, **told}
         store.add("repair_step", **ATTEMPT, iteration=iteration, agent=agent, **more)
     store.add("repair_patch", **ATTEMPT, iteration=1, patch=PATCH.format(text), problem=f"does-not-apply: {text}")
-    ran = {"status": "completed", "rung": "exact", "targets": 2, "resolved": 1, "robust": 4, "broken": [text]}
+    ran = {"status": "completed", "rung": "exact", "targets": 2, "resolved": 1, "guarded": 4, "broken": [text]}
     store.add("repair_patch", **ATTEMPT, iteration=2, patch=PATCH.format(text), **ran)
     alone = {"reason": "earlier-case", "among": "AssertionError", "alone": "passed", "earlier": [text]}
     store.add("lone_case", **ATTEMPT, iteration=2, case_id=text, **alone)
