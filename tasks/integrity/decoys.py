@@ -58,9 +58,9 @@ def decoys_of(
         broken[0::2],
         near[0::2],
         _other_fixes(instance, read_base, others),
+        _partial(applied.changes),
         broken[1::2],
         _no_behaviour(applied.changes, draw),
-        _partial(applied.changes),
         ((DecoyKind.WRONG_REPAIR, fix.patch, f"repair {fix.fix_id}") for fix in wrong),
         near[1::2],
         far,
@@ -147,7 +147,7 @@ def _mutants(changes: Sequence[Change], python: str, draw: random.Random) -> tup
 def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -> list[Proposal]:
     """The golden patch, each time with another mutation of a line that it adds."""
     made: list[Proposal] = []
-    for at, change in _mutable(changes):
+    for at, change in _mutable(changes, added=True):
         added = {
             line for block in blocks_of(change) for line in range(block.new_line, block.new_line + len(block.added))
         }
@@ -159,14 +159,10 @@ def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -
     return made
 
 
-def _mutable(changes: Sequence[Change]) -> list[tuple[int, Change]]:
-    """Source files that are mutated, with their places among the changes."""
-    found = [
-        (at, one)
-        for at, one in enumerate(changes)
-        if one.path.endswith(".py") and one.after and not is_test_path(one.path)
-    ]
-    return found[:_FILES]
+def _mutable(changes: Sequence[Change], *, added: bool = False) -> list[tuple[int, Change]]:
+    """Source files that are mutated, with their places among the changes: as they were, or as the fix leaves them."""
+    source = [(at, one) for at, one in enumerate(changes) if one.path.endswith(".py") and not is_test_path(one.path)]
+    return [(at, one) for at, one in source if (one.after if added else one.before)][:_FILES]
 
 
 def _lines(first: int, count: int) -> range:

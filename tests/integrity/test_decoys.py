@@ -49,26 +49,28 @@ def changed(base: Files, *paths: str, by: str = "x = 1\n") -> str:
 
 
 def test_every_kind_takes_its_turn() -> None:
-    """First one of each kind; mutants of changed functions come twice a turn, those of others last."""
+    """First one of each kind; broken fixes and mutants of changed functions come twice a turn, others' mutants last."""
     other = another("o", BASE, {**BASE, "README": "other\n"})
     wrong = repair(changed(BASE, "m.py"))
     found = made(FIX, BASE, others=(other,), wrong=(wrong,))
     assert len(found) == MOST
     assert [decoy.number for decoy in found] == list(range(MOST))
-    assert [decoy.kind for decoy in found][:7] == [
-        DecoyKind.NO_BEHAVIOUR,
-        DecoyKind.MUTANT,
-        DecoyKind.PARTIAL,
-        DecoyKind.WRONG_REPAIR,
+    assert [decoy.kind for decoy in found][:9] == [
+        DecoyKind.BROKEN_FIX,
         DecoyKind.MUTANT,
         DecoyKind.OTHER_FIX,
+        DecoyKind.PARTIAL,
+        DecoyKind.BROKEN_FIX,
+        DecoyKind.NO_BEHAVIOUR,
+        DecoyKind.WRONG_REPAIR,
+        DecoyKind.MUTANT,
         DecoyKind.MUTANT,
     ]
-    assert [decoy.near for decoy in found][:7] == [True, True, True, True, True, False, False]
-    assert found[3].patch == wrong.patch
-    assert found[3].fix_id == ProposedFix.id_of(FIX.instance_key, wrong.patch)
-    assert found[5].detail == "the golden patch of o"
-    assert found[6].detail == "ReturnNothing in m.py:8, outside of the changed functions"
+    assert [decoy.near for decoy in found][:9] == [True, True, False, True, True, True, True, True, False]
+    assert found[6].patch == wrong.patch
+    assert found[6].fix_id == ProposedFix.id_of(FIX.instance_key, wrong.patch)
+    assert found[2].detail == "the golden patch of o"
+    assert found[8].detail.endswith(" in m.py:8, outside of the changed functions")
     assert {decoy.seed for decoy in found} == {"s"}
 
 
@@ -84,11 +86,17 @@ def test_what_a_decoy_without_behaviour_keeps() -> None:
 
 def test_partial_decoys_lack_one_change_each() -> None:
     partial = [patched(BASE, decoy.patch) for decoy in made(FIX, BASE) if decoy.kind is DecoyKind.PARTIAL]
-    assert partial == [
-        {**FIXED, "README": "about\n"},
-        {**FIXED, "m.py": AFTER.replace("w < 0 or h < 0", "w < 0")},
-        {**FIXED, "m.py": AFTER.replace("w * h", "w + h")},
-    ]
+    assert partial[0] == {**FIXED, "README": "about\n"}
+    assert partial[1:] in ([], [{**FIXED, "m.py": AFTER.replace("w < 0 or h < 0", "w < 0")}])
+
+
+def test_broken_fixes_differ_from_the_fix_in_an_added_line() -> None:
+    broken = [patched(BASE, decoy.patch) for decoy in made(FIX, BASE) if decoy.kind is DecoyKind.BROKEN_FIX]
+    assert broken
+    for files in broken:
+        pairs = zip(AFTER.splitlines(), (files["m.py"] or "").splitlines(), strict=True)
+        assert [was for was, now in pairs if was != now] in (["    if w < 0 or h < 0:"], ["    return w * h"])
+        assert files["README"] == FIXED["README"]
 
 
 @pytest.mark.parametrize(
@@ -109,13 +117,10 @@ def test_a_fix_without_one_of_its_changes(before: Files, after: Files, expected:
     assert [{change.path: change.after for change in less} for less in left_out(changes)] == expected
 
 
-def test_a_fix_that_only_adds_files_has_only_decoys_of_others() -> None:
-    fix = fix_of({}, {"new.py": "x = 1\n"})
-    assert made(fix, {"m.py": BEFORE}) == ()
+def test_a_fix_that_only_adds_files_has_broken_fixes_and_decoys_of_others() -> None:
     other = another("o", {"m.py": BEFORE}, {"m.py": AFTER})
-    assert [(one.number, one.kind) for one in made(fix, {"m.py": BEFORE}, others=(other,))] == [
-        (0, DecoyKind.OTHER_FIX)
-    ]
+    found = made(fix_of({}, {"new.py": "x = 1\n"}), {"m.py": BEFORE}, others=(other,))
+    assert {one.kind for one in found} == {DecoyKind.BROKEN_FIX, DecoyKind.OTHER_FIX}
 
 
 def test_a_fix_that_only_deletes_a_file_has_mutants_of_it() -> None:
@@ -157,7 +162,8 @@ def test_the_tests_of_a_fix_are_not_mutated() -> None:
 def test_python_2_has_decoys() -> None:
     base = {"m.py": f"print 'a'\n{BEFORE}"}
     found = made(fix_of(base, {"m.py": f"print 'a'\n{AFTER}"}), base)
-    assert {decoy.kind for decoy in found} == {DecoyKind.NO_BEHAVIOUR, DecoyKind.MUTANT, DecoyKind.PARTIAL}
+    kinds = {DecoyKind.BROKEN_FIX, DecoyKind.NO_BEHAVIOUR, DecoyKind.MUTANT, DecoyKind.PARTIAL}
+    assert {decoy.kind for decoy in found} == kinds
 
 
 @given(modules())

@@ -86,25 +86,34 @@ def test_golden_tests_that_cannot_be_measured_make_no_decoy(store: SqlStore) -> 
     assert store.rows("SELECT class, quiet FROM decoy_status") == [("unmeasured", None)]
 
 
-def test_the_order_of_decoys(judged: SqlStore) -> None:
-    """One without behaviour, then those near the fix, quiet ones first, then others, then more without behaviour."""
+def test_decoys_come_from_three_directions(judged: SqlStore) -> None:
+    """Of each direction the best one, quiet ones first; then the second best of each."""
     for name, kind, near, cells in (
-        ("far", "mutant", False, BEFORE),
-        ("noisy", "partial", True, NOISY),
-        ("broken", "mutant", True, {"test_g.py": "error"}),
         ("still", "no-behaviour", True, BEFORE),
+        ("noisy", "broken-fix", True, NOISY),
+        ("loud", "mutant", True, NOISY),
+        ("far", "mutant", False, NOISY),
+        ("broken", "mutant", True, {"test_g.py": "error"}),
         ("quiet", "mutant", True, BEFORE),
-        ("other", "other-fix", False, NOISY),
-        ("more", "no-behaviour", True, BEFORE),
+        ("part", "partial", True, BEFORE),
+        ("other", "other-fix", False, BEFORE),
+        ("wrong", "wrong-repair", True, BEFORE),
     ):
         judged.decoy(name, cells, kind=kind, near=near)
-    assert judged.rows(CHOSEN) == [("still", 1), ("quiet", 2), ("noisy", 3)]
-    judged.con.execute("DELETE FROM decoy WHERE fix_id IN ('quiet', 'noisy')")
-    assert judged.rows(CHOSEN) == [("still", 1), ("far", 2), ("other", 3)]
-    judged.con.execute("DELETE FROM decoy WHERE fix_id = 'far'")
-    assert judged.rows(CHOSEN) == [("still", 1), ("other", 2), ("more", 3)]
-    judged.con.execute("DELETE FROM decoy WHERE fix_id = 'still'")
-    assert judged.rows(CHOSEN) == [("more", 1), ("other", 2)]
+    assert judged.rows(CHOSEN) == [("part", 1), ("quiet", 2), ("other", 3)]
+    judged.con.execute("DELETE FROM decoy WHERE fix_id IN ('part', 'quiet')")
+    assert judged.rows(CHOSEN) == [("wrong", 1), ("loud", 2), ("other", 3)]
+    judged.con.execute("DELETE FROM decoy WHERE fix_id IN ('wrong', 'other', 'loud')")
+    assert judged.rows(CHOSEN) == [("noisy", 1), ("far", 2), ("still", 3)]
+
+
+def test_golden_tests_that_fail_with_the_golden_patch_make_no_decoy(store: SqlStore) -> None:
+    """The failing case may be the one that tells a decoy from the fix."""
+    store.instance("i")
+    store.run("i", "i-golden", "before", {ONE: "failed", TWO: "failed"})
+    store.run("i", "i-golden", "after", {ONE: "passed", TWO: "failed"})
+    store.decoy("a", {ONE: "failed", TWO: "failed"})
+    assert store.rows(STATUS) == [("a", "unmeasured", None, f"{TWO} fails with the golden patch")]
 
 
 def test_each_instance_has_decoys_of_its_own(judged: SqlStore) -> None:
@@ -127,10 +136,12 @@ def test_golden_tests_try_more_decoys_until_there_are_enough(judged: SqlStore) -
     judged.decoy("c", BEFORE, near=False)
     assert judged.rows(STATE) == [("i", "i-golden", ["a", "b", "c"], True, [])]
     judged.decoy("d")
-    assert judged.rows(short) == [(3, True)], "none of the three is quiet, near and changes behaviour"
+    assert judged.rows(short) == [(3, True)], "no mutant near the fix is quiet"
     judged.on_fix("d", "i-golden", BEFORE)
-    assert judged.rows(STATE) == [("i", "i-golden", ["a", "d", "b"], False, [])]
-    judged.con.execute("DELETE FROM decoy WHERE fix_id IN ('a', 'c')")
+    assert judged.rows(short) == [(3, True)], "none like the fix changes behaviour"
+    judged.decoy("e", BEFORE, kind="broken-fix")
+    assert judged.rows(STATE) == [("i", "i-golden", ["e", "d", "c"], False, [])]
+    judged.con.execute("DELETE FROM decoy WHERE fix_id IN ('a', 'b', 'c')")
     assert judged.rows(short) == [(2, True)]
 
 
