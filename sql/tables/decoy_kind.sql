@@ -4,6 +4,7 @@
 -- instances          that have a valid one
 -- tried, valid       decoys that golden tests ran on, and those that fix nothing
 -- partial_fixes      those that fix a part of the issue
+-- unclear            those that may fix a part
 -- fixes, broken      those that fix all of it, and those that cannot be collected
 -- pairs, accepted    pairs of a solved candidate (grader `paper`, golden left out) and a chosen decoy, and those in which
 --                    the candidate accepts the decoy
@@ -23,6 +24,7 @@ SELECT
     count(*) AS tried,
     count(*) FILTER (s.class = 'decoy') AS valid,
     count(*) FILTER (s.class = 'partial-fix') AS partial_fixes,
+    count(*) FILTER (s.class = 'unclear') AS unclear,
     count(*) FILTER (s.class = 'fix') AS fixes,
     count(*) FILTER (s.class = 'broken') AS broken,
     coalesce(any_value(m.pairs), 0) AS pairs,

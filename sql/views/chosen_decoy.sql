@@ -4,8 +4,9 @@
 -- like the fix    the golden patch broken, without a part, or without behaviour; else a wrong repair
 -- near the fix    a small change of a changed function
 -- elsewhere       a change of other code: the fix of another issue
--- Of one direction the quiet ones come first: on others, a test that also runs much unchanged behaviour fails for a wrong
--- reason. Of the ways to be like the fix those that change behaviour come first.
+-- Of one direction those come first on which golden tests fail as on the base commit, and then the quiet ones: on others, a
+-- test that also runs much unchanged behaviour fails for a wrong reason. Of the ways to be like the fix those that change
+-- behaviour come first.
 -- direction  `fix`, `near` or `elsewhere`
 -- place      from 1: its place among them
 -- needs: decoy_status
@@ -20,7 +21,7 @@ WITH valid AS (
         END AS direction,
         row_number() OVER (
             PARTITION BY instance_key, direction
-            ORDER BY kind = 'no-behaviour', quiet DESC, kind = 'wrong-repair', number
+            ORDER BY kind = 'no-behaviour', same DESC, quiet DESC, kind = 'wrong-repair', number
         ) AS nth
     FROM decoy_status
     WHERE class = 'decoy'
