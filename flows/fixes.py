@@ -204,12 +204,12 @@ def _guard(
             env_id=judged.environments[name],
             suite_ids=suites,
             purpose=Purpose.GUARD,
-            decoys=decoys.get(name, ()),
+            decoys=decoys.chosen.get(name, ()),
         )
         for name, suites in chosen.items()
         if suites
     ]
-    return sum(run.round("guards", bind(run_suites, places, how), units).results, Ran())
+    return sum(run.round("guards", bind(run_suites, places, how), units).results, decoys.ran)
 
 
 def _denominator(request: FixesRequest) -> Iterator[str]:
