@@ -135,8 +135,7 @@ def _evaluate(
     found = suites.standing()
     if request.guards and found.to_guard:
         solved = {name: env for name, env in ready.items() if found.to_guard & set(wanted[name])}
-        decoys = ready_decoys(run, places, how, settings.sql, request.snapshot, solved)
-        suites.decoys, suites.total = decoys.chosen, suites.total + decoys.ran
+        suites.decoys = ready_decoys(run, places, how, settings.sql, request.snapshot, solved)
         if suites.run_some("guards", Purpose.GUARD, found.to_guard):
             found = suites.standing()
     unsure = found.to_confirm - suites.undone  # the checks of the others have not run yet
@@ -148,26 +147,16 @@ def _evaluate(
     return _summary(run, request, taken, torn, suites, found, len(instances))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadyDecoys:
-    """The chosen decoys of instances, and the golden runs on decoys that were made for them."""
-
-    chosen: Mapping[InstanceId, tuple[FixId, ...]]
-    ran: Ran
-
-
 def ready_decoys(
     run: StoryRun, places: Places, how: RunSettings, sql: Path, snapshot: str, environments: Mapping[InstanceId, EnvId]
-) -> ReadyDecoys:
+) -> dict[InstanceId, tuple[FixId, ...]]:
     """The chosen decoys of these instances. Where there are too few, golden tests try more of them first."""
-    states, total = decoy_states(places, sql, snapshot, environments), Ran()
+    states = decoy_states(places, sql, snapshot, environments)
     for tries in TRIES:
         units = decoy_units(states, snapshot, environments, tries)
-        ran = sum(run.round("decoys", bind(try_decoys, places, how), units).results, Ran())
-        total += ran
-        if ran.executed:
+        if sum(run.round("decoys", bind(try_decoys, places, how), units).results, Ran()).executed:
             states = decoy_states(places, sql, snapshot, environments)
-    return ReadyDecoys(chosen={name: state.chosen for name, state in states.items()}, ran=total)
+    return {name: state.chosen for name, state in states.items()}
 
 
 def _golden_unmeasured(

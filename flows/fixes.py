@@ -204,12 +204,12 @@ def _guard(
             env_id=judged.environments[name],
             suite_ids=suites,
             purpose=Purpose.GUARD,
-            decoys=decoys.chosen.get(name, ()),
+            decoys=decoys.get(name, ()),
         )
         for name, suites in chosen.items()
         if suites
     ]
-    return sum(run.round("guards", bind(run_suites, places, how), units).results, decoys.ran)
+    return sum(run.round("guards", bind(run_suites, places, how), units).results, Ran())
 
 
 def _denominator(request: FixesRequest) -> Iterator[str]:
