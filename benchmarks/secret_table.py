@@ -1,11 +1,10 @@
 """Which tricks and which honest tests are robust, over many secrets?
 
-    python -m benchmarks.secret_table --work FOLDER [--secrets 20] [--only NAME …] [--write]
+    python -m benchmarks.secret_table --work FOLDER [--secrets 20] [--only NAME …]
 
 Every candidate is judged once on each of its instances. Then, for each secret, the decoys, edits and orders of one
 instance are drawn anew and the successes there run their robustness checks, with the product's own flow. The instances
-take turns. Called again with the same folder, it continues where it stopped. `--write` puts the table into
-docs/robustness.md.
+take turns. Called again with the same folder, it continues where it stopped.
 """
 
 from __future__ import annotations
@@ -35,8 +34,6 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.database import query
 from tasks.evaluate.task import choose_instances
 
-PAGE = Path(__file__).parents[1] / "docs" / "robustness.md"
-START, END = "<!-- tricks -->\n", "<!-- /tricks -->\n"
 NUMBERS = (3, 7, 8, 10, 12, 14, 15, 18)
 """Of the demo's instances, those whose fix changes a function that is there before and whose golden tests succeed."""
 DRAWN = ("decoy", "guard_edit", "guard_plan")
@@ -201,7 +198,6 @@ def main(
     work: Annotated[Path, typer.Option(help="A folder to continue in.")],
     secrets: Annotated[int, typer.Option(help="How many.")] = 20,
     only: Annotated[list[str] | None, typer.Option(help="Methods, such as second/line_table.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the table into docs/robustness.md.")] = False,
 ) -> None:
     work.mkdir(parents=True, exist_ok=True)
     settings = Settings(
@@ -213,11 +209,7 @@ def main(
     )
     entries = [one for one in entries_of(settings) if not only or one.method in only]
     rows = table(entries, play(settings, work, entries, secrets))
-    text = f"{summary(rows)}\n{markdown(pa.Table.from_pylist(rows))}"
-    print(text)
-    if write:
-        head, rest = PAGE.read_text().split(START)
-        PAGE.write_text(f"{head}{START}\n{text}\n{END}{rest.split(END)[1]}")
+    print(f"{summary(rows)}\n{markdown(pa.Table.from_pylist(rows))}")
 
 
 if __name__ == "__main__":

@@ -155,7 +155,6 @@ def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -
             less = (*changes[:at], replace(change, after=one.text), *changes[at + 1 :])
             detail = f"the golden patch with {one.operator} in {change.path}:{one.line}"
             made.append((DecoyKind.BROKEN_FIX, render(less), detail))
-    draw.shuffle(made)
     return made
 
 

@@ -2,7 +2,7 @@
 
 The operators come from cosmic-ray. It mutates parso trees, and parso reads the grammar of every Python from 3.6 on,
 whichever Python runs this. mutmut, the other maintained library, generates all mutants of a whole project and offers no
-operators by themselves. Five operators are our own: code that only calls and returns has no other mutants.
+operators by themselves. Seven operators are our own: code that only calls and returns has no other mutants.
 """
 
 from __future__ import annotations
@@ -119,6 +119,37 @@ class DropKeyword(Operator):  # type: ignore[misc]
         return ()
 
 
+class NeverTaken(Operator):  # type: ignore[misc]
+    """Replace the condition of an `if`, an `elif` or a conditional expression by `False`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        before = node.get_previous_sibling() if node.parent is not None else None
+        if before is not None and before.type == "keyword" and before.value in ("if", "elif"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, "False")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class DropOperand(Operator):  # type: ignore[misc]
+    """Replace `a * b`, `a + b`, `a and b` or `a or b` by `a`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type in ("term", "arith_expr", "and_test", "or_test"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, node.children[0].get_code(include_prefix=False))
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
 class SwapName(Operator):  # type: ignore[misc]
     """Replace an argument that is a name, or has an attribute, by what it is an attribute of, or by `None`."""
 
@@ -147,11 +178,12 @@ def _operators() -> dict[str, Operator]:
     comparisons = [f"ReplaceComparisonOperator_{name}" for name in _COMPARISONS]
     arithmetic = [f"ReplaceBinaryOperator_{name}" for name in _ARITHMETIC]
     theirs = {name: provider[name]() for name in (*comparisons, *arithmetic, *_OTHERS)}
-    ours = (ReturnNothing(), DropStatement(), ChangeText(), DropKeyword(), SwapName())
+    ours = (ReturnNothing(), DropStatement(), ChangeText(), DropKeyword(), SwapName(), NeverTaken(), DropOperand())
     return {**theirs, **{type(one).__name__: one for one in ours}}
 
 
 OPERATORS = _operators()
+NEUTRAL = ("NeverTaken", "DropOperand")
 
 
 def mutants(text: str, lines: Collection[int], python: str, draw: random.Random) -> tuple[list[Mutant], list[Mutant]]:
@@ -174,7 +206,10 @@ def mutants(text: str, lines: Collection[int], python: str, draw: random.Random)
 
 
 def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: random.Random) -> list[Mutant]:
-    """Mutants of these lines (1-based), as `mutants` returns them; several of one line are among them."""
+    """Mutants of these lines (1-based), as `mutants` returns them; several of one line are among them.
+
+    Those of `NEUTRAL` operators come first: on an added line they often bring the behaviour of the base commit back.
+    """
     return _mutants(text, python, draw, lambda _: [(line, line) for line in lines], each_line_once=False)
 
 
@@ -201,6 +236,8 @@ def _mutants(
         wanted = where(tree)
         found = [at for at in _positions(tree) if _within(at.line, wanted) and not _within(at.line, left_out)]
         draw.shuffle(found)
+        if not each_line_once:
+            found.sort(key=lambda at: at.operator not in NEUTRAL)
         return list(_made(grammar, tree, found, each_line_once=each_line_once))
     except RecursionError:
         return []

@@ -92,12 +92,19 @@ def test_a_handful_for_real(settings: Settings, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.bubblewrap
 def test_a_part_of_the_table_is_current(settings: Settings, tmp_path: Path) -> None:
-    """Every ninth candidate by every grader, again; the script makes all of it."""
+    """Every ninth candidate by every grader, again; the script makes all of it.
+
+    Decoys are drawn, so whether a trick is robust can differ; an honest candidate has to be robust each time.
+    """
     if settings.sandbox is SandboxKind.PROCESS:
         pytest.skip("without isolation other rows come out: the report and the host can be reached")
     entries = corpus_of(settings)[::9]
     found = table(judge_corpus(settings, tmp_path / "work", entries))
     made = {line.split("|")[1].strip(" `"): line for line in found.splitlines() if line.startswith("| `")}
     stated = {line.split("|")[1].strip(" `"): line for line in PAGE.read_text().splitlines() if line.startswith("| `")}
+    honest = {entry.name for entry in entries if entry.kind == "honest"}
     settled = [name for name in made if name not in BY_CHANCE]
-    assert {name: made[name] for name in settled} == {name: stated[name] for name in settled}
+    drawn = {name: 6 if name not in honest else 7 for name in settled}
+    assert {name: made[name].split("|")[3 : drawn[name] + 1] for name in settled} == {
+        name: stated[name].split("|")[3 : drawn[name] + 1] for name in settled
+    }

@@ -43,7 +43,13 @@ def all_of(text: str) -> set[tuple[str, int, str]]:
         ("'''Docs.'''", set()),
         ("raise a", set()),
         ("for one in a: pass", {("ZeroIterationForLoop", "for one in []: pass")}),
-        ("return a and b", {("ReturnNothing", "return None"), ("ReplaceAndWithOr", "return a or b")}),
+        (
+            "return a and b",
+            {("ReturnNothing", "return None"), ("ReplaceAndWithOr", "return a or b"), ("DropOperand", "return a")},
+        ),
+        ("raise a if b else a", {("NeverTaken", "raise a if False else a"), ("AddNot", "raise a if not b else a")}),
+        ("raise f('a')", {("ChangeText", "raise f('ax')")}),
+        ("raise f(b=a.c)", {("DropKeyword", "raise f(b=None)"), ("SwapName", "raise f(b=a)")}),
     ],
 )  # fmt: skip
 def test_mutants_of_one_line(body: str, expected: set[tuple[str, str]]) -> None:
