@@ -124,7 +124,8 @@ def play(settings: Settings, work: Path, entries: Sequence[Entry], secrets: int)
             shutil.rmtree(work / "store" / name, ignore_errors=True)
         evaluate_here(_request(file, [instance], guards=True), settings)
         new = list(_played(settings, instance, secret))
-        log.open("a").write("".join(json.dumps(asdict(one)) + "\n" for one in new))
+        with log.open("a") as out:
+            out.writelines(json.dumps(asdict(one)) + "\n" for one in new)
         played += new
         print(f"secret {secret}: {instance}: {sum(one.robust for one in new)} of {len(new)} robust", flush=True)
     return played
