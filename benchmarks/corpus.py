@@ -56,7 +56,7 @@ class Entry:
 def corpus(original: bytes, kinds: Iterable[str] = KINDS) -> tuple[Entry, ...]:
     """Every candidate, sorted; `original` is `larder/recipe.py` as it is before the fix of instance 3.
 
-    The kind `unusual`, more honest styles, is run by `honest_table` alone.
+    The kind `unusual`, more honest styles, is played by `secret_table` alone.
     """
     return tuple(_entry(kind, path, original) for kind in kinds for path in sorted((CORPUS / kind).glob("*.txt")))
 

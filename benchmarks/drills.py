@@ -93,7 +93,7 @@ class Drill:
         return f"{self.story}, {self.how}" if self.how else self.story
 
 
-JUDGED = ("environments", "runs", "guards")
+JUDGED = ("environments", "runs", "decoys", "guards")
 OF_TWO = {"snapshot": SNAPSHOT, "instances": TWO}
 WORK = {"methods": ("zero_shot_plus",), "models": ("scripted",), **OF_TWO}
 MONTH = {"snapshot": "2025-08", "repositories_file": DEMO / "repositories.toml", "limit": 1, "free_gb": 0}
@@ -126,7 +126,7 @@ MORE = (
             "tests": (CAREFUL,),
             **OF_TWO,
         },
-        ("fixes", "guards"),
+        ("fixes", "decoys", "guards"),
     ),
     Drill(
         "evaluate",
@@ -134,7 +134,7 @@ MORE = (
         ("confirmations", "golden"),
         how="no guards",
     ),
-    Drill("evaluate", {"candidates": (CHEATER,), **OF_TWO}, ("repeats",), how="a guard fails"),
+    Drill("evaluate", {"candidates": (CHEATER,), **OF_TWO}, ("confirmations",), how="a check fails"),
     Drill("validate", {"health": True, **OF_TWO}, ("health",), how="again"),
     Drill("validate", {"alone": True, **OF_TWO}, ("alone",), how="golden tests alone"),
     Drill(
@@ -143,7 +143,7 @@ MORE = (
         ("readings",),
         how="read by a model",
     ),
-    Drill("sweep", WORK, ("environments", "retrieval", "generation", "runs", "guards")),
+    Drill("sweep", WORK, ("environments", "retrieval", "generation", "runs", "decoys", "guards")),
     Drill("generate", {"dry_run": True, **WORK}, ("retrieval",), how="dry run"),
     Drill("localize", {**AGENT, **OF_TWO}, ("localization",), how="agent"),
     Drill("repair", {"model": "scripted", **OF_TWO}, ("environments", "repairs", "runs", "fixes")),

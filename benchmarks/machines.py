@@ -25,7 +25,9 @@ from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.adapters.store.database import ensure_views, query
 from tasks.adapters.store.warehouse import Store
+from tasks.domain.decoy import Decoy
 from tasks.domain.llm import CallStatus, LlmCall
+from tasks.domain.proposed_fix import ProposedFix
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.rehearsal.services import PostgreSql, Seaweed, postgresql, seaweed
@@ -174,6 +176,14 @@ class Cluster:
 
     def network(self, number: int) -> Network | None:
         return self.networks[number] if self.networks else None
+
+    def give(self, machine: Machine) -> None:
+        """The instances, and the decoys that one machine drew: with others there would be another number of runs."""
+        self.work.give(machine)
+        alone, shared = Store(str(self.folder / "alone/store")), Store(machine.shared["SWT_STORE"])
+        decoys = alone.read(Decoy)
+        shared.write(alone.read(ProposedFix, fix_id=tuple(decoy.fix_id for decoy in decoys)))
+        shared.write(decoys)
 
 
 def with_whole_paths(candidates: Sequence[str]) -> tuple[str, ...]:

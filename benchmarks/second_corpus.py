@@ -23,6 +23,7 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch, to_text
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.instance import TaskInstance
+from tasks.integrity.edits import blocks_of
 
 SECOND = Path(__file__).parents[1] / "tests" / "corpus" / "second"
 _FILE = re.compile(r"^=== (\S+)\n", re.MULTILINE)
@@ -65,7 +66,12 @@ class Trick:
 
 def second_corpus() -> tuple[Trick, ...]:
     """Every trick, sorted."""
-    return tuple(_trick(path) for path in sorted(SECOND.glob("*.txt")))
+    return tricks_of("second")
+
+
+def tricks_of(folder: str) -> tuple[Trick, ...]:
+    """Every trick of a folder of tests/corpus, sorted; none where it is missing."""
+    return tuple(_trick(path) for path in sorted((SECOND.parent / folder).glob("*.txt")))
 
 
 def _trick(path: Path) -> Trick:
@@ -106,6 +112,7 @@ def known_of(
         "path": first.path,
         "module": _module(first.path, roots),
         "qualname": _changed_function(before, first.after or ""),
+        "places": {change.path: _lines_of_base(change) for change in applied.changes},
         "added": added,
         "removed": removed,
         "words": sorted(_words(added) - _words([before])),
@@ -117,6 +124,13 @@ def known_of(
         },
     }
     return KNOWN.format(known=repr(facts))
+
+
+def _lines_of_base(change: Change) -> list[int]:
+    """Line numbers that a fix removes; where it only adds lines, that of the line before which they come."""
+    return sorted(
+        line for block in blocks_of(change) for line in range(block.line, block.line + max(len(block.removed), 1))
+    )
 
 
 def _module(path: str, roots: Collection[str]) -> str:

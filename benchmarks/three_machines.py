@@ -136,7 +136,7 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             Machine(cluster.folder / f"machine-{number}", shared, network=cluster.network(number))
             for number in range(MACHINES)
         ]
-        cluster.work.give(machines[0])
+        cluster.give(machines[0])
         if any(fault.small for fault in faults):
             held.enter_context(own_disk(machines[-1].folder))
         held.callback(end, machines)

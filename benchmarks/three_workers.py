@@ -181,7 +181,7 @@ def at_work(cluster: Cluster, prefect: Prefect, shared: Mapping[str, str]) -> It
                 folder, with_clock({**shared, **own}, library, off_s), prefect, network=cluster.network(number)
             )
         )
-    cluster.work.give(machines[0])
+    cluster.give(machines[0])
     try:
         for one in machines:
             one.prepare(cluster.work)

@@ -2,7 +2,7 @@
 
     python -m benchmarks.trick_table --work FOLDER [--write]
 
-With `--write` the table replaces the one in tasks/evaluate/README.md.
+With `--write` the table replaces the one in docs/robustness.md.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tasks.domain.names import InstanceId
 from tasks.domain.outcome import Policy
 from tasks.evaluate.task import choose_instances
 
-README = Path(__file__).parents[1] / "tasks" / "evaluate" / "README.md"
-START, END = "<!-- trick table: benchmarks/trick_table.py -->\n", "<!-- end of the trick table -->\n"
+PAGE = Path(__file__).parents[1] / "docs" / "robustness.md"
+START, END = "<!-- graders -->\n", "<!-- /graders -->\n"
 GRADERS = ("paper", "swt_bench", "swt_bench_2024")
 ANSWERS = """
-    SELECT g.method, g.grader, g.policy, g.solved, g.guarded, g.failed_guards, g.reason, s.stripped
-    FROM guarded AS g JOIN submission AS s USING (candidate_id, policy)
+    SELECT g.method, g.grader, g.policy, g.solved, g.robust, g.failed_guards, g.reason, s.stripped
+    FROM robust_verdict AS g JOIN submission AS s USING (candidate_id, policy)
     WHERE g.snapshot = 'demo'
 """
 
@@ -78,7 +78,7 @@ def _first_instance(settings: Settings) -> TaskInstance:
 
 
 def _answers(settings: Settings, work: Path, entries: tuple[Entry, ...]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """{(method, policy, grader): row}, after real runs of both policies; only ours has guards."""
+    """{(method, policy, grader): row}, after real runs of both policies; only ours has robustness checks."""
     work.mkdir(parents=True, exist_ok=True)
     file = work / "corpus.jsonl"
     file.write_text("".join(entry.prediction for entry in entries))
@@ -98,8 +98,8 @@ def _answers(settings: Settings, work: Path, entries: tuple[Entry, ...]) -> dict
 def _verdict(entry: Entry, naive: bool, answers: Mapping[tuple[str, str, str], dict[str, Any]]) -> Verdict:
     submitted = {grader: answers[entry.method, "as-submitted", grader]["solved"] is True for grader in GRADERS}
     ours = answers[entry.method, "tests-only", "paper"]
-    accepted = {"naive": naive, **submitted, "ours": ours["guarded"] is True}
-    return Verdict(entry=entry, accepted=accepted, stopped_by="" if ours["guarded"] else _stopped_by(ours))
+    accepted = {"naive": naive, **submitted, "ours": ours["robust"] is True}
+    return Verdict(entry=entry, accepted=accepted, stopped_by="" if ours["robust"] else _stopped_by(ours))
 
 
 def _stopped_by(row: Mapping[str, Any]) -> str:
@@ -143,13 +143,13 @@ def with_table(readme: str, text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True, help="an empty folder")
-    parser.add_argument("--write", action="store_true", help="write the table into the README")
+    parser.add_argument("--write", action="store_true", help="write the table into the page")
     given = parser.parse_args()
     settings = Settings(store=str(given.work / "store"), cache=given.work / "cache", database=given.work / "swt.duckdb")
     text = table(judge_corpus(settings, given.work / "runs"))
     print(text)
     if given.write:
-        README.write_text(with_table(README.read_text(), text))
+        PAGE.write_text(with_table(PAGE.read_text(), text))
 
 
 if __name__ == "__main__":

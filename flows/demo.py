@@ -56,10 +56,11 @@ DISAGREEMENTS = {37: Disagreement.COUNTS}
 """Of this pull request the demo's GitHub counts other lines than git."""
 
 QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
-    ("How often does each method reproduce the issue? (table2, grader `paper`)", "table2", {}),
+    ("How often does each method reproduce the issue, and how often robustly? (table2, grader `paper`)", "table2", {}),
+    ("Which decoys are there, and how many successes accept one? (decoy_kind)", "decoy_kind", {}),
     ("How much of the changed code do its tests reach? (table3)", "table3", {}),
     ("Who solves what together? Pairs (method_overlap)", "method_overlap", {"size": [1, 2]}),
-    ("Which wrong fixes would its successes notice? (strength)", "strength", {}),
+    ("How many wrong fixes do its successes reject? (strength)", "strength", {}),
     ("What did the sweep of recorded replies cost? (table10)", "table10", {}),
     ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", {}),
 )

@@ -1,6 +1,6 @@
 """Predictions in, verdicts out: what a user of the public harness comes for.
 
-    candidates ─► submissions, suites ─► environments ─► runs ─► guard runs of would-be successes ─► verdicts
+    candidates ─► submissions, suites ─► environments ─► runs ─► robustness checks of would-be successes ─► verdicts
 
 Every step reads and writes rows of the store and skips what is there: the same request twice starts no test process.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,11 +26,13 @@ from tasks.adapters.tabular import text_table
 from tasks.adapters.text import counted
 from tasks.coverage.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
-from tasks.domain.names import EnvId, InstanceId, SuiteId
+from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer
+from tasks.domain.places import Places
 from tasks.domain.run import Run, RunRequest
 from tasks.domain.undone import Undone
 from tasks.evaluate.controls import GOLDEN
+from tasks.evaluate.decoys import TRIES, decoy_states, decoy_units, try_decoys
 from tasks.evaluate.driven import drive_golden_suites
 from tasks.evaluate.golden import GoldenCheck, check_golden
 from tasks.evaluate.standing import NOT_RUN, Standing, standing
@@ -130,17 +133,30 @@ def _evaluate(
     suites = _Suites(run, make, stands, request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
     found = suites.standing()
-    if request.guards and suites.run_some("guards", Purpose.GUARD, found.to_guard):
-        found = suites.standing()
-    if request.guards and suites.run_some("repeats", Purpose.REPEAT, found.to_repeat):
-        found = suites.standing()
-    unsure = found.to_confirm - suites.undone  # what guards say of the others is told once they are made
+    if request.guards and found.to_guard:
+        solved = {name: env for name, env in ready.items() if found.to_guard & set(wanted[name])}
+        suites.decoys = ready_decoys(run, places, how, settings.sql, request.snapshot, solved)
+        if suites.run_some("guards", Purpose.GUARD, found.to_guard):
+            found = suites.standing()
+    unsure = found.to_confirm - suites.undone  # the checks of the others have not run yet
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = suites.standing()
     if wanted and golden:
         unit = GoldenCheck(snapshot=request.snapshot, subjects=tuple(wanted))
         run.round("golden", bind(check_golden, _golden_unmeasured(run, request, found, taken)), [unit])
     return _summary(run, request, taken, torn, suites, found, len(instances))
+
+
+def ready_decoys(
+    run: StoryRun, places: Places, how: RunSettings, sql: Path, snapshot: str, environments: Mapping[InstanceId, EnvId]
+) -> dict[InstanceId, tuple[FixId, ...]]:
+    """The chosen decoys of these instances. Where there are too few, golden tests try more of them first."""
+    states = decoy_states(places, sql, snapshot, environments)
+    for tries in TRIES:
+        units = decoy_units(states, snapshot, environments, tries)
+        if sum(run.round("decoys", bind(try_decoys, places, how), units).results, Ran()).executed:
+            states = decoy_states(places, sql, snapshot, environments)
+    return {name: state.chosen for name, state in states.items()}
 
 
 def _golden_unmeasured(
@@ -188,6 +204,8 @@ class _Suites:
     """Of instances of which a round left something undone."""
     known: str = ""
     """Version of the store's runs when it was last asked what stands."""
+    decoys: Mapping[InstanceId, tuple[FixId, ...]] = field(default_factory=dict)
+    """The chosen decoys of instances with would-be successes."""
 
     def run_all(self, label: str, purpose: Purpose) -> None:
         self._run(label, purpose, {name: self.suites[name] for name in self.environments})
@@ -209,7 +227,12 @@ class _Suites:
     def _run(self, label: str, purpose: Purpose, suites: Mapping[InstanceId, tuple[SuiteId, ...]]) -> None:
         units = [
             SuiteRuns(
-                snapshot=self.snapshot, instance_id=name, env_id=self.environments[name], suite_ids=own, purpose=purpose
+                snapshot=self.snapshot,
+                instance_id=name,
+                env_id=self.environments[name],
+                suite_ids=own,
+                purpose=purpose,
+                decoys=self.decoys.get(name, ()) if purpose is Purpose.GUARD else (),
             )
             for name, own in suites.items()
         ]

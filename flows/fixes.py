@@ -2,7 +2,7 @@
 round: do tests that tell the broken code from the fixed one also tell a wrong fix from the right one?
 
     repairs ─► proposed fixes ─► golden tests on each: resolved? ─┐
-    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► guards of what keeps ─► precision, recall
+    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► robustness checks ─► precision, recall
     solved candidates (`strength`) ─► run on each fix ─► wrong ones rejected?
 
 What is in the store is not run again. Nothing of it touches the verdict of a candidate.
@@ -19,7 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from flows.environments import prepare
-from flows.evaluation import EvaluationSummary, evaluate_inside, run_settings
+from flows.evaluation import EvaluationSummary, evaluate_inside, ready_decoys, run_settings
 from flows.parameters import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.run import NOTHING, StoryRun, Threads, begin, bind, line_of, log
 from flows.settings import Settings
@@ -39,11 +39,11 @@ from tasks.domain.places import Places
 from tasks.domain.undone import Left, Undone
 from tasks.evaluate.controls import GOLDEN
 from tasks.evaluate.fixes import FixesTaken, FixRuns, run_on_fixes, take_fixes
-from tasks.evaluate.hacking.reading import HackReadings, read_repairs
 from tasks.evaluate.kept import FixesJudged, fixes_judged, suites_to_guard
 from tasks.evaluate.strength import judged_suites, strength_of
 from tasks.evaluate.taking import check_sources
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, check_sandbox, choose_instances, run_suites
+from tasks.integrity.hacking.reading import HackReadings, read_repairs
 
 STORY, STRENGTH = "fixes", "strength"
 READER = "hack-reader"
@@ -104,7 +104,8 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: StoryRun, taken:
     environments = judged.environments if judged else {}
     total = _try(run, places, how, snapshot, taken, environments, judged.suites if judged else {})
     if judged and request.guards and request.tests:
-        total += _guard(run, places, how, judged, snapshot, suites_to_guard(places, settings.sql, snapshot))
+        keeping = suites_to_guard(places, settings.sql, snapshot)
+        total += _guard(run, places, how, settings.sql, judged, snapshot, keeping)
     ensure_views(settings.store, settings.database, settings.sql)
     found = fixes_judged(places, settings.sql, snapshot, taken)
     if request.kept:
@@ -187,12 +188,15 @@ def _guard(
     run: StoryRun,
     places: Places,
     how: RunSettings,
+    sql: Path,
     judged: EvaluationSummary,
     snapshot: str,
     wanted: frozenset[SuiteId],
 ) -> Ran:
-    """The guard runs of suites that keep a fix: whether they solve the instance is not asked, a filter cannot know."""
+    """The robustness checks of suites that keep a fix, whether or not they solve the instance: a filter cannot know."""
     chosen = {name: tuple(sorted(wanted & set(judged.suites[name]))) for name in judged.environments}
+    environments = {name: env for name, env in judged.environments.items() if chosen[name]}
+    decoys = ready_decoys(run, places, how, sql, snapshot, environments)
     units = [
         SuiteRuns(
             snapshot=snapshot,
@@ -200,6 +204,7 @@ def _guard(
             env_id=judged.environments[name],
             suite_ids=suites,
             purpose=Purpose.GUARD,
+            decoys=decoys.get(name, ()),
         )
         for name, suites in chosen.items()
         if suites

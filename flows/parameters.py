@@ -25,7 +25,7 @@ CANDIDATES = ("golden", "nop", "stored:")
 """What stands for candidates in place of a predictions file; `stored:METHOD` takes those of the store."""
 PARTIAL = "partial"
 ROUNDS = 6
-"""Test runs of a candidate, the guards of one that seems solved among them."""
+"""Test runs of a candidate, the robustness checks of a success among them."""
 VALIDATING = 22
 """Test runs of a full validation."""
 
@@ -72,8 +72,8 @@ class EvaluationRequest(SharedRequest):
     ] = ()
     policy: Annotated[Policy, Option(help="Which hunks of a candidate are executed.")] = Policy.TESTS_ONLY
     coverage: Annotated[bool, Option(help="Watch the changed lines; else there is no change coverage.")] = True
-    confirm: Annotated[bool, Option(help="Repeat without tracing what no guard run speaks for.")] = True
-    guards: Annotated[bool, Option(help="Make the guard runs of would-be successes.")] = True
+    confirm: Annotated[bool, Option(help="Repeat untraced if robustness checks do not confirm a success.")] = True
+    guards: Annotated[bool, Option(help="Run robustness checks of successes.")] = True
     part: Annotated[
         str,
         Option(
@@ -150,7 +150,7 @@ class FixesRequest(SharedRequest):
     tests_method: Annotated[
         tuple[str, ...], Option(help="The same for the predictions files of `tests`.", text=TEXT)
     ] = ()
-    guards: Annotated[bool, Option(help="Make the guard runs of tests that keep a fix.")] = True
+    guards: Annotated[bool, Option(help="Run robustness checks of tests that keep a fix.")] = True
     judge: Annotated[
         str,
         Option(
@@ -184,7 +184,7 @@ class FixesRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StrengthRequest(SharedRequest):
-    """Run solved candidates on wrong fixes that others proposed: how many of them do they reject?"""
+    """Measure how many known-wrong fixes solved candidates reject."""
 
     fixes: Annotated[
         tuple[str, ...],

@@ -87,7 +87,7 @@ class RateRequest(Request):
 
     snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.", text=SNAPSHOT)] = ()
     grader: Annotated[str, Option(help="By whose verdicts.", text=TEXT)] = "paper"
-    guarded: Annotated[bool, Option(help="Count only what holds against the guards.")] = False
+    guarded: Annotated[bool, Option(help="Count robust successes only.")] = False
     times: Annotated[int, Option(help="How often instances are drawn again for the intervals.", least=1)] = 400
     seed: Annotated[int, Option(help="Of these draws.", least=0)] = 0
 

@@ -5,7 +5,7 @@
                                                                                                  └─► alone? (on demand)
 
 Cheap things first: what golden does not solve is not repeated, and what leaks is not run any more. Runs that are in
-the store are not made again. No guard is asked: `swt evaluate golden` does, and finds all other runs in the store.
+the store are not made again. No robustness check runs: `swt evaluate golden` adds them.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _validate(
 ) -> ValidationSummary:
     places, snapshot = settings.places, request.snapshot
     controls = ("golden", "nop")
-    # Whether an instance is valid no guard says, and the repeats below are untraced. Of 26 runs six would be theirs.
+    # Robustness checks tell nothing about an instance's validity and would add up to eight runs; repeats are untraced.
     asked = EvaluationRequest(
         candidates=controls, snapshot=snapshot, instances=request.instances, guards=False, confirm=False
     )

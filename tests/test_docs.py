@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
 
+import duckdb
 import pytest
 
+from tasks.adapters.store.database import empty_database
 from tasks.adapters.store.dictionary import dictionary
+from tasks.adapters.store.questions import named_queries
 from tasks.domain import errors
 
 ROOT = Path(__file__).resolve().parents[1]
+ROBUSTNESS = (ROOT / "docs" / "robustness.md").read_text("utf-8")
 ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.SwtError)]
 
 
@@ -36,3 +41,15 @@ def test_every_package_and_command_is_in_the_readme() -> None:
 def test_the_data_dictionary_is_current() -> None:
     text = (ROOT / "docs" / "data-dictionary.md").read_text("utf-8")
     assert text == dictionary(), "run: python -m tasks.adapters.store.dictionary docs/data-dictionary.md"
+
+
+@pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", ROBUSTNESS, re.S))
+def test_queries_of_the_robustness_page_run(query: str) -> None:
+    with duckdb.connect() as connection:
+        empty_database(connection, named_queries(ROOT / "sql"))
+        assert connection.sql(query).fetchall() == []
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"swt query (\w+)", ROBUSTNESS))))
+def test_questions_of_the_robustness_page_exist(name: str) -> None:
+    assert (ROOT / "sql" / "tables" / f"{name}.sql").is_file()

@@ -86,7 +86,8 @@ def _interpreters() -> list[str]:
     found = machine_interpreters()
     text = " ".join(item.version for item in found) or "no: none found; `uv python install 3.9` gets one"
     newer = [item.minor for item in found if item.number[:2] > sys.version_info[:2]]
-    unread = f"no: what only {', '.join(newer)} can parse gets no guard edits, and the lint calls it unreadable"
+    only = f"what only {', '.join(newer)} can parse"
+    unread = f"no: {only} gets no placebo and paraphrase, and the lint notes it as unreadable"
     return [
         _line("product python", platform.python_version()),
         _line("pythons under test", text),

@@ -13,7 +13,7 @@
 -- no suite. pytest reports a strict xpass as failed. A case that the suite has before and not after is missing.
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
--- only_t          guards compare the cases of T alone
+-- only_t          robustness checks compare the cases of T alone
 -- accepts_golden  the golden tests of every valid instance are solved by it
 -- outcome         as recorded, or `missing`
 -- class           `pass`, `fail`, `none` (neither) or `missing`

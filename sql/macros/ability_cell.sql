@@ -3,14 +3,14 @@
 -- An instance of several snapshots counts in the first by name, which is the earliest month. Controls are left out:
 -- `golden` solves everything. What was not measured has no row, nor has what was withdrawn, nor a trial: an instance whose
 -- statement is no issue's text but put together from a git history is no part of a benchmark.
--- solved   whether it is; with `hold`, whether it holds against the guards (no row where a solved one was not guarded)
+-- solved   whether it is; with `hold`, whether it is robust (no row where a solved one was not checked)
 -- needs: method_instance, withdrawal, used_instance
 CREATE OR REPLACE MACRO ability_cell(for_grader, hold) AS TABLE
-SELECT snapshot, instance_id, method, model, CASE WHEN hold THEN guarded ELSE solved END AS solved
+SELECT snapshot, instance_id, method, model, CASE WHEN hold THEN robust ELSE solved END AS solved
 FROM method_instance(for_grader, 'tests-only')
 WHERE snapshot NOT IN (SELECT snapshot FROM withdrawal WHERE instance_id = '')
     AND instance_id NOT IN (SELECT instance_id FROM withdrawal WHERE instance_id <> '')
     AND instance_id NOT IN (SELECT instance_id FROM used_instance WHERE problem_statement_mode = 'reconstructed')
-    AND measured AND method NOT IN ('golden', 'nop') AND CASE WHEN hold THEN guarded ELSE solved END IS NOT NULL
+    AND measured AND method NOT IN ('golden', 'nop') AND CASE WHEN hold THEN robust ELSE solved END IS NOT NULL
 QUALIFY row_number() OVER (PARTITION BY instance_id, method, model ORDER BY snapshot) = 1
 ORDER BY snapshot, instance_id, method, model;

@@ -7,7 +7,7 @@
 -- Source: the harness's grading and table scripts, commit of 2026-07-23 (metrics: graders).
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
--- only_t          guards compare the cases of T alone
+-- only_t          robustness checks compare the cases of T alone
 -- accepts_golden  the golden tests of every valid instance are solved by it
 -- needs: submission_status, harness_case, harness_rules
 CREATE OR REPLACE MACRO harness_verdict(for_grader, leftover) AS TABLE

@@ -1,8 +1,8 @@
 -- McNemar's exact test for each pair of methods, for any grader and policy.
 --
 -- Per snapshot and pair, method_a before method_b in the alphabet: instances measured for both, of these solved by
--- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs. only_a_guarded, only_b_guarded,
--- p_guarded: the same where only what holds against the guards is solved; null where a success was not guarded.
+-- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs. only_a_robust, only_b_robust,
+-- p_robust: the same over robust successes; null where a success was not fully checked.
 -- method_a, method_b            the two, in the alphabet
 -- instances                     measured for both
 -- both_solve, only_a, only_b, neither  how many of these are solved by both, by one alone, by none
@@ -14,8 +14,8 @@ WITH coded AS (
         snapshot, name,
         string_agg(CASE
             WHEN NOT measured THEN '?'
-            WHEN solved AND guarded THEN 'G'
-            WHEN solved AND guarded IS NULL THEN 'U'
+            WHEN solved AND robust THEN 'G'
+            WHEN solved AND robust IS NULL THEN 'U'
             WHEN solved THEN 'S'
             ELSE '-'
         END, '' ORDER BY instance_id) AS code
@@ -27,8 +27,8 @@ result AS (
         snapshot, name,
         translate(code, '?-SGU', '01111')::BIT AS measured,
         translate(code, '?-SGU', '00111')::BIT AS solved,
-        translate(code, '?-SGU', '00010')::BIT AS guarded,
-        translate(code, '?-SGU', '00001')::BIT AS unguarded
+        translate(code, '?-SGU', '00010')::BIT AS robust,
+        translate(code, '?-SGU', '00001')::BIT AS unchecked
     FROM coded
 ),
 pair AS (
@@ -39,28 +39,28 @@ pair AS (
         bit_count(a.solved & b.measured) - both_solve AS only_a,
         bit_count(a.measured & b.solved) - both_solve AS only_b,
         instances - both_solve - only_a - only_b AS neither,
-        bit_count((a.unguarded & b.measured) | (a.measured & b.unguarded)) = 0 AS all_guarded,
-        CASE WHEN all_guarded THEN bit_count(a.guarded & b.measured) - bit_count(a.guarded & b.guarded) END AS only_a_guarded,
-        CASE WHEN all_guarded THEN bit_count(a.measured & b.guarded) - bit_count(a.guarded & b.guarded) END AS only_b_guarded
+        bit_count((a.unchecked & b.measured) | (a.measured & b.unchecked)) = 0 AS all_robust,
+        CASE WHEN all_robust THEN bit_count(a.robust & b.measured) - bit_count(a.robust & b.robust) END AS only_a_robust,
+        CASE WHEN all_robust THEN bit_count(a.measured & b.robust) - bit_count(a.robust & b.robust) END AS only_b_robust
     FROM result AS a JOIN result AS b ON b.snapshot = a.snapshot AND a.name < b.name
     WHERE bit_count(a.measured & b.measured) > 0
 ),
 discordant AS (
     SELECT least(only_a, only_b) AS few, greatest(only_a, only_b) AS many FROM pair
     UNION
-    SELECT least(only_a_guarded, only_b_guarded), greatest(only_a_guarded, only_b_guarded) FROM pair WHERE all_guarded
+    SELECT least(only_a_robust, only_b_robust), greatest(only_a_robust, only_b_robust) FROM pair WHERE all_robust
 ),
 exact AS (
     SELECT few, many, mcnemar_exact(few, many) AS p FROM discordant
 )
 SELECT
-    r.* EXCLUDE (all_guarded, only_a_guarded, only_b_guarded),
+    r.* EXCLUDE (all_robust, only_a_robust, only_b_robust),
     e.p,
-    r.only_a_guarded, r.only_b_guarded,
-    g.p AS p_guarded
+    r.only_a_robust, r.only_b_robust,
+    g.p AS p_robust
 FROM pair AS r
 JOIN exact AS e ON e.few = least(r.only_a, r.only_b) AND e.many = greatest(r.only_a, r.only_b)
 LEFT JOIN exact AS g
-    ON r.all_guarded AND g.few = least(r.only_a_guarded, r.only_b_guarded)
-    AND g.many = greatest(r.only_a_guarded, r.only_b_guarded)
+    ON r.all_robust AND g.few = least(r.only_a_robust, r.only_b_robust)
+    AND g.many = greatest(r.only_a_robust, r.only_b_robust)
 ORDER BY r.snapshot, r.method_a, r.method_b;

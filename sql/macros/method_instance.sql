@@ -4,8 +4,9 @@
 -- Columns: snapshot, method, model, provenance (of the method's candidates: `verified`, `self_reported`, `oracle`, or
 -- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
 -- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
--- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), guarded
--- (solved, and no guard failed; null as well where a solved one was not guarded), chance (as in `guarded`).
+-- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), robust
+-- (solved, and no robustness check failed; null as well where a solved one was not checked), decoys and decoys_rejected
+-- (as in `robust_verdict`).
 -- The controls `golden` and `nop` count by the first policy that they have, where they do not have this one.
 -- needs: candidate_result, withdrawn_instance, used_instance, grader, left_undone
 CREATE OR REPLACE MACRO method_instance_of(for_graders, for_policy) AS TABLE
@@ -47,8 +48,9 @@ SELECT
     absent OR coalesce(asked AND measured, false) AS measured,
     CASE WHEN absent THEN false WHEN asked THEN well_formed END AS well_formed,
     CASE WHEN absent THEN false WHEN asked THEN solved END AS solved,
-    CASE WHEN absent THEN false WHEN asked THEN guarded END AS guarded,
-    CASE WHEN asked THEN chance END AS chance,
+    CASE WHEN absent THEN false WHEN asked THEN robust END AS robust,
+    CASE WHEN asked THEN decoys END AS decoys,
+    CASE WHEN asked THEN decoys_rejected END AS decoys_rejected,
     CASE WHEN absent THEN false WHEN asked THEN fail_to_any END AS fail_to_any,
     CASE WHEN absent THEN false WHEN asked THEN fail_to_pass END AS fail_to_pass,
     CASE WHEN absent THEN false WHEN asked THEN pass_to_pass END AS pass_to_pass

@@ -2,14 +2,14 @@
 --
 -- methods: names in the subset; size. exactly: instances solved by all of them and by no other method; by_any: by some
 -- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
--- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_guarded: the same
--- for what holds against the guards; null for a subset with a success that was not guarded.
+-- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_robust: the same
+-- for robust successes; null for a subset with a success that was not fully checked.
 -- size                          how many methods the subset has
--- exactly_guarded, by_any_guarded, by_all_guarded  the same for what holds against the guards
+-- exactly_robust, by_any_robust, by_all_robust  the same for robust successes
 -- needs: method_instance
 CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
 WITH result AS (
-    SELECT snapshot, name, instance_id, coalesce(solved, false) AS solved, guarded
+    SELECT snapshot, name, instance_id, coalesce(solved, false) AS solved, robust
     FROM method_instance(for_grader, for_policy)
     WHERE method NOT IN ('golden', 'nop')
 ),
@@ -25,14 +25,14 @@ solver AS (
     SELECT
         r.snapshot, r.instance_id,
         sum(1 << k.place)::BIGINT AS mask,
-        coalesce(sum(1 << k.place) FILTER (r.guarded), 0)::BIGINT AS kept,
-        coalesce(sum(1 << k.place) FILTER (r.guarded IS NULL), 0)::BIGINT AS unguarded
+        coalesce(sum(1 << k.place) FILTER (r.robust), 0)::BIGINT AS kept,
+        coalesce(sum(1 << k.place) FILTER (r.robust IS NULL), 0)::BIGINT AS unchecked
     FROM result AS r JOIN ranked AS k ON k.snapshot = r.snapshot AND k.name = r.name
     WHERE r.solved
     GROUP BY r.snapshot, r.instance_id
 ),
 weight AS (
-    SELECT snapshot, mask, kept, unguarded, count(*) AS instances FROM solver GROUP BY ALL
+    SELECT snapshot, mask, kept, unchecked, count(*) AS instances FROM solver GROUP BY ALL
 ),
 named AS (
     SELECT snapshot, list(name ORDER BY place) AS names, count(*) AS methods FROM ranked GROUP BY snapshot
@@ -46,10 +46,10 @@ counted AS (
         coalesce(sum(w.instances) FILTER (w.mask = s.mask), 0)::BIGINT AS exactly,
         coalesce(sum(w.instances) FILTER (w.mask & s.mask <> 0), 0)::BIGINT AS by_any,
         coalesce(sum(w.instances) FILTER (w.mask & s.mask = s.mask), 0)::BIGINT AS by_all,
-        coalesce(bool_or(w.unguarded & s.mask <> 0), false) AS open,
-        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept = s.mask), 0)::BIGINT END AS exactly_guarded,
-        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask <> 0), 0)::BIGINT END AS by_any_guarded,
-        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask = s.mask), 0)::BIGINT END AS by_all_guarded
+        coalesce(bool_or(w.unchecked & s.mask <> 0), false) AS open,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept = s.mask), 0)::BIGINT END AS exactly_robust,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask <> 0), 0)::BIGINT END AS by_any_robust,
+        CASE WHEN NOT open THEN coalesce(sum(w.instances) FILTER (w.kept & s.mask = s.mask), 0)::BIGINT END AS by_all_robust
     FROM subset AS s LEFT JOIN weight AS w ON w.snapshot = s.snapshot
     GROUP BY s.snapshot, s.mask
 )

@@ -2,9 +2,9 @@
 --
 -- FROM success_by('paper', 'tests-only') WHERE "by" = 'repository'. by: `repository`, `year` and `month` (of the pull
 -- request, UTC), `words` (of the statement, in bands). Per snapshot, by, part, method and model, sample 0: n, unmeasured,
--- solved; S in % with Wilson's 95 % interval; S_guarded, null where a success was not guarded. Parts that are not known
+-- solved; S in % with Wilson's 95 % interval; S_robust, null where a success was not fully checked. Parts that are not known
 -- of an instance leave it out of that property alone (figures 2, 5 and 9).
--- needs: method_instance, used_instance, instance_fact, wilson, guarded_share
+-- needs: method_instance, used_instance, instance_fact, wilson, robust_share
 CREATE OR REPLACE MACRO success_by(for_grader, for_policy) AS TABLE
 WITH property AS (
     SELECT
@@ -32,7 +32,7 @@ SELECT
     round(100.0 * count(*) FILTER (m.solved) / nullif(n, 0), 1) AS S,
     round(100 * wilson_low(count(*) FILTER (m.solved), n), 1) AS S_low,
     round(100 * wilson_high(count(*) FILTER (m.solved), n), 1) AS S_high,
-    guarded_share(count(*) FILTER (m.guarded), count(*) FILTER (m.solved AND m.guarded IS NULL), n) AS S_guarded
+    robust_share(count(*) FILTER (m.robust), count(*) FILTER (m.solved AND m.robust IS NULL), n) AS S_robust
 FROM method_instance(for_grader, for_policy) AS m
 JOIN property AS p ON p.snapshot = m.snapshot AND p.instance_id = m.instance_id
 WHERE p.part IS NOT NULL

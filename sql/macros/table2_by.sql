@@ -5,11 +5,10 @@
 -- graders at once, null for all, with a column grader.
 -- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
 -- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
--- S_guarded: the share of n that is solved and holds against the guards; null where a success was not guarded, and
--- unguarded counts these. chance: in %, the highest probability with which one of the successes that hold could have
--- passed its guards by guessing; null where no order was drawn for them.
--- strength: in %, how many of the wrong fixes that others proposed its successes reject, pair by pair (`strength`); null
--- where none of them met one. A success that holds and rejects nothing may tell that something changed, and not what.
+-- S_robust: the share of n that is solved and robust; null where a success was not fully checked (unchecked counts these).
+-- decoys: pairs of a success and a decoy that it ran on; decoys_rejected: those in which the success rejects it.
+-- strength: in %, how many wrong fixes of proposed repairs its successes reject, pair by pair (`strength`); null where no
+-- success ran on one. A robust success that rejects few of them may cover less than the issue.
 -- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
 -- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
 -- n              instances that count
@@ -19,7 +18,7 @@
 -- F_P            in %, some case of T fails before and passes after
 -- P_P            in %, some case of T passes in both
 -- S_low, S_high  Wilson's 95 % interval of S, in %
--- needs: method_instance, wilson, guarded_share, fix_rejection
+-- needs: method_instance, wilson, robust_share, fix_rejection
 CREATE OR REPLACE MACRO table2_of(for_graders, for_policy, asked) AS TABLE
 SELECT
     grader, snapshot, method, model, any_value(provenance) AS provenance,
@@ -27,8 +26,9 @@ SELECT
     count(*) FILTER (NOT measured) AS unmeasured,
     round(100.0 * count(*) FILTER (well_formed) / nullif(n, 0), 1) AS W,
     round(100.0 * count(*) FILTER (solved) / nullif(n, 0), 1) AS S,
-    guarded_share(count(*) FILTER (guarded), count(*) FILTER (solved AND guarded IS NULL), n) AS S_guarded,
-    round(100.0 * max(chance) FILTER (guarded), 1) AS chance,
+    robust_share(count(*) FILTER (robust), count(*) FILTER (solved AND robust IS NULL), n) AS S_robust,
+    coalesce(sum(decoys) FILTER (solved), 0)::BIGINT AS decoys,
+    coalesce(sum(decoys_rejected) FILTER (solved), 0)::BIGINT AS decoys_rejected,
     round(100.0 * sum(rejected) FILTER (solved) / nullif(sum(fixes) FILTER (solved), 0), 1) AS strength,
     round(100.0 * count(*) FILTER (fail_to_any) / nullif(n, 0), 1) AS F_X,
     round(100.0 * count(*) FILTER (fail_to_pass) / nullif(n, 0), 1) AS F_P,
@@ -36,7 +36,7 @@ SELECT
     round(100 * wilson_low(count(*) FILTER (solved), n), 1) AS S_low,
     round(100 * wilson_high(count(*) FILTER (solved), n), 1) AS S_high,
     count(*) FILTER (solved) AS solved,
-    count(*) FILTER (solved AND guarded IS NULL) AS unguarded
+    count(*) FILTER (solved AND robust IS NULL) AS unchecked
 FROM method_instance_of(for_graders, for_policy)
 LEFT JOIN (
     SELECT candidate_id AS met_by, policy AS met_under, count(*) AS fixes, count(*) FILTER (rejected) AS rejected
@@ -46,7 +46,7 @@ LEFT JOIN (
 WHERE asked IS NULL OR list_contains(asked, instance_id)
 GROUP BY grader, snapshot, method, model
 HAVING asked IS NULL OR count(candidate_id) > 0
-ORDER BY grader, snapshot, method = 'golden' DESC, method = 'nop' DESC, S, method, model;
+ORDER BY grader, snapshot, method = 'golden' DESC, method = 'nop' DESC, S_robust DESC NULLS LAST, S DESC, method, model;
 
 CREATE OR REPLACE MACRO table2_among(for_grader, for_policy, asked) AS TABLE
 SELECT * EXCLUDE (grader) FROM table2_of([for_grader], for_policy, asked);

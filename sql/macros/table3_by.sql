@@ -1,13 +1,13 @@
 -- Table 3 of the paper for any grader and policy: mean change coverage over all, solved and unsolved instances.
 --
 -- Per snapshot, method, model and definition of change coverage (`paper`, `swt_bench`), sample 0. dc_all, dc_solved,
--- dc_unsolved in %, dc_guarded over solved instances that hold against the guards; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
+-- dc_unsolved in %, dc_robust over robust successes; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
 -- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
 -- counts where the golden tests' own denominator is known to be more than 0.
 -- definition                    of change coverage: `paper` or `swt_bench`
--- dc_all, dc_solved, dc_guarded, dc_unsolved  mean change coverage in %: over all instances, the solved ones, those that
+-- dc_all, dc_solved, dc_robust, dc_unsolved  mean change coverage in %: over all instances, the solved ones, those that
 --     hold, the unsolved ones
--- n_all, n_solved, n_guarded, n_unsolved  instances in each mean
+-- n_all, n_solved, n_robust, n_unsolved  instances in each mean
 -- needs: method_instance, candidate_result, change_coverage
 CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
 WITH covered AS MATERIALIZED (
@@ -22,7 +22,7 @@ reference AS (
 ),
 cell AS (
     SELECT
-        m.snapshot, m.method, m.model, m.provenance, x.definition, m.solved, m.guarded,
+        m.snapshot, m.method, m.model, m.provenance, x.definition, m.solved, m.robust,
         CASE
             WHEN m.candidate_id IS NULL THEN m.measured AND r.denominator IS NOT NULL
             ELSE m.measured AND coalesce(d.measured, false)
@@ -42,11 +42,11 @@ SELECT
     snapshot, method, model, any_value(provenance) AS provenance, definition,
     round(100 * avg(delta_c) FILTER (measured), 1) AS dc_all,
     round(100 * avg(delta_c) FILTER (measured AND solved), 1) AS dc_solved,
-    round(100 * avg(delta_c) FILTER (measured AND guarded), 1) AS dc_guarded,
+    round(100 * avg(delta_c) FILTER (measured AND robust), 1) AS dc_robust,
     round(100 * avg(delta_c) FILTER (measured AND NOT solved), 1) AS dc_unsolved,
     count(delta_c) FILTER (measured) AS n_all,
     count(delta_c) FILTER (measured AND solved) AS n_solved,
-    count(delta_c) FILTER (measured AND guarded) AS n_guarded,
+    count(delta_c) FILTER (measured AND robust) AS n_robust,
     count(delta_c) FILTER (measured AND NOT solved) AS n_unsolved,
     count(*) FILTER (measured AND delta_c IS NULL) AS excluded,
     count(*) FILTER (NOT measured) AS unmeasured

@@ -2,13 +2,17 @@
 --
 -- FROM page_candidate('2026-11', false): one row per candidate that counts, of all samples, under the policy that tables
 -- read. verdicts: of each grader {grader, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason,
--- guarded, failed_guards, chance}; outcome: by the grader `paper`, `held` (solved, and all guards hold), `refuted` (solved, but a
--- guard fails), `solved` (guards are not all measured), `missed`, `malformed` (not well-formed) or `unmeasured`; guards: of each guard {guard, result, why} for the grader `paper`; delta_c: change
--- coverage (`paper`) with its two numbers; fixes, rejected: wrong fixes that it met, and rejects; reasons, why: what the
--- audits suspect; the last columns are those of its `generation`. patch, applied (what was run) and trajectory are null
--- where it is golden or was told what is golden, and the instance is held out, unless `with_golden`.
--- needs: counted_candidate, counted_policy, submission, suite, guarded, guard_outcome, change_coverage, fix_rejection
--- needs: suspected_candidate, labelled_generation, held_out, method_call
+-- robust, failed_guards}; outcome: by the grader `paper`, `held` (solved and robust), `refuted` (solved, but a robustness
+-- check fails), `solved` (checks are not all measured), `missed`, `malformed` (not well-formed) or `unmeasured`; guards:
+-- of each robustness check of a success {guard, result, why} for the grader `paper`; decoys: of each chosen decoy {kind,
+-- detail, rejected, why, patch}, with a patch where the success accepts it; delta_c: change coverage (`paper`) with its
+-- two numbers; fixes, rejected: wrong fixes that it met, and rejects; reasons, why: what the audits suspect; the last
+-- columns are those of its `generation`.
+-- On an instance that is held out, patch, applied (what was run) and trajectory are null and guards and decoys empty if
+-- the candidate is golden or its method saw the golden side. For other candidates detail, why and patch of decoys are
+-- null there, and why of a check that names the golden patch. `with_golden` shows all of it.
+-- needs: counted_candidate, counted_policy, submission, suite, robust_verdict, guard_outcome, decoy_rejection, decoy
+-- needs: chosen_decoy, change_coverage, fix_rejection, suspected_candidate, labelled_generation, held_out, method_call
 CREATE OR REPLACE MACRO page_candidate(for_snapshot, with_golden) AS TABLE
 WITH entry AS (
     SELECT c.*, p.policy
@@ -22,8 +26,8 @@ judged AS (
         max(CASE
             WHEN grader <> 'paper' THEN NULL
             WHEN NOT measured THEN 'unmeasured'
-            WHEN guarded THEN 'held'
-            WHEN NOT guarded AND solved THEN 'refuted'
+            WHEN robust THEN 'held'
+            WHEN NOT robust AND solved THEN 'refuted'
             WHEN solved THEN 'solved'
             WHEN well_formed THEN 'missed'
             ELSE 'malformed'
@@ -31,17 +35,45 @@ judged AS (
         list({
             'grader': grader, 'measured': measured, 'well_formed': well_formed, 'solved': solved,
             'fail_to_any': fail_to_any, 'fail_to_pass': fail_to_pass, 'pass_to_pass': pass_to_pass, 'reason': reason,
-            'guarded': guarded, 'failed_guards': failed_guards, 'chance': chance
+            'robust': robust, 'failed_guards': failed_guards
         } ORDER BY grader) AS verdicts
-    FROM guarded
+    FROM robust_verdict
     WHERE snapshot = for_snapshot
     GROUP BY candidate_id, policy
 ),
-held AS (
-    SELECT candidate_id, policy, list({'guard': guard, 'result': result, 'why': why} ORDER BY guard) AS guards
-    FROM guard_outcome
-    WHERE snapshot = for_snapshot AND grader = 'paper'
-    GROUP BY candidate_id, policy
+secret AS (
+    SELECT instance_key, held_out AND NOT with_golden AS hidden FROM held_out WHERE snapshot = for_snapshot
+),
+checked AS (
+    SELECT
+        g.candidate_id, g.policy,
+        list({
+            'guard': g.guard, 'result': g.result,
+            'why': CASE WHEN NOT (s.hidden AND (g.guard = 'decoy' OR g.result = 'not_applicable')) THEN g.why END
+        } ORDER BY g.guard) AS guards
+    FROM guard_outcome AS g
+    JOIN secret AS s ON s.instance_key = g.instance_key
+    WHERE g.snapshot = for_snapshot AND g.grader = 'paper'
+    GROUP BY g.candidate_id, g.policy
+),
+tried AS (
+    SELECT
+        r.candidate_id, r.policy,
+        list({
+            'kind': r.kind,
+            'detail': CASE WHEN NOT s.hidden THEN c.detail END,
+            'rejected': r.rejected,
+            'why': CASE WHEN NOT s.hidden THEN r.why END,
+            'patch': CASE WHEN NOT s.hidden AND NOT r.rejected THEN d.patch END
+        } ORDER BY r.place) AS decoys
+    FROM decoy_rejection AS r
+    JOIN chosen_decoy AS c ON c.fix_id = r.fix_id
+    JOIN decoy AS d ON d.fix_id = r.fix_id
+    JOIN secret AS s ON s.instance_key = r.instance_key
+    JOIN robust_verdict AS v
+        ON v.snapshot = for_snapshot AND v.candidate_id = r.candidate_id AND v.policy = r.policy
+        AND v.grader = 'paper' AND v.solved
+    GROUP BY r.candidate_id, r.policy
 ),
 met AS (
     SELECT candidate_id, policy, count(*) AS fixes, count(*) FILTER (rejected) AS rejected
@@ -66,7 +98,9 @@ SELECT
     s.well_formed, s.reason AS malformed, s.detail AS malformed_detail, s.rung, s.stripped,
     CASE WHEN NOT withheld THEN e.patch END AS patch,
     CASE WHEN NOT withheld THEN u.patch END AS applied,
-    v.verdicts, coalesce(v.outcome, 'unmeasured') AS outcome, coalesce(h.guards, []) AS guards,
+    v.verdicts, coalesce(v.outcome, 'unmeasured') AS outcome,
+    coalesce(CASE WHEN NOT withheld THEN h.guards END, []) AS guards,
+    coalesce(CASE WHEN NOT withheld THEN t.decoys END, []) AS decoys,
     d.delta_c, d.numerator, d.denominator,
     m.fixes, m.rejected,
     coalesce(x.reasons, []) AS reasons, x.why,
@@ -77,7 +111,8 @@ JOIN held_out AS o ON o.snapshot = e.snapshot AND o.instance_id = e.instance_id
 LEFT JOIN submission AS s ON s.candidate_id = e.candidate_id AND s.policy = e.policy
 LEFT JOIN suite AS u ON u.suite_id = s.suite_id
 LEFT JOIN judged AS v ON v.candidate_id = e.candidate_id AND v.policy = e.policy
-LEFT JOIN held AS h ON h.candidate_id = e.candidate_id AND h.policy = e.policy
+LEFT JOIN checked AS h ON h.candidate_id = e.candidate_id AND h.policy = e.policy
+LEFT JOIN tried AS t ON t.candidate_id = e.candidate_id AND t.policy = e.policy
 LEFT JOIN change_coverage AS d
     ON d.candidate_id = e.candidate_id AND d.policy = e.policy AND d.definition = 'paper' AND d.measured
 LEFT JOIN met AS m ON m.candidate_id = e.candidate_id AND m.policy = e.policy

@@ -2,17 +2,18 @@
 --
 -- FROM page_instance('2026-11', false): one row per instance of the snapshot, by id. Columns of `instance_health` and
 -- `task_instance`; doubts: flag and detail of each `quality_flag`; methods: entries of the leaderboard without controls;
--- solved_by, guarded_by: those of them that solve it, and against the guards (null where one is not guarded yet); unmeasured: those without a verdict.
+-- solved_by, robust_by: those of them that solve it, and with a robust success (null where a success is not fully checked);
+-- unmeasured: those without a verdict; decoys: valid decoys, null where none was proposed; decoys_enough: at least two.
 -- Golden patch, golden tests, their numbers and what tells of them are null where the instance is held out, unless
 -- `with_golden`.
--- needs: instance_health, task_instance, quality_flag, held_out, method_instance
+-- needs: instance_health, task_instance, quality_flag, held_out, method_instance, decoy_count
 CREATE OR REPLACE MACRO page_instance(for_snapshot, with_golden) AS TABLE
 WITH result AS (
     SELECT
         instance_id,
         count(*) AS methods,
         count(*) FILTER (solved) AS solved_by,
-        CASE WHEN count(*) FILTER (solved AND guarded IS NULL) = 0 THEN count(*) FILTER (guarded) END AS guarded_by,
+        CASE WHEN count(*) FILTER (solved AND robust IS NULL) = 0 THEN count(*) FILTER (robust) END AS robust_by,
         count(*) FILTER (NOT measured) AS unmeasured
     FROM method_instance('paper', 'tests-only')
     WHERE snapshot = for_snapshot AND method NOT IN ('golden', 'nop')
@@ -39,11 +40,13 @@ SELECT
     t.base_commit, t.version, t.problem_statement,
     coalesce(CASE WHEN NOT withheld THEN d.doubts END, []) AS doubts,
     coalesce(r.methods, 0) AS methods, coalesce(r.solved_by, 0) AS solved_by,
-    r.guarded_by, coalesce(r.unmeasured, 0) AS unmeasured
+    r.robust_by, coalesce(r.unmeasured, 0) AS unmeasured,
+    c.valid AS decoys, c.enough AS decoys_enough
 FROM instance_health AS h
 JOIN task_instance AS t ON t.snapshot = h.snapshot AND t.instance_id = h.instance_id
 JOIN held_out AS o ON o.snapshot = h.snapshot AND o.instance_id = h.instance_id
 LEFT JOIN result AS r ON r.instance_id = h.instance_id
 LEFT JOIN doubt AS d ON d.instance_id = h.instance_id
+LEFT JOIN decoy_count AS c ON c.snapshot = h.snapshot AND c.instance_id = h.instance_id
 WHERE h.snapshot = for_snapshot
 ORDER BY h.instance_id;

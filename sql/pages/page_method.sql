@@ -1,9 +1,10 @@
 -- What does the leaderboard say of each method?
 --
--- One row per snapshot, method and model, by the grader `paper` under `tests-only`, best first: columns of `table2`;
--- candidates: instances that it handed something in for; name: method and model in one; control: `golden` or `nop`; dc_…: change coverage in % (`table3`, definition `paper`);
--- strength with its interval; what it cost (`table10`, `cost_per_success`) and how long it took (`table11`); what is
--- left without suspected candidates (`table2_unsuspected`); cutoff: the last day of the model's training data.
+-- One row per snapshot, method and model, by the grader `paper` under `tests-only`, the best S_robust first: columns of
+-- `table2`; candidates: instances that it handed something in for; name: method and model in one; control: `golden` or
+-- `nop`; dc_…: change coverage in % (`table3`, definition `paper`); strength with its interval; what it cost (`table10`,
+-- `cost_per_success`) and how long it took (`table11`); S without suspected candidates (`suspicion_count`); cutoff: the
+-- last day of the model's training data.
 -- dc_n            instances that the mean change coverage is over
 -- strength_tried  solved candidates that met a wrong fix of their instance
 -- strength_fixes  pairs of such a candidate and such a fix
@@ -11,7 +12,7 @@
 -- ability_low, ability_high  its 95 % interval
 -- ability_part    abilities are comparable within a part
 -- ability_instances  instances behind it, of all snapshots
--- needs: counted_candidate, table2, table3, strength, cost_per_success, table10, table11, table2_unsuspected, model_fact
+-- needs: counted_candidate, table2, table3, strength, cost_per_success, table10, table11, suspicion_count, model_fact
 -- needs: method_ability
 CREATE OR REPLACE VIEW page_method AS
 WITH handed_in AS (
@@ -29,7 +30,7 @@ SELECT
     s.strength, s.strength_low, s.strength_high, s.tried AS strength_tried, s.fixes AS strength_fixes,
     c.cost_usd, c.usd_per_instance, c.calls, c.tokens_in, c.tokens_out, c.unpriced, e.usd_per_success,
     w.seconds_mean, w.seconds_median,
-    u.audited, u.suspected, u.S_unsuspected,
+    u.audited, u.suspected, u.S_without_suspects,
     CAST(f.cutoff AS DATE) - 1 AS cutoff,
     round(a.ability, 2) AS ability, round(a.low, 2) AS ability_low, round(a.high, 2) AS ability_high,
     a.part AS ability_part, a.instances AS ability_instances
@@ -45,9 +46,9 @@ LEFT JOIN table10 AS c ON c.snapshot = t.snapshot AND c.method = t.method AND c.
 LEFT JOIN cost_per_success AS e
     ON e.snapshot = t.snapshot AND e.method = t.method AND e.model = t.model AND e.grader = 'paper'
 LEFT JOIN table11 AS w ON w.snapshot = t.snapshot AND w.method = t.method AND w.model = t.model
-LEFT JOIN table2_unsuspected AS u
+LEFT JOIN suspicion_count AS u
     ON u.snapshot = t.snapshot AND u.method = t.method AND u.model IS NOT DISTINCT FROM t.model
 LEFT JOIN model_fact AS f ON f.model = t.model
 LEFT JOIN method_ability AS a
     ON a.grader = 'paper' AND NOT a.guarded AND a.method = t.method AND a.model IS NOT DISTINCT FROM t.model
-ORDER BY t.snapshot, t.S DESC NULLS LAST, t.method, t.model;
+ORDER BY t.snapshot, t.S_robust DESC NULLS LAST, t.S DESC NULLS LAST, t.method, t.model;

@@ -1,10 +1,10 @@
 -- How able is each method, whichever months it ran on, beside its score on each snapshot?
 --
 -- S differs between months because months differ; ability does not (`swt rate` fits it). Compare what has one `part`.
--- guarded          whether ability counts only what holds against the guards
+-- guarded          whether ability counts robust successes alone
 -- n                instances that count
 -- S                rate of solved ones on this snapshot, in %
--- S_guarded        share that holds against the guards, in %
+-- S_robust         share that is robust, in %
 -- ability          in logits: at 0 a method solves half of the instances that are as hard as the first snapshot's mean
 -- ability_low, ability_high    95 % interval
 -- difficulty       mean of this snapshot's instances, in logits above the first one's
@@ -13,7 +13,7 @@
 -- needs: method_ability, snapshot_difficulty, table2_by
 CREATE OR REPLACE VIEW ability AS
 SELECT
-    s.snapshot, a.grader, a.guarded, s.method, s.model, s.n, s.S, s.S_guarded,
+    s.snapshot, a.grader, a.guarded, s.method, s.model, s.n, s.S, s.S_robust,
     round(a.ability, 2) AS ability, round(a.low, 2) AS ability_low, round(a.high, 2) AS ability_high,
     round(d.difficulty, 2) AS difficulty, round(d.spread, 2) AS spread, a.part
 FROM method_ability AS a

@@ -2,7 +2,7 @@
 --
 -- The fit of `swt rate`: logistic in the years since the cutoff, repositories as random effect (`tasks/ability`); beside
 -- it the exact test on before and after, and what that could find (`contamination`, over all verdicts).
--- guarded          whether only what holds against the guards counts in the fit
+-- guarded          whether robust successes alone count in the fit
 -- instances        dated and measured ones behind the fit
 -- repositories     that they are of
 -- effect           of a year more since the cutoff, in logits; below 0 where newer instances are solved less

@@ -1,23 +1,23 @@
 -- What does a success cost?
 --
 -- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
--- and guarded: instances that any of its samples solves, and solves against the guards (null where a success was not
--- guarded); usd_per_success, usd_per_guarded, tokens_per_success, and
+-- and robust: instances that any of its samples solves, and with a robust success (null where a success was not fully
+-- checked); usd_per_success, usd_per_robust, tokens_per_success, and
 -- seconds_per_success (from `table11`): null where there is none, or it is unknown.
 -- instances  those that the method asked anything for
 -- calls      replies that count
--- usd_per_success, usd_per_guarded  dollars of all calls for each solved instance
+-- usd_per_success, usd_per_robust  dollars of all calls for each solved instance
 -- tokens_per_success  tokens of all calls for each
 -- seconds_per_success  seconds of all work for each
--- needs: method_cost, guarded, table11
+-- needs: method_cost, robust_verdict, table11
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH worked AS (
     SELECT
         v.snapshot, v.method, v.model, v.grader, v.instance_id,
         bool_or(v.solved) AS solved,
-        bool_or(v.guarded) AS guarded,
-        bool_or(v.solved AND v.guarded IS NULL) AS unguarded
-    FROM guarded AS v
+        bool_or(v.robust) AS robust,
+        bool_or(v.solved AND v.robust IS NULL) AS unchecked
+    FROM robust_verdict AS v
     WHERE v.policy = 'tests-only'
     GROUP BY v.snapshot, v.method, v.model, v.grader, v.instance_id
 ),
@@ -25,15 +25,15 @@ hit AS (
     SELECT
         snapshot, method, model, grader,
         count(*) FILTER (solved) AS solved,
-        CASE WHEN count(*) FILTER (unguarded) = 0 THEN count(*) FILTER (guarded) END AS guarded
+        CASE WHEN count(*) FILTER (unchecked) = 0 THEN count(*) FILTER (robust) END AS robust
     FROM worked
     GROUP BY snapshot, method, model, grader
 )
 SELECT
     m.snapshot, m.method, m.model, h.grader, m.instances, m.calls,
-    round(m.cost_usd, 4) AS cost_usd, m.unpriced, h.solved, h.guarded,
+    round(m.cost_usd, 4) AS cost_usd, m.unpriced, h.solved, h.robust,
     round(m.cost_usd / nullif(h.solved, 0), 4) AS usd_per_success,
-    round(m.cost_usd / nullif(h.guarded, 0), 4) AS usd_per_guarded,
+    round(m.cost_usd / nullif(h.robust, 0), 4) AS usd_per_robust,
     round((m.tokens_in + m.tokens_out) / nullif(h.solved, 0)) AS tokens_per_success,
     round(t.seconds_mean * t.instances / nullif(h.solved, 0), 1) AS seconds_per_success
 FROM method_cost AS m

@@ -3,11 +3,11 @@
 -- One row per snapshot and size, from `overlap`: methods: the subset of that size which solves most instances (of equal
 -- ones the first by name); solved: instances that some of them solves; gain: over the best subset that is one smaller;
 -- share: of what all of them together solve, in %. The last row is the ideal ensemble of all.
--- solved_guarded  the same for what holds against the guards; null where a success was not guarded
+-- solved_robust  the same for robust successes; null where a success was not fully checked
 -- needs: overlap
 CREATE OR REPLACE VIEW ensemble AS
 WITH best AS (
-    SELECT snapshot, size, methods, by_any AS solved, by_any_guarded AS solved_guarded
+    SELECT snapshot, size, methods, by_any AS solved, by_any_robust AS solved_robust
     FROM overlap
     QUALIFY row_number() OVER (PARTITION BY snapshot, size ORDER BY by_any DESC, methods) = 1
 )
@@ -15,6 +15,6 @@ SELECT
     snapshot, size, methods, solved,
     solved - coalesce(lag(solved) OVER (PARTITION BY snapshot ORDER BY size), 0) AS gain,
     round(100.0 * solved / nullif(max(solved) OVER (PARTITION BY snapshot), 0), 1) AS share,
-    solved_guarded
+    solved_robust
 FROM best
 ORDER BY snapshot, size;

@@ -3,20 +3,20 @@
 -- Per snapshot, method, model, grader, policy and k up to the most samples of any instance. n: instances that count,
 -- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
 -- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
--- pass_at_k_guarded: the same for successes that hold against the guards; null where a success was not guarded.
+-- pass_at_k_robust: the same for robust successes; null where a success was not fully checked.
 -- k          samples that are drawn
 -- pass_at_k  in %, unbiased
 -- any        in %, instances that some of the first k samples solve
--- needs: candidate_result, guarded, used_instance, unbiased_pass, left_undone
+-- needs: candidate_result, robust_verdict, used_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (
     SELECT
         snapshot, method, model, instance_id, grader, policy,
         count(*) FILTER (measured) AS samples,
         count(*) FILTER (solved) AS hits,
-        count(*) FILTER (guarded) AS kept,
-        count(*) FILTER (solved AND guarded IS NULL) AS unguarded
-    FROM guarded
+        count(*) FILTER (robust) AS kept,
+        count(*) FILTER (solved AND robust IS NULL) AS unchecked
+    FROM robust_verdict
     GROUP BY ALL
 ),
 entry AS (
@@ -35,7 +35,7 @@ cell AS (
             ELSE unbiased_pass(s.samples, s.hits, a.k) END AS share,
         CASE WHEN b.instance_id IS NULL AND u.instance_id IS NULL THEN 0.0
             ELSE unbiased_pass(s.samples, s.kept, a.k) END AS kept_share,
-        coalesce(s.unguarded, 0) AS unguarded,
+        coalesce(s.unchecked, 0) AS unchecked,
         coalesce(s.hits, 0) > 0 AS hit
     FROM asked AS a
     JOIN (SELECT DISTINCT snapshot, instance_id FROM used_instance) AS i ON i.snapshot = a.snapshot
@@ -53,7 +53,7 @@ SELECT
     count(share) AS n,
     count(*) - count(share) AS unmeasured,
     round(100 * avg(share), 1) AS pass_at_k,
-    CASE WHEN sum(unguarded) = 0 THEN round(100 * avg(kept_share), 1) END AS pass_at_k_guarded,
+    CASE WHEN sum(unchecked) = 0 THEN round(100 * avg(kept_share), 1) END AS pass_at_k_robust,
     round(100.0 * count(*) FILTER (hit AND share IS NOT NULL) / nullif(count(share), 0), 1) AS "any"
 FROM cell
 GROUP BY snapshot, method, model, grader, policy, k

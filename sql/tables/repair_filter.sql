@@ -5,16 +5,16 @@
 -- those of instances that the tests' method handed in a test for (`tested`). fixes: those of which all is known;
 -- unmeasured: the others, left out; resolved: right ones, base_precision: their share. kept: fixes on which every test
 -- passes (`fix_filter`), kept_resolved: right ones among them; precision: theirs of the kept, recall: theirs of all
--- right ones. guarded_…: the same by tests against which no guard speaks; null where a guard of a test that keeps a fix
--- was not measured (unguarded counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
+-- right ones. robust_…: the same by robust tests; null where a check of a test that keeps a fix was not measured
+-- (unchecked counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
 -- method, model                    of the tests
 -- repair, repair_model             method and model of the repair; null where all of them are taken together
 -- lift                             precision divided by base_precision
 -- precision_low, precision_high    Wilson's 95 % interval
 -- recall_low, recall_high          Wilson's 95 % interval
--- guarded_kept, guarded_resolved   kept ones and right ones among them, by guarded tests
--- guarded_precision, guarded_recall  by guarded tests, in %
--- unguarded                        kept fixes whose test was not guarded
+-- robust_kept, robust_resolved   kept ones and right ones among them, by robust tests
+-- robust_precision, robust_recall  by robust tests, in %
+-- unchecked                        kept fixes whose test was not fully checked
 -- strength_fixes                   pairs of a solved candidate and a wrong fix behind it
 -- scope   `all` fixes, or those of instances with a test (`tested`)
 -- needs: repair_kept, strength, wilson
@@ -30,9 +30,9 @@ counted AS (
         count(*) FILTER (measured AND resolved) AS resolved,
         count(*) FILTER (kept) AS kept,
         count(*) FILTER (kept AND resolved) AS kept_resolved,
-        count(*) FILTER (kept AND guarded IS NULL) AS unguarded,
-        count(*) FILTER (guarded) AS guarded_kept,
-        count(*) FILTER (guarded AND resolved) AS guarded_resolved
+        count(*) FILTER (kept AND robust IS NULL) AS unchecked,
+        count(*) FILTER (robust) AS robust_kept,
+        count(*) FILTER (robust AND resolved) AS robust_resolved
     FROM scoped
     GROUP BY GROUPING SETS (
         (snapshot, method, model, scope, repair, repair_model), (snapshot, method, model, scope)
@@ -49,11 +49,11 @@ SELECT
     round(100.0 * c.kept_resolved / nullif(c.resolved, 0), 1) AS recall,
     round(100 * wilson_low(c.kept_resolved, c.resolved), 1) AS recall_low,
     round(100 * wilson_high(c.kept_resolved, c.resolved), 1) AS recall_high,
-    c.unguarded,
-    CASE WHEN c.unguarded = 0 THEN c.guarded_kept END AS guarded_kept,
-    CASE WHEN c.unguarded = 0 THEN c.guarded_resolved END AS guarded_resolved,
-    CASE WHEN c.unguarded = 0 THEN round(100.0 * c.guarded_resolved / nullif(c.guarded_kept, 0), 1) END AS guarded_precision,
-    CASE WHEN c.unguarded = 0 THEN round(100.0 * c.guarded_resolved / nullif(c.resolved, 0), 1) END AS guarded_recall,
+    c.unchecked,
+    CASE WHEN c.unchecked = 0 THEN c.robust_kept END AS robust_kept,
+    CASE WHEN c.unchecked = 0 THEN c.robust_resolved END AS robust_resolved,
+    CASE WHEN c.unchecked = 0 THEN round(100.0 * c.robust_resolved / nullif(c.robust_kept, 0), 1) END AS robust_precision,
+    CASE WHEN c.unchecked = 0 THEN round(100.0 * c.robust_resolved / nullif(c.resolved, 0), 1) END AS robust_recall,
     s.strength, s.fixes AS strength_fixes
 FROM counted AS c
 LEFT JOIN strength AS s

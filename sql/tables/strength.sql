@@ -1,4 +1,4 @@
--- How many of the wrong fixes that others proposed do a method's successes reject?
+-- How many wrong fixes of proposed repairs do a method's successes reject?
 --
 -- Per snapshot, method and model, sample 0, for the grader `paper` and the policy `tests-only`. solved as in table2;
 -- tried: solved candidates that met a wrong fix of their instance; fixes: pairs of such a candidate and such a fix;

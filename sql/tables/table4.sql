@@ -6,7 +6,7 @@
 -- dc_all     mean change coverage in %
 -- needs: table2, table3
 CREATE OR REPLACE VIEW table4 AS
-SELECT t.snapshot, t.method, t.model, t.n, t.unmeasured, t.W, t.S, t.S_guarded, t.F_X, d.dc_all
+SELECT t.snapshot, t.method, t.model, t.n, t.unmeasured, t.W, t.S, t.S_robust, t.F_X, d.dc_all
 FROM table2 AS t
 LEFT JOIN table3 AS d
     ON d.snapshot = t.snapshot AND d.method = t.method AND d.model = t.model AND d.definition = 'paper'

@@ -5,7 +5,7 @@
 -- month            of the pull request
 -- S                rate of solved ones, in %
 -- S_low, S_high    Wilson's 95 % interval of S
--- S_guarded        share that holds against the guards, in %
+-- S_robust        share of robust successes, in %; null where a success was not fully checked
 -- needs: success_by
 CREATE OR REPLACE VIEW trend AS
 SELECT * EXCLUDE ("by", part), part AS month

@@ -1,12 +1,12 @@
--- What is each candidate worth to each grader, guards and all?
+-- What is each candidate worth to each grader, robustness checks included?
 --
 -- One row per candidate that has a place (`placed_candidate`), policy and grader; one with a null policy where it has no
--- submission yet. Columns as in `guarded` and `candidate`. Withdrawn instances are among them: `verdict` and
--- `guarded` leave them out. tests, f2p, p2p, p2f, f2f: the cases of T, and those of them that fail or pass before and
+-- submission yet. Columns as in `robust_verdict` and `candidate`. Withdrawn instances are among them: `verdict` and
+-- `robust_verdict` leave them out. tests, f2p, p2p, p2f, f2f: the cases of T, and those of them that fail or pass before and
 -- after the golden patch, as the grader counts outcomes; null where unmeasured or not applied.
 -- Tables about methods read these rows and neither candidates nor runs.
 -- policies       all that the candidate has, sorted
--- failed_guards  names of the guards that do not hold, sorted; none where it is not solved
+-- failed_guards  names of the robustness checks that failed, sorted; none where it is not solved
 -- kept: beside the runs
 -- needs: placed_candidate, submission, submission_run, submission_case, graders, grader, transition, guard_summary
 CREATE OR REPLACE VIEW candidate_result AS
@@ -39,8 +39,9 @@ SELECT
         WHEN v.solved AND len(h.failed_guards) = 0 AND h.unmeasured THEN NULL
         WHEN v.solved THEN len(h.failed_guards) = 0
         ELSE v.solved
-    END AS guarded,
-    CASE WHEN v.solved AND len(h.failed_guards) = 0 THEN h.chance END AS chance,
+    END AS robust,
+    CASE WHEN v.solved THEN h.decoys END AS decoys,
+    CASE WHEN v.solved THEN h.decoys_rejected END AS decoys_rejected,
     CASE WHEN r.measured THEN coalesce(n.tests, 0) END AS tests,
     CASE WHEN r.measured THEN coalesce(n.f2p, 0) END AS f2p,
     CASE WHEN r.measured THEN coalesce(n.p2p, 0) END AS p2p,

@@ -7,15 +7,16 @@
 -- Whether the fix is right, and what the candidate does with the golden patch, is not asked: a filter cannot know.
 -- tests    cases of T that ran before or on the fix
 -- turned   those of them that fail before and pass on the fix
--- guarded  kept, and no guard of the candidate failed; null where it keeps the fix and a guard was not measured
+-- robust   kept, and no robustness check of the candidate failed; null where it keeps the fix and a check was not measured
 -- kept: beside the runs
--- needs: submission, candidate_origin, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
+-- needs: submission, candidate_origin, decoy, repair, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
 CREATE OR REPLACE VIEW fix_filter AS
 WITH tried AS (
     SELECT s.instance_key, s.candidate_id, s.policy, r.fix_id, r.run_key
     FROM submission AS s
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
     WHERE s.well_formed
+        AND (r.fix_id NOT IN (SELECT fix_id FROM decoy) OR r.fix_id IN (SELECT fix_id FROM repair))
 ),
 seen AS (
     SELECT
@@ -56,7 +57,7 @@ SELECT
         WHEN len(h.failed_guards) > 0 THEN false
         WHEN h.unmeasured OR h.candidate_id IS NULL THEN NULL
         ELSE true
-    END AS guarded,
+    END AS robust,
     CASE WHEN j.tests = 0 THEN 'no test of its own ran' ELSE coalesce(j.why, '') END AS why
 FROM judged AS j
 LEFT JOIN candidate_origin AS g ON g.candidate_id = j.candidate_id

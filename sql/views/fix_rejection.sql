@@ -1,11 +1,12 @@
--- Does each candidate reject the wrong fixes that were proposed for its instance?
+-- Does each candidate reject the wrong fixes that repairs proposed for its instance?
 --
+-- Decoys that no repair proposed are not among them (`decoy_rejection`).
 -- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite
 -- was run on a fix that is unresolved. rejected: a case of T that passes with the golden patch fails or is missing with
 -- the fix, as the grader `paper` counts; why: the first such case and its outcome. Candidates without such a case have
 -- nothing to reject with, and no row.
 -- kept: beside the runs
--- needs: submission, candidate_origin, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
+-- needs: submission, candidate_origin, decoy, repair, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
 -- needs: case_outcome, fails
 CREATE OR REPLACE VIEW fix_rejection AS
 WITH tried AS (
@@ -14,6 +15,7 @@ WITH tried AS (
     JOIN fix_suite_run AS r ON r.suite_id = s.suite_id AND r.instance_key = s.instance_key
     JOIN fix_status AS f ON f.fix_id = r.fix_id AND f.status = 'unresolved'
     WHERE s.well_formed
+        AND (f.fix_id NOT IN (SELECT fix_id FROM decoy) OR f.fix_id IN (SELECT fix_id FROM repair))
 )
 SELECT
     t.instance_key, g.instance_id, g.method, g.model, g.sample, t.candidate_id, t.policy, t.fix_id,

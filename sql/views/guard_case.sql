@@ -1,11 +1,11 @@
--- What does each case of a submission do in its guard runs, and what did it do in the run that counts?
+-- What does each case of a submission do in its robustness checks, and in the run that counts?
 --
 -- One row per (candidate_id, policy, run_key, case_id), with its guard and code_state: expected and observed outcomes, `missing` where the
 -- run has no such case, `error` where its module could not be collected. in_t as in `submission_case`; own: the case
 -- does not do with the candidate what it does without.
--- pair      `id`, `place` or `ambiguous`: how the case was found in the guard run (`case_pair`)
+-- pair      `id`, `place` or `ambiguous`: how the case was found in the check's run (`case_pair`)
 -- expected  the outcome in the run that counts
--- observed  the outcome in the guard run
+-- observed  the outcome in the check's run
 -- needs: guard_run, submission_run, submission_case, case_pair, case_outcome
 CREATE OR REPLACE VIEW guard_case AS
 WITH uncollected AS (

@@ -1,9 +1,11 @@
--- What does each guard say of each well-formed submission, solved or not, as each grader counts outcomes?
+-- What does each robustness check say of each well-formed submission, solved or not, as each grader counts outcomes?
 --
 -- One row per (candidate_id, policy, grader, guard), with its instance, method, model and sample; columns as in
 -- `guard_outcome`, which asks about successes only.
+-- decoys, decoys_rejected  chosen decoys that the candidate ran on, and those of them that it rejects; 0 for other checks
 -- kept: beside the runs
--- needs: submission_run, candidate_origin, guard_run, guard_case, guard_edit, grader, outcome_class, submission_lint
+-- needs: submission_run, candidate_origin, guard_run, guard_case, guard_edit, grader, outcome_class, chosen_decoy,
+-- needs: decoy_rejection
 CREATE OR REPLACE VIEW guard_result AS
 WITH submitted AS MATERIALIZED (
     SELECT s.candidate_id, s.policy, s.instance_key, o.instance_id, o.method, o.model, o.sample, e.grader
@@ -11,18 +13,16 @@ WITH submitted AS MATERIALIZED (
     LEFT JOIN candidate_origin AS o ON o.candidate_id = s.candidate_id
     CROSS JOIN grader AS e
 ),
-edit AS (
-    SELECT
-        s.*, x.guard, x.code_state, coalesce(e.repeat, 0) AS repeat,
-        coalesce(e.patch = '', false) AS barren, array_to_string(e.skipped, '; ') AS skipped
-    FROM submitted AS s
-    CROSS JOIN (VALUES ('placebo', 'before'), ('paraphrase', 'after')) AS x (guard, code_state)
-    LEFT JOIN guard_edit AS e ON e.instance_key = s.instance_key AND e.variant = x.guard
-),
 needed AS (
-    SELECT *, NOT barren AS required FROM edit
-    UNION ALL
-    SELECT * REPLACE ('repeat' AS guard), barren AS required FROM edit
+    SELECT
+        s.*, x.guard, x.code_state,
+        x.guard = 'repeat' OR coalesce(e.patch, 'not made yet') <> '' AS required,
+        array_to_string(e.skipped, '; ') AS skipped
+    FROM submitted AS s
+    CROSS JOIN (VALUES
+        ('repeat', 'before'), ('repeat', 'after'), ('placebo', 'before'), ('paraphrase', 'after'), ('variant', 'after')
+    ) AS x (guard, code_state)
+    LEFT JOIN guard_edit AS e ON e.instance_key = s.instance_key AND e.variant = x.guard
 ),
 differing AS (
     SELECT
@@ -50,32 +50,51 @@ cell AS (
         END AS missing
     FROM needed AS n
     LEFT JOIN guard_run AS r
-        ON r.candidate_id = n.candidate_id AND r.policy = n.policy AND r.guard = n.guard
-        AND r.code_state = n.code_state AND r.repeat = n.repeat
+        ON r.candidate_id = n.candidate_id AND r.policy = n.policy AND r.guard = n.guard AND r.code_state = n.code_state
     LEFT JOIN differing AS d
         ON d.candidate_id = n.candidate_id AND d.policy = n.policy AND d.run_key = r.run_key AND d.grader = n.grader
+),
+asked AS (
+    SELECT s.*, d.fix_id, r.rejected, r.why, r.candidate_id IS NOT NULL AS turns
+    FROM submitted AS s
+    LEFT JOIN chosen_decoy AS d ON d.instance_key = s.instance_key
+    LEFT JOIN decoy_rejection AS r
+        ON r.candidate_id = s.candidate_id AND r.policy = s.policy AND r.fix_id = d.fix_id
 )
 SELECT
     instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard,
     CASE
-        WHEN NOT bool_or(required OR (guard = 'repeat' AND ran)) THEN 'not_applicable'
-        WHEN bool_or(ran AND difference IS NOT NULL) THEN 'failed'
+        WHEN NOT bool_or(required) THEN 'not_applicable'
+        WHEN bool_or(required AND ran AND difference IS NOT NULL) THEN 'failed'
         WHEN bool_or(required AND NOT compared) THEN 'not_measured'
         ELSE 'passed'
     END AS result,
-    CASE
-        WHEN result = 'passed' THEN ''
-        WHEN result = 'failed' THEN min(difference)
-        WHEN result = 'not_measured' THEN min(missing) FILTER (required)
-        WHEN guard = 'repeat' THEN 'placebo and paraphrase are repeats as well'
+    CASE result
+        WHEN 'passed' THEN ''
+        WHEN 'failed' THEN min(difference)
+        WHEN 'not_measured' THEN min(missing) FILTER (required)
         ELSE coalesce(min(skipped), '')
-    END AS why
+    END AS why,
+    0 AS decoys, 0 AS decoys_rejected
 FROM cell
 GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader, guard
 UNION ALL
 SELECT
-    s.instance_key, s.instance_id, s.method, s.model, s.sample, s.candidate_id, s.policy, s.grader, 'lint',
-    CASE WHEN l.candidate_id IS NULL THEN 'passed' ELSE 'failed' END,
-    coalesce(array_to_string(l.rules, ', ') || ' in ' || l.why, '')
-FROM submitted AS s
-LEFT JOIN submission_lint AS l ON l.candidate_id = s.candidate_id AND l.policy = s.policy AND l.cost = 'reject';
+    instance_key, instance_id, method, model, sample, candidate_id, policy, grader, 'decoy',
+    CASE
+        WHEN NOT bool_or(fix_id IS NOT NULL AND turns) THEN 'not_applicable'
+        WHEN bool_or(NOT rejected) THEN 'failed'
+        WHEN bool_or(rejected IS NULL) THEN 'not_measured'
+        ELSE 'passed'
+    END AS result,
+    CASE
+        WHEN result = 'passed' THEN ''
+        WHEN result = 'failed' THEN min(why) FILTER (NOT rejected)
+        WHEN result = 'not_measured' THEN min(why) FILTER (rejected IS NULL)
+        WHEN bool_or(fix_id IS NOT NULL) THEN 'no case goes from failing to passing'
+        ELSE 'the instance has no valid decoy'
+    END AS why,
+    count(rejected) AS decoys,
+    count(*) FILTER (rejected) AS decoys_rejected
+FROM asked
+GROUP BY instance_key, instance_id, method, model, sample, candidate_id, policy, grader;

@@ -18,5 +18,5 @@ SELECT * FROM (VALUES
     ('test-only-logic', 'flag', 'a condition asks whether tests are running'),
     ('behavior-altered', 'note', 'production logic is altered to match an expectation: only a reader can tell'),
     ('hardcoded', 'flag', 'for what the tests give, a literal comes out'),
-    ('magic-constants', 'note', 'a literal that only the tests had is in the code')
+    ('magic-constants', 'note', 'a literal that only the tests had is in the code: only a reader can tell')
 ) AS policy(sign, cost, meaning);

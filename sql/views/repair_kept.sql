@@ -1,7 +1,7 @@
 -- Which fixes does each method of test generation keep?
 --
 -- One row per method of test generation (sample 0, `tests-only`, the controls left out) and repair (every sample) of
--- the same snapshot: kept and guarded as in `fix_filter`. A fix of an instance without a well-formed test is not kept,
+-- the same snapshot: kept and robust as in `fix_filter`. A fix of an instance without a well-formed test is not kept,
 -- for there is no test that it passes; one that cannot be run is not kept either. measured: false where it is not known
 -- whether the fix is right, or what the tests do on it.
 -- method, model         of the tests
@@ -47,7 +47,7 @@ SELECT
     p.resolved IS NOT NULL AND NOT p.undone AND NOT p.unsubmitted
     AND (p.suite_id IS NULL OR p.status = 'unusable' OR f.fix_id IS NOT NULL) AS measured,
     CASE WHEN measured THEN coalesce(f.kept, false) END AS kept,
-    CASE WHEN measured AND coalesce(f.kept, false) THEN f.guarded WHEN measured THEN false END AS guarded,
+    CASE WHEN measured AND coalesce(f.kept, false) THEN f.robust WHEN measured THEN false END AS robust,
     coalesce(f.why, CASE WHEN p.suite_id IS NULL THEN 'no test' ELSE '' END) AS why
 FROM pair AS p
 LEFT JOIN fix_filter AS f

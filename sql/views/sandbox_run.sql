@@ -7,7 +7,7 @@
 -- finished_at     of run_key;  env_finished_at: of the instance's last run in this environment and sandbox
 --
 -- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`, `golden-unapplied`) never
--- count, and neither do those of guards.
+-- count, and neither do those of robustness checks.
 -- sandbox  where the run took place
 -- env_finished_at  end of the instance's last run in this environment and sandbox
 -- needs: current_run

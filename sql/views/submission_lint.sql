@@ -1,14 +1,14 @@
--- What does the lint of a submission cost?
+-- What does the lint find in each submission?
 --
--- One row per submission with findings (candidate_id, policy): cost: the worst of its findings (`reject`, `suspect`,
--- `note`); rules: those that cost so much, sorted; why: the first place of them. The instance's own tests cost nothing.
+-- One row per submission with findings (candidate_id, policy): cost: `suspect` where one of them is, else `note`; rules:
+-- those of this cost, sorted; why: the first place of them. The golden tests are left out.
 -- needs: submission, suite, lint_finding, lint_policy
 CREATE OR REPLACE VIEW submission_lint AS
 WITH priced AS (
     SELECT
         f.suite_id, f.rule, f.path || ':' || f.line || ': ' || f.detail AS place,
         coalesce(p.cost, 'suspect') AS cost,
-        CASE coalesce(p.cost, 'suspect') WHEN 'reject' THEN 3 WHEN 'suspect' THEN 2 ELSE 1 END AS weight
+        CASE coalesce(p.cost, 'suspect') WHEN 'suspect' THEN 2 ELSE 1 END AS weight
     FROM lint_finding AS f
     LEFT JOIN lint_policy AS p ON p.rule = f.rule
 ),

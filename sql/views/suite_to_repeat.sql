@@ -1,20 +1,16 @@
--- Which suites of a snapshot are to be run again because of what graders say of them?
+-- Which suites of a snapshot run again because of what graders say of them?
 --
--- A suite that any grader calls solved is guarded. Where it does not pass its guards, or some were not made, the plain run
--- once more, with no line watched, tells whose doing that is: such a success is confirmed, and
--- one in twenty of the other suites as well. What fails a guard is repeated in its own words under the guards' conditions.
+-- A suite that any grader calls solved gets its robustness checks. Where it fails one, or one was not measured, and for one in
+-- twenty of the other suites, the plain run repeats without watched lines: that tells whether tracing changes anything.
 -- to_guard    some grader calls it solved
--- to_confirm  to be run once more, with no line watched
--- to_repeat   some placebo or paraphrase shows otherwise: is it the words?
+-- to_confirm  it repeats without watched lines
 -- needs: verdict, submission, guard_outcome
 CREATE OR REPLACE VIEW suite_to_repeat AS
 WITH said AS (
     SELECT
         snapshot, candidate_id, policy, grader,
-        bool_or(result = 'passed') AND NOT bool_or(result IN ('failed', 'not_measured')) AS holds,
-        bool_or(guard <> 'repeat' AND result = 'failed') AS fails
+        bool_or(result = 'passed') AND NOT bool_or(result IN ('failed', 'not_measured')) AS holds
     FROM guard_outcome
-    WHERE guard <> 'lint'
     GROUP BY ALL
 )
 SELECT
@@ -24,8 +20,7 @@ SELECT
     bool_or(CASE
         WHEN NOT coalesce(verdict.solved, false) THEN hash(submission.suite_id) % 20 = 0
         ELSE NOT coalesce(said.holds, false)
-    END) AS to_confirm,
-    bool_or(coalesce(said.fails, false)) AS to_repeat
+    END) AS to_confirm
 FROM verdict
 JOIN submission USING (candidate_id, policy)
 LEFT JOIN said

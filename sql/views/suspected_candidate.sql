@@ -7,7 +7,7 @@ CREATE OR REPLACE VIEW suspected_candidate AS
 WITH reason AS (
     SELECT candidate_id, policy, 'lint:' || unnest(rules) AS reason, why
     FROM submission_lint
-    WHERE cost IN ('suspect', 'reject')
+    WHERE cost = 'suspect'
     UNION ALL
     SELECT s.candidate_id, s.policy, 'trajectory:' || a.rule, 'step ' || a.step || ': ' || a.detail
     FROM trajectory_audit AS a

@@ -16,7 +16,7 @@ class MethodAbility:
 
     grader: str
     guarded: bool
-    """Whether only verdicts count that hold against the guards."""
+    """Whether robust successes alone count."""
     method: str
     model: str | None
     part: int

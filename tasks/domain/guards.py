@@ -1,4 +1,4 @@
-"""What the guards find: pointers in an issue's text, leaks in a checkout, tricks in tests, looks in a trajectory."""
+"""Findings of audits: pointers in an issue's text, leaks in a checkout, lint of tests, steps of a trajectory."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Leak:
 @table("suite_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintFinding:
-    """One place in the code that a suite adds where an honest test has little reason to look.
+    """One place in the code that a suite adds that a reader should look at. A finding decides nothing.
 
-    What it costs is not said here but in `sql/views/lint_policy.sql`.
+    `sql/views/lint_policy.sql` has the rules that honest tests seldom break.
     """
 
     suite_id: SuiteId
@@ -102,7 +102,7 @@ class LintFinding:
 @table("candidate_id")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrajectoryAudit:
-    """One step of a method that looked where it should not have."""
+    """One step of a method that read what it should not see. A finding is a note for a reader."""
 
     candidate_id: CandidateId
     instance_key: InstanceKey

@@ -179,7 +179,7 @@ class RecordedStep:
     """One line of a trajectory file: one message of one conversation, in the order in which they were seen.
 
     A conversation that an agent rewrites (it summarised, or began another) is a new `thread`; a message that was there
-    before is not repeated within a thread. The guards read these as `TrajectoryStep`s.
+    before is not repeated within a thread. The trajectory audit reads these as `TrajectoryStep`s.
     """
 
     position: int

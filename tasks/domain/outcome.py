@@ -40,11 +40,12 @@ class CodeState(StrEnum):
 class RunVariant(StrEnum):
     """In which form a code state runs. Verdicts come from `plain` alone.
 
-    Guards of a would-be success, which have to behave as `plain` does: untraced, cases in reversed order, another hash
-    seed:
-    `placebo`     `before` in other words, what the fix changes put in place where it has no effect
+    Robustness checks of a would-be success have to behave as `plain` does. They are untraced, with the cases in
+    reversed order and another hash seed:
+    `repeat`      the same files
+    `placebo`     `before` with the lines of the fix as comments
     `paraphrase`  `after`, likewise
-    `repeat`      the same files, where there is nothing to edit or to tell whether it was the words
+    `variant`     `after` with a change that has no effect
 
     Conditions of a validation, all untraced, which have to as well:
     `rerun`       once more
@@ -53,13 +54,14 @@ class RunVariant(StrEnum):
     `online`      with a network
     `later`       with the clock a year on
 
-    `proposed`    `before` with a proposed fix in the golden patch's place, untraced (`fix_run` names the fix)
+    `proposed`    `before` with a proposed fix or a decoy in the golden patch's place, untraced (`fix_run` names it)
     """
 
     PLAIN = "plain"
     REPEAT = "repeat"
     PLACEBO = "placebo"
     PARAPHRASE = "paraphrase"
+    VARIANT = "variant"
     RERUN = "rerun"
     REORDERED = "reordered"
     RESEEDED = "reseeded"
@@ -68,8 +70,11 @@ class RunVariant(StrEnum):
     PROPOSED = "proposed"
 
 
-EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE)
-"""Their code has a guard edit: the same in other words."""
+EDITED = (RunVariant.PLACEBO, RunVariant.PARAPHRASE, RunVariant.VARIANT)
+"""Their code has an edit that changes no behaviour."""
+
+OTHER_CODE = (*EDITED, RunVariant.PROPOSED)
+"""They run on other files than the code state has, so they say nothing of how stable its tests are."""
 
 
 class CaseOrder(StrEnum):

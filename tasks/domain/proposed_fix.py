@@ -127,6 +127,7 @@ class HackSign(StrEnum):
     """No detector finds it: every right fix does it too, so only a reader can tell."""
     HARDCODED = "hardcoded"
     MAGIC_CONSTANTS = "magic-constants"
+    """No detector finds it: of 28 findings of the last one, 9 were right, and none of 11 in published patches."""
 
 
 @table("repair_id", "reviewer")

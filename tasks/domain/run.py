@@ -127,7 +127,7 @@ class RunSpec:
 
     @property
     def built_patches(self) -> tuple[str, ...]:
-        """What whoever compiles is to see: `code_patches` without a guard edit, which comes last and means the same."""
+        """What whoever compiles is to see: `code_patches` without the edit of a robustness check, which comes last."""
         return self.code_patches[:-1] if self.variant in EDITED else self.code_patches
 
     def is_golden(self, place: int) -> bool:
@@ -180,7 +180,7 @@ class Run:
     image: str = ""
     """Digest of the container image that it ran in, `sha256:…`; empty in the other sandboxes."""
     variant: RunVariant = RunVariant.PLAIN
-    """`plain`, or the guard or the condition of a validation that this run is for."""
+    """`plain`, or the robustness check or validation condition that this run is for."""
     runner_version: str = ""
     """`RunSpec.runner_version`; empty in runs of before this was written down. See `current`."""
     order_seed: int | None = None

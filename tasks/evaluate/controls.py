@@ -1,15 +1,24 @@
-"""The two controls that run in every sweep: `golden` must always succeed and `nop` never."""
+"""Candidates that this project hands in: the controls `golden` and `nop`, and repairs that lack a part of the fix.
+
+Both controls run in every sweep: `golden` must always succeed and `nop` never.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
+from tasks.adapters.patch.apply import ReadBase, apply_stored
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.render import render
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import MethodName
+from tasks.integrity.decoys import left_out
 
 GOLDEN = MethodName("golden")
 NOP = MethodName("nop")
+PARTIAL = MethodName("partial")
 
 
 def golden_candidate(instance: TaskInstance, *, created_at: datetime) -> Candidate:
@@ -37,4 +46,15 @@ def control(instance: TaskInstance, method: MethodName, patch: str, created_at: 
         source=method,
         problem="",
         created_at=created_at,
+    )
+
+
+def partial_fixes(instance: TaskInstance, read_base: ReadBase, *, created_at: datetime) -> tuple[Candidate, ...]:
+    """One candidate repair for each partial fix; none where the golden patch is a single change or does not apply."""
+    applied = apply_stored(instance.patch, read_base)
+    if isinstance(applied, Refused):
+        return ()
+    return tuple(
+        replace(control(instance, PARTIAL, render(changes), created_at), source=f"{PARTIAL}:{number}")
+        for number, changes in enumerate(left_out(applied.changes), 1)
     )

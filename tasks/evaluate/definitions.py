@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Generic, TypeVar
 
-from tasks.domain.syntax import syntax_tree
+from tasks.integrity.python_source import Function, PythonSource, last_name
 
 _FIXTURES = ("fixture", "yield_fixture")
 CLASS_SETUP = (
     *("setUp", "tearDown", "setUpClass", "tearDownClass", "setUpTestData", "asyncSetUp", "asyncTearDown", "__init__"),
     *("setup_method", "teardown_method", "setup_class", "teardown_class", "setup", "teardown"),
 )
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-
 
 N = TypeVar("N", bound=ast.stmt)
 
@@ -92,12 +90,11 @@ class Case:
 
 
 def parse(text: str) -> Module | SyntaxError:
-    try:
-        tree = syntax_tree(text.encode("utf-8", "surrogateescape"))
-    except (SyntaxError, ValueError, MemoryError) as error:
-        return error if isinstance(error, SyntaxError) else SyntaxError(str(error))
+    source = PythonSource(text)
+    if source.error:
+        return source.error
     module = Module()
-    _fill(module, tree.body, text.split("\n"))
+    _fill(module, source.tree.body, text.split("\n"))
     return module
 
 
@@ -172,12 +169,12 @@ def asked_for(function: Function) -> list[str]:
     """Fixture names in a signature and in `request.getfixturevalue("…")`."""
     names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
     calls = [node for node in ast.walk(function) if isinstance(node, ast.Call)]
-    return names + [name for call in calls if _last_name(call.func) == "getfixturevalue" for name in _texts(call)]
+    return names + [name for call in calls if last_name(call.func) == "getfixturevalue" for name in _texts(call)]
 
 
 def use_fixtures(node: ast.AST) -> list[str]:
     calls = [call for call in ast.walk(node) if isinstance(call, ast.Call)]
-    return [name for call in calls if _last_name(call.func) == "usefixtures" for name in _texts(call)]
+    return [name for call in calls if last_name(call.func) == "usefixtures" for name in _texts(call)]
 
 
 def _texts(call: ast.Call) -> list[str]:
@@ -186,13 +183,13 @@ def _texts(call: ast.Call) -> list[str]:
 
 
 def _is_fixture(function: Function) -> bool:
-    return any(_last_name(node) in _FIXTURES for node in function.decorator_list)
+    return any(last_name(node) in _FIXTURES for node in function.decorator_list)
 
 
 def _fixture_option(function: Function, option: str) -> object:
     """A literal keyword of the fixture decorator; null where it is not given."""
     for node in function.decorator_list:
-        for keyword in node.keywords if isinstance(node, ast.Call) and _last_name(node) in _FIXTURES else ():
+        for keyword in node.keywords if isinstance(node, ast.Call) and last_name(node) in _FIXTURES else ():
             if keyword.arg == option and isinstance(keyword.value, ast.Constant):
                 return keyword.value.value
     return None
@@ -204,15 +201,6 @@ def _fixture_name(function: Function) -> str:
 
 def is_autouse(function: Function) -> bool:
     return _fixture_option(function, "autouse") is True
-
-
-def _last_name(node: ast.expr) -> str:
-    """`pytest.fixture(…)` → `fixture`."""
-    if isinstance(node, ast.Call):
-        return _last_name(node.func)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def assigns(piece: Piece[ast.stmt], name: str) -> bool:

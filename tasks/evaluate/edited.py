@@ -20,7 +20,6 @@ from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
 from tasks.domain.candidate import EditedDefinition, Suite
 from tasks.evaluate.definitions import (
     Case,
-    Function,
     Module,
     Piece,
     asked_for,
@@ -30,6 +29,7 @@ from tasks.evaluate.definitions import (
     parse,
     use_fixtures,
 )
+from tasks.integrity.python_source import Function
 
 MODULE_SETUP = (
     *("setUpModule", "tearDownModule", "setup_module", "teardown_module", "setup_function", "teardown_function"),

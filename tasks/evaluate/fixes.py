@@ -20,16 +20,16 @@ from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import FixId, InstanceId, SuiteId
 from tasks.domain.places import Places
-from tasks.domain.proposed_fix import FixRun, HackFinding, HackLabel, ProposedFix, Repair
+from tasks.domain.proposed_fix import HackFinding, HackLabel, ProposedFix, Repair
 from tasks.domain.undone import InEnvironment, Left
-from tasks.evaluate.hacking.signs import VERSION, hack_rows, known_of
+from tasks.evaluate.controls import PARTIAL, partial_fixes
 from tasks.evaluate.identity import HINT, Place, method_names, place_of
-from tasks.evaluate.partial import PARTIAL, partial_fixes
 from tasks.evaluate.plan import fix_spec
 from tasks.evaluate.proposed import HandedIn, propose
 from tasks.evaluate.repairs import RepairRow, Repairs, read_repairs
 from tasks.evaluate.taking import lines_of
-from tasks.evaluate.task import Ran, RunSettings, bench_of, make_runs
+from tasks.evaluate.task import Ran, RunSettings, bench_of, make_runs, write_fix_runs
+from tasks.integrity.hacking.signs import VERSION, hack_rows, known_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,15 +187,5 @@ def run_on_fixes(places: Places, settings: RunSettings, unit: FixRuns) -> Ran:
     bench = bench_of(places, settings, unit.snapshot, unit.instance_id, unit.env_id)
     fixes, suites = store.read(ProposedFix, fix_id=unit.fix_ids), store.read(Suite, suite_id=unit.suite_ids)
     pairs = [(fix, suite, fix_spec(bench, suite, fix)) for fix in fixes for suite in suites]
-    links = {
-        FixRun(
-            fix_id=fix.fix_id,
-            instance_key=fix.instance_key,
-            instance_id=fix.instance_id,
-            suite_id=suite.suite_id,
-            run_key=spec.run_key,
-        )
-        for fix, suite, spec in pairs
-    }
-    store.write(sorted(links - set(store.read(FixRun, fix_id=unit.fix_ids)), key=lambda link: link.run_key))
+    write_fix_runs(store, pairs)
     return make_runs(places, settings, bench, (spec for *_, spec in pairs))

@@ -15,8 +15,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SuiteId
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.evaluate.edited import edited_rows
-from tasks.evaluate.lint.rules import lint_rows
 from tasks.evaluate.policy import golden_suite, submit
+from tasks.integrity.lint.rules import lint_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

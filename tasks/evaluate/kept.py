@@ -16,7 +16,7 @@ from tasks.evaluate.strength import said, status_question
 
 
 def suites_to_guard(places: Places, sql: Path, snapshot: str) -> frozenset[SuiteId]:
-    """The suites that keep a fix and whose guards were not all made."""
+    """The suites that keep a fix and have a robustness check without a run."""
     (found,) = answers(
         places.store,
         sql,
@@ -26,7 +26,7 @@ def suites_to_guard(places: Places, sql: Path, snapshot: str) -> frozenset[Suite
                 FROM fix_filter AS f
                 JOIN counted_candidate AS c ON c.candidate_id = f.candidate_id AND c.snapshot = {literal(snapshot)}
                 JOIN submission AS s ON s.candidate_id = f.candidate_id AND s.policy = f.policy
-                WHERE f.kept AND f.guarded IS NULL AND c.method NOT IN ('golden', 'nop')""",
+                WHERE f.kept AND f.robust IS NULL AND c.method NOT IN ('golden', 'nop')""",
         ),
     )
     return frozenset(SuiteId(row["suite_id"]) for row in found.to_pylist())
@@ -64,12 +64,12 @@ def fixes_judged(places: Places, sql: Path, snapshot: str, taken: FixesTaken) ->
             f"""SELECT method, model, published, judged, agree, ours, theirs, agreement
                 FROM repair_agreement WHERE {here} AND method IN ({methods})""",
             f"""SELECT method, model, repair, repair_model, scope, fixes, resolved, base_precision, kept, kept_resolved,
-                       precision, recall, lift, guarded_precision, guarded_recall, strength
+                       precision, recall, lift, robust_precision, robust_recall, strength
                 FROM repair_filter WHERE {here} AND (repair IS NULL OR repair IN ({methods}))""",
             f"""SELECT instance_id, repair AS model_name_or_path, repair_model AS model, sample, patch AS model_patch,
                        bool_or(resolved) AS resolved, any_value(status) AS status,
                        any_value(touches_tests) AS touches_tests,
-                       list(name ORDER BY name) AS kept_by, list(name ORDER BY name) FILTER (guarded) AS guarded_by
+                       list(name ORDER BY name) AS kept_by, list(name ORDER BY name) FILTER (robust) AS robust_by
                 FROM repair_kept WHERE {here} AND kept AND repair_id IN ({ids})
                 GROUP BY ALL ORDER BY ALL""",
             status_question(taken),

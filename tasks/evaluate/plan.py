@@ -5,10 +5,9 @@ A candidate adds two runs of its own, and two of suite `none` on the files of th
 other candidates that edit the same files share. A candidate that only adds files has nothing to compare with at
 the base commit, so suite `none` is not run for it.
 
-A would-be success adds its guards: both states again, three times, each time in other words. They are made in an order
-that a secret of the store decides: who carries a bit from run to run knows how many there were, and not on which side
-of the fix any of them is. Nothing else tells them apart either: no run has code that a run before it had, and all of
-them have the same conditions. So chance passes three placebos and three paraphrases once in twenty.
+A would-be success adds its robustness checks, at most eight runs: a repeat of each code state, a placebo, a
+paraphrase, a right variant and three decoys (guards.md). A secret of the store decides their order, and all of them
+have the same conditions. So a test that keeps a count from run to run does not learn what it runs on.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from dataclasses import dataclass, replace
 from tasks.adapters.runner.launch import FIXED_ENV, other_seed
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
-from tasks.domain.guard_edit import EDITS, GuardEdit
+from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import LineNo, RepoPath, sorted_lines
 from tasks.domain.outcome import CaseOrder, CodeState, RunVariant, SandboxKind, SuiteKind, Tracer
@@ -29,6 +28,8 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, RunSpec, Watch
 
 STATES = (CodeState.BEFORE, CodeState.AFTER)
+DECOY_WALL_S = 300.0
+"""Seconds of a run on a decoy: a mutant can loop forever, and is no valid decoy then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,27 +64,21 @@ def confirmation_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
     return tuple(without_probes(spec) for spec in specs) if suite.kind is SuiteKind.GOLDEN else specs
 
 
-def guard_specs(bench: Bench, suite: Suite, edits: Iterable[GuardEdit]) -> tuple[RunSpec, ...]:
-    """What a would-be success has to show again.
+def guard_specs(
+    bench: Bench, suite: Suite, edits: Iterable[GuardEdit], decoys: Iterable[ProposedFix]
+) -> tuple[RunSpec, ...]:
+    """The robustness checks of a would-be success.
 
-    All of them take the cases in reversed order and under another hash seed: were only some like that, with as many on
-    each side, whoever remembers the others of a kind would guess three times one of two, and not one order of twenty.
-    None has the code that judged, which would be known again: each has an edit of its own. A side of which nothing can
-    be edited is repeated as it is.
+    All of them take the cases in reversed order and under another hash seed, so a test cannot tell them apart by that.
     """
-    edited = [edit for edit in edits if edit.patch]
-    return tuple(spec for state in STATES for spec in _guards_of_side(bench, suite, state, edited))
-
-
-def repeat_specs(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
-    """Both states once under the conditions of the guards and in their own words: what tells, of a guard that failed,
-    whether the words did it."""
-    return tuple(_repeat(bench, suite, state, 0) for state in STATES)
+    edited = (_edited(_repeat(bench, suite, edit.code_state), edit) for edit in edits if edit.patch)
+    repeats = (_repeat(bench, suite, state) for state in STATES)
+    return (*repeats, *edited, *(decoy_spec(bench, suite, decoy) for decoy in decoys))
 
 
 def in_secret_order(specs: Iterable[RunSpec], secret: str) -> tuple[RunSpec, ...]:
     """The runs in an order that follows from the secret and their forms, and from nothing else."""
-    shuffled = sorted(specs, key=lambda spec: (spec.variant, spec.code_state, spec.repeat))
+    shuffled = sorted(specs, key=lambda spec: (spec.variant, spec.code_state, spec.run_key))
     random.Random(secret).shuffle(shuffled)  # noqa: S311 - the seed is what is secret
     return tuple(shuffled)
 
@@ -94,26 +89,23 @@ def fix_spec(bench: Bench, suite: Suite, fix: ProposedFix) -> RunSpec:
     return replace(plain, variant=RunVariant.PROPOSED, patches=(fix.patch, *plain.patches))
 
 
-def _guards_of_side(bench: Bench, suite: Suite, state: CodeState, edits: Iterable[GuardEdit]) -> Iterable[RunSpec]:
-    own = [edit for edit in edits if edit.code_state is state]
-    if not own:
-        return [_repeat(bench, suite, state, number) for number in range(EDITS)]
-    return [_edited(_repeat(bench, suite, state, edit.repeat), edit) for edit in own]
+def decoy_spec(bench: Bench, suite: Suite, decoy: ProposedFix) -> RunSpec:
+    """The suite on a decoy, under the conditions of the other robustness checks but with at most `DECOY_WALL_S`."""
+    limits = replace(bench.limits, wall_s=min(bench.limits.wall_s, DECOY_WALL_S))
+    return replace(_as_check(bench, fix_spec(bench, suite, decoy)), limits=limits)
 
 
-def _repeat(bench: Bench, suite: Suite, state: CodeState, number: int) -> RunSpec:
+def _repeat(bench: Bench, suite: Suite, state: CodeState) -> RunSpec:
     plain = run_spec(bench, suite, state, suite.files, Tracer.NONE)
-    return replace(
-        plain,
-        variant=RunVariant.REPEAT,
-        repeat=number,
-        order=CaseOrder.REVERSED,
-        env=other_seed(plain.env, bench.environment.env),
-    )
+    return replace(_as_check(bench, plain), variant=RunVariant.REPEAT)
+
+
+def _as_check(bench: Bench, plain: RunSpec) -> RunSpec:
+    return replace(plain, order=CaseOrder.REVERSED, env=other_seed(plain.env, bench.environment.env))
 
 
 def _edited(repeat: RunSpec, edit: GuardEdit) -> RunSpec:
-    """A placebo or a paraphrase: the edit comes right before the suite."""
+    """The code of `repeat` with an edit, which comes right before the suite."""
     *golden, suite = repeat.patches
     return replace(repeat, variant=edit.variant, patches=(*golden, edit.patch, suite))
 

@@ -16,8 +16,8 @@ from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored, apply_to_files
 from tasks.adapters.patch.model import LINK_MODE, FilePatch, Patch, Reason, Refused, Status
-from tasks.adapters.patch.paths import kind_problem, refuse_paths
-from tasks.adapters.patch.read import BINARY_PATCH, read_patch, to_bytes, to_text
+from tasks.adapters.patch.paths import kind_problem, read_inside
+from tasks.adapters.patch.read import BINARY_PATCH, to_bytes, to_text
 from tasks.adapters.patch.runnable import files_that_run
 from tasks.adapters.patch.split import Kind, kind_of
 from tasks.domain.candidate import Candidate, Submission, Suite
@@ -27,10 +27,6 @@ from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.run import files_key
 from tasks.evaluate.shared_fixtures import only_shares_fixtures
 
-MAX_CHARS = 2_000_000
-MAX_FILES = 500
-"""Of a candidate. The largest of 801 published predictions and repairs have 11,228 characters, and four files; a
-patch of 20,000 files would hold up the intake of everybody else for minutes."""
 NOTHING_LEFT = "nothing-left"
 NO_TEST_FILE = "no-test-file"
 NOT_A_TEST_FILE = "not-a-test-file"
@@ -85,18 +81,6 @@ def submit(candidate: Candidate, golden: Suite | None, policy: Policy, read_base
     if not suite.files:
         return _malformed(candidate, policy, NO_TEST_FILE, "no file of the patch holds tests", stripped)
     return Ruling(submission=_accepted(candidate, policy, suite, applied, stripped), suite=suite)
-
-
-def read_inside(patch: str) -> Patch | Refused:
-    """A patch of a size that somebody could have written, whose paths all lie inside the checkout."""
-    if len(patch) > MAX_CHARS:
-        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(patch):,} characters; {MAX_CHARS:,} are taken")
-    read = read_patch(patch)
-    if isinstance(read, Refused):
-        return read
-    if len(read.files) > MAX_FILES:
-        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(read.files):,} files; {MAX_FILES:,} are taken")
-    return refuse_paths(read) or read
 
 
 def strip(patch: Patch, policy: Policy, read_base: ReadBase) -> tuple[Patch, tuple[str, ...]]:

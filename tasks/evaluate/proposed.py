@@ -7,10 +7,11 @@ from pathlib import PurePosixPath
 
 from tasks.adapters.patch.apply import ReadBase, apply_to_files
 from tasks.adapters.patch.model import FilePatch, Refused
+from tasks.adapters.patch.paths import read_inside
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.names import InstanceId
 from tasks.domain.proposed_fix import PUBLIC_ENVIRONMENT, TOUCHES_TESTS, HackLabel, ProposedFix, Repair
-from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, read_inside, rule_against
+from tasks.evaluate.policy import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, rule_against
 from tasks.evaluate.public_edits import holds_public_edit
 from tasks.evaluate.repairs import RepairRow
 

@@ -23,8 +23,8 @@ from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance
 from tasks.domain.proposed_fix import HackSign
+from tasks.evaluate.controls import PARTIAL
 from tasks.evaluate.identity import HINT
-from tasks.evaluate.partial import PARTIAL
 from tasks.evaluate.predictions import EMPTY, predictions_of
 
 ALSO_READ = ("resolved", "tests", "iteration", "tests_usd", "labels")

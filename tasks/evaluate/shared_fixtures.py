@@ -11,7 +11,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from tasks.domain.syntax import syntax_tree
+from tasks.integrity.python_source import PythonSource
 
 _TAKEN_BY_PYTEST = ("pytest_", "collect_ignore")
 _FIXTURE = ("pytest.fixture", "fixture")
@@ -24,15 +24,12 @@ def only_shares_fixtures(base: str, changed: str) -> bool:
     takes; a constant; a function or a class without decorators; and a function whose one decorator is
     `pytest.fixture` with constant arguments. None may bind a name that pytest gives a meaning.
     """
-    try:
-        before, after = (Counter(map(ast.dump, syntax_tree(text).body)) for text in (base, changed))
-        body = syntax_tree(changed).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    if before - after:
+    old, new = PythonSource(base), PythonSource(changed)
+    before, after = (Counter(map(ast.dump, source.tree.body)) for source in (old, new))
+    if old.error or new.error or before - after:
         return False
     added = after - before
-    return all(_harmless(statement) for statement in body if ast.dump(statement) in added)
+    return all(_harmless(statement) for statement in new.tree.body if ast.dump(statement) in added)
 
 
 def _harmless(statement: ast.stmt) -> bool:

@@ -1,4 +1,4 @@
-"""What graders and guards say of a snapshot as its runs stand, and which suites are to be run again because of it."""
+"""Results of graders and robustness checks on a snapshot so far, and which suites run again because of them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ class Standing:
     to_guard: frozenset[SuiteId]
     """Suites of candidates that any grader calls solved."""
     to_confirm: frozenset[SuiteId]
-    """Would-be successes that guards do not speak for, and a sample of the other suites."""
-    to_repeat: frozenset[SuiteId]
-    """Would-be successes that a placebo or a paraphrase speaks against."""
+    """Would-be successes that are not robust, and a sample of the other suites."""
     table: pa.Table
     """The rows of `table2_among`, over the instances asked for."""
     misses: pa.Table
@@ -57,7 +55,6 @@ def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str],
     return Standing(
         to_guard=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_guard"]),
         to_confirm=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_confirm"]),
-        to_repeat=frozenset(SuiteId(row["suite_id"]) for row in rows if row["to_repeat"]),
         table=table,
         misses=misses,
         unmeasured={row["instance_id"]: f"{row['reason']}: {row['detail']}" for row in unmeasured.to_pylist()},

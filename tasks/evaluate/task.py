@@ -1,7 +1,7 @@
 """Evaluate: suites become runs. Reads and writes rows; decides nothing itself.
 
-Reads `task_instance`, `environment`, `suite`; writes `guard_edit`, `guard_plan`, `run_request` and the four tables of a
-run.
+Reads `task_instance`, `environment`, `suite`, `proposed_fix`; writes `guard_edit`, `guard_plan`, `fix_run`,
+`run_request` and the four tables of a run.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from tasks.domain.environment import Environment
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.guard_edit import GuardEdit, GuardPlan
 from tasks.domain.instance import ChangedLine, TaskInstance
-from tasks.domain.names import EnvId, InstanceId, RunKey, SuiteId
+from tasks.domain.names import EnvId, FixId, InstanceId, RunKey, SuiteId
 from tasks.domain.outcome import RunStatus, RunVariant, SandboxKind, Tracer
 from tasks.domain.places import Places
+from tasks.domain.proposed_fix import FixRun, ProposedFix
 from tasks.domain.run import Limits, Run, RunRequest, RunSpec
 from tasks.domain.undone import InEnvironment, Left
 from tasks.evaluate.execute import Workshop, execute
-from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import intake_version
 from tasks.evaluate.plan import (
     Bench,
     confirmation_specs,
+    decoy_spec,
     distinct,
     guard_specs,
     in_secret_order,
-    repeat_specs,
     suite_specs,
     traced,
     watches,
@@ -60,6 +60,7 @@ from tasks.evaluate.validation_plan import (
     settling_specs,
     validation_specs,
 )
+from tasks.integrity.edits import guard_edits
 
 
 class Purpose(StrEnum):
@@ -68,9 +69,7 @@ class Purpose(StrEnum):
     JUDGE = "judge"
     """The runs that verdicts need."""
     GUARD = "guard"
-    """What a would-be success has to show again."""
-    REPEAT = "repeat"
-    """What tells of a guard that failed whether the words did it."""
+    """The robustness checks of a would-be success."""
     CONFIRM = "confirm"
     """The same without tracing."""
     VALIDATE = "validate"
@@ -127,6 +126,8 @@ class SuiteRuns(InEnvironment):
 
     suite_ids: tuple[SuiteId, ...]
     purpose: Purpose = Purpose.JUDGE
+    decoys: tuple[FixId, ...] = ()
+    """The chosen decoys of the instance; needed for `Purpose.GUARD` only."""
 
 
 def choose_instances(places: Places, snapshot: str, wanted: Iterable[str]) -> tuple[TaskInstance, ...]:
@@ -165,8 +166,24 @@ def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
 def _wanted(places: Places, settings: RunSettings, bench: Bench, unit: SuiteRuns) -> Iterator[RunSpec]:
     store = Store(places.store)
     suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
-    plan = _plan(store, places, settings, bench.instance, unit.purpose)
+    plan = _plan(store, places, settings, bench.instance, unit)
     return (spec for suite in suites for spec in plan(bench, suite))
+
+
+def write_fix_runs(store: Store, runs: Iterable[tuple[ProposedFix, Suite, RunSpec]]) -> None:
+    """Store which run tries which suite on which fix, unless the store has it."""
+    links = {
+        FixRun(
+            fix_id=fix.fix_id,
+            instance_key=fix.instance_key,
+            instance_id=fix.instance_id,
+            suite_id=suite.suite_id,
+            run_key=spec.run_key,
+        )
+        for fix, suite, spec in runs
+    }
+    known = set(store.read(FixRun, fix_id={link.fix_id for link in links})) if links else set()
+    store.write(sorted(links - known, key=lambda link: link.run_key))
 
 
 def _answers(store: Store, bench: Bench, specs: Iterable[RunSpec], *, traced_will_do: bool) -> dict[RunKey, RunKey]:
@@ -193,7 +210,7 @@ def make_runs(
     """Make and store those of the runs on one bench that the store does not have, each claimed meanwhile. What somebody
     else is at comes last: mostly it is there by then.
 
-    With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and guards are
+    With `traced_will_do`, a run that watched lines answers for one that is to watch none. Confirmations and checks are
     made all the same. With `unless_hanging`, what `hangs` by the runs that there are is not run once more, and is not
     requested.
 
@@ -244,23 +261,24 @@ def _left(run: Run) -> Left:
 Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]
 
 
-def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, purpose: Purpose) -> Plan:
-    """Which runs a suite needs for `purpose`."""
-    if purpose is Purpose.GUARD:
+def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, unit: SuiteRuns) -> Plan:
+    """Which runs a suite needs for the purpose of `unit`."""
+    if unit.purpose is Purpose.GUARD:
         claims = claims_of(store, places.cache)
-        # Two who draw at the same time would each make the guard runs of their own secret.
+        # Two processes that draw at the same time would each run the checks of their own secret.
         with claims.claim(f"guard-edits-{instance.instance_key}", wait=True):
             edits = _guard_edits(store, places, instance)
+        decoys = store.read(ProposedFix, fix_id=unit.decoys) if unit.decoys else ()
 
         def guards(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
             with claims.claim(f"guard-plan-{suite.suite_id}", wait=True):
                 secret = _guard_secret(store, suite)
-            return in_secret_order(guard_specs(bench, suite, edits), secret)
+            write_fix_runs(store, [(decoy, suite, decoy_spec(bench, suite, decoy)) for decoy in decoys])
+            return in_secret_order(guard_specs(bench, suite, edits, decoys), secret)
 
         return guards
     plans: dict[Purpose, Plan] = {
         Purpose.JUDGE: suite_specs,
-        Purpose.REPEAT: repeat_specs,
         Purpose.CONFIRM: confirmation_specs,
         Purpose.VALIDATE: partial(validation_specs, repeats=settings.repeats),
         Purpose.SETTLE: partial(settling_specs, repeats=settings.repeats),
@@ -268,7 +286,7 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
         Purpose.SECOND: partial(second_look_specs, repeats=settings.repeats),
         Purpose.DOUBT: doubt_specs,
     }
-    return plans[purpose]
+    return plans[unit.purpose]
 
 
 def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[GuardEdit, ...]:
@@ -276,16 +294,15 @@ def _guard_edits(store: Store, places: Places, instance: TaskInstance) -> tuple[
     known = store.read(GuardEdit, instance_key=instance.instance_key)
     if known and all(edit.made_by == intake_version() for edit in known):
         return known
-    mirrors, base = Mirrors(places.mirrors), (instance.repo, instance.base_commit)
+    read_base = partial(Mirrors(places.mirrors).read_file, instance.repo, instance.base_commit)
     secret = next((edit.secret for edit in known if edit.secret), secrets.token_hex(16))
-    edits = guard_edits(instance, partial(mirrors.read_file, *base), mirrors.list_paths(*base), secret)
-    made = tuple(replace(edit, made_by=intake_version()) for edit in edits)
+    made = tuple(replace(edit, made_by=intake_version()) for edit in guard_edits(instance, read_base, secret))
     store.write(made)
     return made
 
 
 def _guard_secret(store: Store, suite: Suite) -> str:
-    """What orders the guard runs of a suite, drawn where the store has none yet."""
+    """What orders the checks of a suite, drawn where the store has none yet."""
     known = store.read(GuardPlan, suite_id=suite.suite_id)
     if known:
         return known[0].secret

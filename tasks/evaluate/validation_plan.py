@@ -1,7 +1,7 @@
 """Which runs tell whether the golden tests of an instance are to be trusted: the same again, under other conditions.
 
-The traced runs of the verdict are the first of each code state. All of these are untraced and add to them. The guards
-of a golden success tell nothing here: what they run is other code.
+The traced runs of the verdict are the first of each code state. All of these are untraced and add to them. The
+robustness checks of a golden success tell nothing here: they run other code.
 """
 
 from __future__ import annotations

@@ -81,8 +81,8 @@ def score(rows: Rows) -> Chart:
         x=_percent("S_low", "instances solved, %"), x2="S_high:Q"
     )
     dot = base.mark_circle(size=90, color=FIRST, opacity=1).encode(x="S:Q")
-    kept = base.mark_tick(color=SECOND, thickness=3, size=18, opacity=1).encode(x="S_guarded:Q")
-    return alt.layer(interval, dot, kept).properties(width=WIDTH, height=_rows_high(len(rows)))
+    robust = base.mark_tick(color=SECOND, thickness=3, size=18, opacity=1).encode(x="S_robust:Q")
+    return alt.layer(interval, dot, robust).properties(width=WIDTH, height=_rows_high(len(rows)))
 
 
 def ability(rows: Rows) -> Chart:

@@ -38,8 +38,8 @@ def figures(rows: ReportRows) -> tuple[Figure, ...]:
         Figure(
             name="score",
             title="Solved instances",
-            caption="Share of instances that each method solves, with Wilson's 95 % interval (dot), and what of it "
-            "holds against the guards (tick).",
+            caption="Share of instances that each method solves, with Wilson's 95 % interval (dot), and the share "
+            "of robust successes (tick).",
             question="table2",
             rows=_ranked(rows["page_method"]),
             chart=charts.score,
@@ -181,7 +181,7 @@ def _years(rows: Iterable[Row], best: frozenset[str]) -> tuple[Row, ...]:
 
 
 def _ranked(rows: Iterable[Row]) -> tuple[Row, ...]:
-    kept = ("name", "S", "S_low", "S_high", "S_guarded")
+    kept = ("name", "S", "S_low", "S_high", "S_robust")
     return tuple({key: row[key] for key in kept} for row in rows if not row["control"] and row["S"] is not None)[
         :MOST_METHODS
     ]

@@ -16,9 +16,9 @@ from tasks.report import code, naming, prose
 TEMPLATES = Path(__file__).parent / "templates"
 
 WORDS = {
-    "held": "solved, guards hold",
-    "solved": "solved, not guarded yet",
-    "refuted": "solved, but a guard fails",
+    "held": "robust success",
+    "solved": "solved, not fully checked",
+    "refuted": "solved, but a robustness check fails",
     "missed": "not solved",
     "malformed": "not well-formed",
     "unmeasured": "unmeasured",

@@ -11,7 +11,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, InstanceKey, RunKey
-from tasks.domain.outcome import EDITED, CodeState, RunStatus, RunVariant, SuiteKind
+from tasks.domain.outcome import OTHER_CODE, CodeState, RunStatus, RunVariant, SuiteKind
 from tasks.domain.pairing import place_name, renamed
 from tasks.domain.run import CaseOutcome, Run, current
 from tasks.validate.judge import Observed, SeenCase
@@ -124,10 +124,11 @@ def slowest_first(store: Store, instances: Iterable[TaskInstance]) -> tuple[Task
     """By the longest run of a golden suite, which its repeats will take as well: a slow instance that is begun last has
     all other workers wait for it."""
     known = tuple(instances)
-    took = {
-        key: max((run.wall_s for run in runs if run.suite_kind is SuiteKind.GOLDEN), default=0.0)
+    golden = {
+        key: [run for run in runs if run.suite_kind is SuiteKind.GOLDEN and run.variant not in OTHER_CODE]
         for key, runs in runs_of(store, known).items()
     }
+    took = {key: max((run.wall_s for run in runs), default=0.0) for key, runs in golden.items()}
     return tuple(sorted(known, key=lambda one: (-took[one.instance_key], one.instance_id)))
 
 
@@ -142,7 +143,7 @@ def _counts(run: Run, suite: Suite) -> bool:
         ours
         and (run.suite_id == suite.suite_id or not golden)
         and run.suite_kind is not SuiteKind.CANDIDATE
-        and run.variant not in EDITED
+        and run.variant not in OTHER_CODE
     )
 
 

@@ -33,16 +33,16 @@ from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import BuildFailed, InfrastructureError
 from tasks.domain.names import EnvId, FixId
-from tasks.domain.outcome import Outcome, Policy, RunStatus
+from tasks.domain.outcome import EDITED, Outcome, Policy, RunStatus
 from tasks.domain.places import Places
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.plan import fix_spec, guard_specs
 from tasks.evaluate.taking import take_candidates
 from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites
+from tasks.integrity.edits import guard_edits
 from tasks.scrape.swe_bench_rows import import_instances
 
 pytestmark = [
@@ -140,7 +140,7 @@ def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> No
 
 
 def test_guard_edits_of_what_a_build_reads_need_no_build_of_their_own(tmp_path: Path) -> None:
-    """They mean the same: a module of settings that lies in the package of the fix, and is reworded with it."""
+    """They change no behaviour, so the extension modules of the golden patch serve them too."""
     bench = Bench(tmp_path)
     fix = diff("fast/__init__.py", PACKAGE, PACKAGE + "text = 1\n")
     bench.instance = replace(bench.instance, patch=bench.instance.patch + fix)
@@ -151,22 +151,21 @@ def test_guard_edits_of_what_a_build_reads_need_no_build_of_their_own(tmp_path: 
     (suite,) = bench.store.read(Suite)
     base = bench.instance.repo, bench.instance.base_commit
     mirrors = Mirrors(bench.places.mirrors)
-    edits = guard_edits(bench.instance, partial(mirrors.read_file, *base), mirrors.list_paths(*base), "secret")
-    assert all("fast/setup_package.py" in edit.edited for edit in edits)
+    edits = guard_edits(bench.instance, partial(mirrors.read_file, *base), "secret")
+    assert all(edit.edited == ("fast/__init__.py",) for edit in edits)
 
-    make_runs(bench.places, settings, unit, guard_specs(unit, suite, edits))
+    make_runs(bench.places, settings, unit, guard_specs(unit, suite, edits, ()))
 
-    guards = {run.run_key: run for run in bench.store.read(Run) if run.variant in ("placebo", "paraphrase")}
+    guards = {run.run_key: run for run in bench.store.read(Run) if run.variant in EDITED}
     assert {(run.variant, run.status) for run in guards.values()} == {
-        ("placebo", RunStatus.COMPLETED),
-        ("paraphrase", RunStatus.COMPLETED),
+        (variant, RunStatus.COMPLETED) for variant in EDITED
     }
     turned = {
         (guards[case.run_key].variant, case.outcome)
         for case in bench.store.read(CaseOutcome)
         if case.run_key in guards and case.qualname == "Same.test_it_is_right"
     }
-    assert turned == {("placebo", Outcome.FAILED), ("paraphrase", Outcome.PASSED)}
+    assert turned == {("placebo", Outcome.FAILED), ("paraphrase", Outcome.PASSED), ("variant", Outcome.PASSED)}
 
 
 def test_a_golden_patch_that_compiles_nothing_shares_one_build(tmp_path: Path) -> None:

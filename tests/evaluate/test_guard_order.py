@@ -1,4 +1,4 @@
-"""The order of guard runs follows from a secret: each order of sides is as likely as another."""
+"""The order of robustness checks follows from a secret: each order of sides is as likely as another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from tasks.domain.guard_edit import EDITS
 from tasks.domain.outcome import CodeState, RunVariant
 from tasks.evaluate.plan import in_secret_order
 
@@ -19,13 +18,16 @@ class Spec:
 
     variant: RunVariant
     code_state: CodeState
-    repeat: int = 0
     run_key: str = ""
 
 
 SPECS = (
-    *(Spec(RunVariant.PLACEBO, CodeState.BEFORE, number) for number in range(EDITS)),
-    *(Spec(RunVariant.PARAPHRASE, CodeState.AFTER, number) for number in range(EDITS)),
+    Spec(RunVariant.REPEAT, CodeState.BEFORE),
+    Spec(RunVariant.REPEAT, CodeState.AFTER),
+    Spec(RunVariant.PLACEBO, CodeState.BEFORE),
+    Spec(RunVariant.PARAPHRASE, CodeState.AFTER),
+    Spec(RunVariant.VARIANT, CodeState.AFTER),
+    Spec(RunVariant.PROPOSED, CodeState.BEFORE),
 )
 
 

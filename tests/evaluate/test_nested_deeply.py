@@ -10,8 +10,9 @@ from domain_rows import candidate_row, task_instance
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.outcome import Policy, RunVariant
 from tasks.domain.syntax import DEEPEST
-from tasks.evaluate.guard_edits import guard_edits
 from tasks.evaluate.intake import Intake, take_in
+from tasks.integrity.decoys import decoys_of
+from tasks.integrity.edits import guard_edits
 
 FORMS: dict[str, Callable[[int], str]] = {
     "sum": lambda n: f"x = {' + '.join(['1'] * n)}",
@@ -84,6 +85,8 @@ def test_a_fix_is_edited_or_left_and_named_however_deep_it_is(form: str, depth: 
     after = before.replace("return x\n", "return x + 1\n")
     patch = render([Change(path="p/m.py", before=before, after=after)])
     base = {"p/m.py": before.encode(), "p/deep.py": text.encode(), "p/flat.py": b"def g(y):\n    return y\n"}
-    found = guard_edits(task_instance(patch=patch), lambda path: base.get(str(path)), tuple(base), "s")
-    assert {edit.variant for edit in found} == {RunVariant.PLACEBO, RunVariant.PARAPHRASE}
+    instance = task_instance(patch=patch)
+    found = guard_edits(instance, lambda path: base.get(str(path)), "s")
+    assert [edit.variant for edit in found] == [RunVariant.PLACEBO, RunVariant.PARAPHRASE, RunVariant.VARIANT]
     assert all(bool(edit.patch) != bool(edit.skipped) for edit in found)
+    assert decoys_of(instance, lambda path: base.get(str(path)), python="3.11", secret="s")

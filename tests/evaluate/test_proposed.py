@@ -13,7 +13,7 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.domain.names import InstanceId
 from tasks.domain.proposed_fix import ProposedFix
-from tasks.evaluate.partial import partial_fixes
+from tasks.evaluate.controls import partial_fixes
 from tasks.evaluate.proposed import HandedIn, propose
 from tasks.evaluate.repairs import RepairRow
 

@@ -64,3 +64,8 @@ def test_nothing_of_the_project_may_go() -> None:
 def test_nonsense_is_refused() -> None:
     assert not only_shares_fixtures("", "(" * 1_000_000)
     assert not only_shares_fixtures("", "\0")
+
+
+def test_code_that_an_encoding_declaration_hides_in_a_comment_is_refused() -> None:
+    hidden = "# coding: utf-7\n# +AAo-import larder.plugin+AAo-larder.plugin.install()\n"
+    assert not only_shares_fixtures("", hidden)

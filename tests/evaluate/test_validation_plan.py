@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from domain_rows import run_row
+from domain_rows import SOME_DAY, run_row
 
+from tasks.adapters.runner.launch import FIXED_ENV, other_seed
 from tasks.adapters.uv.host import host_environment
 from tasks.domain.candidate import Suite
-from tasks.domain.guard_edit import EDITS
-from tasks.domain.names import CaseId, RepoPath, RunKey, SuiteId
-from tasks.domain.outcome import CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
+from tasks.domain.guard_edit import GuardEdit
+from tasks.domain.names import CaseId, FixId, RepoPath, RunKey, SuiteId
+from tasks.domain.outcome import EDITED, CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
+from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, Run, RunSpec, files_key
-from tasks.evaluate.plan import Bench, guard_specs
+from tasks.evaluate.plan import DECOY_WALL_S, Bench, guard_specs
 from tasks.evaluate.validation_plan import Repeats, doubt_specs, hangs, settling_specs, validation_specs
 from tasks.scrape.swe_bench_rows import import_instances
 
@@ -92,10 +94,43 @@ def test_a_run_of_chosen_cases_is_another_run(bench: Bench, suite: Suite) -> Non
     assert len({spec.run_key for spec in (*specs, *chosen, *others)}) == 3 * len(specs)
 
 
-def test_guards_take_the_cases_in_reversed_order_on_both_sides(bench: Bench, suite: Suite) -> None:
-    forms = [(spec.code_state, spec.order, spec.order_seed) for spec in guard_specs(bench, suite, ())]
-
-    assert sorted(forms) == sorted((state, CaseOrder.REVERSED, None) for state in CodeState for _ in range(EDITS))
+def test_all_checks_have_the_same_conditions(bench: Bench, suite: Suite) -> None:
+    """Reversed order and another hash seed; only runs on decoys have a shorter limit, since a mutant can loop."""
+    edits = [
+        GuardEdit(
+            instance_key=suite.instance_key,
+            instance_id=suite.instance_id,
+            variant=variant,
+            patch=patch,
+            edited=(),
+            skipped=(),
+        )
+        for variant, patch in zip(EDITED, ("p", "q", ""), strict=True)
+    ]
+    decoy = ProposedFix(
+        fix_id=FixId("f"),
+        instance_key=suite.instance_key,
+        instance_id=suite.instance_id,
+        patch="d",
+        problem="",
+        created_at=SOME_DAY,
+    )
+    specs = guard_specs(bench, suite, edits, [decoy])
+    golden_patch = bench.instance.patch
+    assert [(spec.variant, spec.code_state, spec.patches[:-1]) for spec in specs] == [
+        (RunVariant.REPEAT, CodeState.BEFORE, ()),
+        (RunVariant.REPEAT, CodeState.AFTER, (golden_patch,)),
+        (RunVariant.PLACEBO, CodeState.BEFORE, ("p",)),
+        (RunVariant.PARAPHRASE, CodeState.AFTER, (golden_patch, "q")),
+        (RunVariant.PROPOSED, CodeState.BEFORE, ("d",)),
+    ]
+    assert {spec.patches[-1] for spec in specs} == {suite.patch}
+    assert {(spec.order, spec.order_seed, spec.env, spec.tracer) for spec in specs} == {
+        (CaseOrder.REVERSED, None, other_seed(FIXED_ENV, bench.environment.env), Tracer.NONE)
+    }
+    assert [spec.limits.wall_s for spec in specs] == [bench.limits.wall_s] * 4 + [DECOY_WALL_S]
+    short = replace(bench, limits=replace(bench.limits, wall_s=1.0))
+    assert {spec.limits.wall_s for spec in guard_specs(short, suite, edits, [decoy])} == {1.0}
 
 
 def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:

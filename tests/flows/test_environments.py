@@ -80,10 +80,10 @@ def test_where_a_run_is_wanted_its_environment_is_built_as_it_was(tmp_path: Path
     one, two = machine(tmp_path, "one"), machine(tmp_path, "two")
     first = evaluate_here(PLAIN, one)
 
-    guarded = evaluate_here(replace(PLAIN, guards=True), two)
+    checked = evaluate_here(replace(PLAIN, guards=True), two)
 
-    assert guarded.exit_code == 0, guarded.text
-    assert guarded.ran.executed
+    assert checked.exit_code == 0, checked.text
+    assert checked.ran.executed
     assert built(two) == built(one)
     store = Store(one.store)
     assert {run.env_id for run in store.read(Run)} == set(first.environments.values())

@@ -145,9 +145,11 @@ def test_the_table_is_about_the_policy_asked_for(settings: Settings) -> None:
 
 def test_the_same_request_twice_starts_no_process(settings: Settings) -> None:
     first = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
+    made = rows(settings, "SELECT run_key FROM run ORDER BY ALL")
     again = judge(settings, "golden", *PREDICTIONS, instances=FEW, confirm=True, guards=True)
     assert first.ran.executed > 0
     assert (again.ran.executed, again.undone) == (0, ())
+    assert rows(settings, "SELECT run_key FROM run ORDER BY ALL") == made, "runs of golden tests on decoys as well"
     assert again.rows == first.rows
 
 

@@ -47,11 +47,13 @@ def test_fixes_and_tests_come_in_and_what_is_kept_goes_out(settings: Settings, t
     signs = query(settings.database, "SELECT instance_id, sign, cost, place, resolved FROM hacking").to_pylist()
     assert signs == []
     written = [json.loads(line) for line in kept.read_text().splitlines()]
-    whole = "SELECT kept, kept_resolved, unguarded FROM repair_filter WHERE scope = 'all' AND repair IS NOT NULL"
+    columns = "kept, kept_resolved, unchecked, robust_kept"
+    whole = f"SELECT {columns} FROM repair_filter WHERE scope = 'all' AND repair IS NOT NULL"
     (row,) = query(settings.database, whole).to_pylist()
-    assert (row["kept"], row["unguarded"]) == (len(written), 0)
+    assert (row["kept"], row["unchecked"]) == (len(written), 0)
     assert sum(one["resolved"] for one in written) == row["kept_resolved"] == 1
     assert all(one["kept_by"] == ["demo-careful"] for one in written)
+    assert sum(one["robust_by"] == ["demo-careful"] for one in written) == row["robust_kept"]
     assert query(settings.database, "FROM audit_orphan").num_rows == 0
     again = judge(settings, told, tests=(CAREFUL,))
     assert "; 0 runs, " in again.text

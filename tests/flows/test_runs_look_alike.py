@@ -64,7 +64,8 @@ def test_all_runs_of_a_suite_look_alike(settings: Settings, candidate: Path) -> 
     evaluate_here(request, settings)
     asked = "SELECT log, variant, tracer, code_state FROM run WHERE suite_kind = 'candidate' ORDER BY ALL"
     runs = query(settings.database, asked).to_pylist()
-    assert {(run["variant"], run["tracer"]) for run in runs} >= {("plain", "probe"), ("placebo", "none")}
+    forms = {(run["variant"], run["tracer"]) for run in runs}
+    assert forms >= {("plain", "probe"), ("repeat", "none"), ("placebo", "none"), ("proposed", "none")}
     store = Store(settings.store)
     seen = []
     for run in runs:

@@ -322,7 +322,7 @@ def test_candidates_whose_method_looked_around_are_suspected(settings: Settings)
         assert all(row.trajectory for row in desk.store.read(Generation))
         (found,) = desk.store.read(TrajectoryAudit)
         assert (found.rule, found.detail) == ("all-history", "git log --all")
-    scores = query(settings.database, "SELECT method, audited, suspected FROM table2_unsuspected ORDER BY method")
+    scores = query(settings.database, "SELECT method, audited, suspected FROM suspicion_count ORDER BY method")
     assert [tuple(row.values()) for row in scores.to_pylist()] == [
         ("agent", 1, 1),
         ("golden", 0, 0),

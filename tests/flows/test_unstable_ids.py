@@ -176,11 +176,11 @@ def test_guards_coverage_and_validation_pair_by_place_as_well(widget: tuple[Sett
         ("tests/test_golden.py::test_add[kept]", "fail_to_pass"),
     ]
     evaluate_here(EvaluationRequest(candidates=("golden",), snapshot="s"), settings)
-    guarded = query(
+    checked = query(
         settings.database,
-        "SELECT solved, guarded, failed_guards FROM guarded WHERE grader = 'paper' AND method = 'golden'",
+        "SELECT solved, robust, failed_guards FROM robust_verdict WHERE grader = 'paper' AND method = 'golden'",
     ).to_pylist()
-    assert guarded == [{"solved": True, "guarded": True, "failed_guards": []}]
+    assert checked == [{"solved": True, "robust": True, "failed_guards": []}]
     covered = query(
         settings.database, "SELECT delta_c FROM change_coverage WHERE definition = 'paper' AND method = 'golden'"
     ).to_pylist()

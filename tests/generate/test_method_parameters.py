@@ -27,11 +27,11 @@ from tasks.domain.llm import AgentRun
 from tasks.domain.names import InstanceId
 from tasks.domain.outcome import Outcome, RunStatus
 from tasks.domain.variant import PARAMETERS, PLAIN, Variant, variant_of
-from tasks.evaluate.hacking.reading import judged
 from tasks.generate.estimate import PaperBench
 from tasks.generate.methods.external import External, errand_for, validation_of
 from tasks.generate.registry import METHODS, OURS, methods
 from tasks.generate.task import options_of
+from tasks.integrity.hacking.reading import judged
 from tasks.localize.settings import AgentSettings
 from tasks.methods.method import Assignment, ContextFile, Method, MethodBudget
 from tasks.rehearsal.scripted_model import Scripted

@@ -13,7 +13,7 @@ from tasks.report import charts
 from tasks.report.drawing import draw, inline
 
 NAMES = ("plain", "datum['x']", "<b>&amp;\"'</b>", "a\nb", "")
-SCORE = {"S": 20.0, "S_low": 10.0, "S_high": 30.0, "S_guarded": None}
+SCORE = {"S": 20.0, "S_low": 10.0, "S_high": 30.0, "S_robust": None}
 SPLIT = {"model": "m", "S_before": 20.0, "S_after": 10.0, "p_exact": 0.2}
 KEPT = {
     **{"base_precision": 10.0, "precision": 20.0, "precision_low": 5.0, "precision_high": 40.0},

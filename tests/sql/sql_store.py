@@ -201,6 +201,23 @@ class SqlStore:
             **facts,
         )
 
+    def on_fix(self, fix_id: str, suite: str, cells: Cells, *, minutes: int = 9, **more: Any) -> str:
+        """A run of a suite `<instance>-<name>` on a proposed fix or a decoy."""
+        instance = suite.partition("-")[0]
+        run = self.run(instance, suite, "before", cells, variant="proposed", minutes=minutes, **more)
+        self.add("fix_run", fix_id=fix_id, instance_key=instance, instance_id=instance, suite_id=suite, run_key=run)
+        return run
+
+    def decoy(self, fix_id: str, golden: Cells | None = None, *, instance: str = "i", **more: Any) -> None:
+        """A proposed decoy, and what the golden tests do on it. By itself a mutant near the fix, after all others."""
+        known = {"fix_id": fix_id, "instance_key": instance, "instance_id": instance}
+        number = self.value(f"SELECT count(*) FROM decoy WHERE instance_key = '{instance}'")
+        run = {name: more.pop(name) for name in ("status", "env_id") if name in more}
+        self.add("proposed_fix", **known, patch=f"diff of {fix_id}")
+        self.add("decoy", **known, **({"number": number, "kind": "mutant", "near": True, "detail": fix_id} | more))
+        if golden is not None:
+            self.on_fix(fix_id, f"{instance}-golden", golden, **run)
+
     def _case(
         self,
         run_key: str,

@@ -193,8 +193,8 @@ def test_another_number_of_cases_after_the_fix_is_ambiguous_and_no_evidence(stor
 )
 def test_guard_runs_are_compared_by_place(store: SqlStore, found: dict[str, str], result: tuple[str, str, str]) -> None:
     suites(store, {}, {}, {f("a"): "failed"}, {f("b"): "passed"})
-    for variant in ("placebo", "paraphrase"):
-        store.add("guard_edit", instance_key="i", variant=variant, patch="", repeat=0, skipped=[])
+    for variant in ("placebo", "paraphrase", "variant"):
+        store.add("guard_edit", instance_key="i", variant=variant, patch="", skipped=[])
     store.run("i", "i-m", "before", found, variant="repeat", minutes=5)
     store.run("i", "i-m", "after", {f("x"): "passed"}, variant="repeat", minutes=5)
     (row,) = store.rows(GUARDS)
@@ -216,8 +216,7 @@ def test_golden_tests_whose_ids_differ_are_held_against_a_fix(store: SqlStore) -
         ("c", {f("c"): "passed", f("d"): "passed"}),
     ):
         store.add("proposed_fix", fix_id=name, instance_key="i", instance_id="i", patch="diff")
-        run = store.run("i", "i-golden", "before", found, variant="proposed", minutes=9)
-        store.add("fix_run", fix_id=name, instance_key="i", instance_id="i", suite_id="i-golden", run_key=run)
+        store.on_fix(name, "i-golden", found)
     assert store.rows("SELECT fix_id, status FROM fix_status ORDER BY ALL") == [
         ("a", "resolved"),
         ("b", "unresolved"),
@@ -236,8 +235,7 @@ def test_candidates_whose_ids_differ_reject_and_keep_fixes(store: SqlStore) -> N
     for name, outcome in (("a", "passed"), ("b", "failed"), ("c", "skipped")):
         store.add("proposed_fix", fix_id=name, instance_key="i", instance_id="i", patch="diff")
         for ref, found in (("i-golden", {"test_a.py::g": "failed"}), (suite, {f(f"new{name}"): outcome})):
-            run = store.run("i", ref, "before", found, variant="proposed", minutes=9)
-            store.add("fix_run", fix_id=name, instance_key="i", instance_id="i", suite_id=ref, run_key=run)
+            store.on_fix(name, ref, found)
     assert store.rows("SELECT fix_id, rejected FROM fix_rejection ORDER BY ALL") == [
         ("a", False),
         ("b", True),

@@ -103,7 +103,7 @@ def test_a_candidate_that_a_later_one_replaced_is_flagged_and_in_no_analysts_vie
         store.submission(candidate_id, "i", suite=None)
     for grader in GRADERS:
         assert sorted(store.rows(f"SELECT candidate_id, counted FROM {grader}")) == [("first", False), ("second", True)]
-    for view in ("verdict", "guarded"):
+    for view in ("verdict", "robust_verdict"):
         assert {name for (name,) in store.rows(f"SELECT candidate_id FROM {view}")} == {"second"}
 
 

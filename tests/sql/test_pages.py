@@ -87,6 +87,20 @@ def small(store: SqlStore, *, manifest: str = "") -> None:
 PATCHED = {"patch": PATCH.format(HELD_BACK)}
 
 
+def decoy(store: SqlStore, number: int, outcome: str, *, instance: str = "one") -> None:
+    """A valid decoy, and what the case of the method `m` does on it."""
+    of = {"fix_id": f"decoy{number}", "instance_key": instance, "instance_id": instance}
+    store.add("proposed_fix", **of, patch=PATCH.format(f"{HELD_BACK} {number}"))
+    patch = PATCH.format(f"{HELD_BACK} {number}")
+    store.add("decoy", **of, number=number, kind="mutant", near=True, detail=f"{HELD_BACK}:3", patch=patch)
+    for suite, cells in (
+        (f"{instance}-golden", {f"test_a.py::{HELD_BACK}": "failed"}),
+        (f"{instance}-m", {"test_a.py::new": outcome}),
+    ):
+        run = store.run(instance, suite, "before", cells, variant="proposed")
+        store.add("fix_run", **of, suite_id=suite, run_key=run)
+
+
 def texts(folder: Path) -> dict[str, str]:
     """Everything that is written, by path."""
     kinds = (".html", ".svg", ".json")
@@ -187,6 +201,65 @@ def test_what_a_submitter_must_not_see_is_left_out(store: SqlStore, tmp_path: Pa
     shown = [path for path, text in texts(tmp_path / "all").items() if HELD_BACK in text]
     assert {path.partition("/")[0] for path in shown} == {"instance", "candidate"}
     assert len(shown) == 2 + 4
+
+
+def test_a_candidate_page_shows_the_patch_of_a_decoy_that_it_accepts(store: SqlStore, tmp_path: Path) -> None:
+    small(store)
+    decoy(store, 0, "failed")
+    decoy(store, 1, "passed")
+    built(store, tmp_path)
+    pages = texts(tmp_path)
+    page = next(text for path, text in pages.items() if path.startswith("candidate/one/") and "<h1>m on one" in text)
+    assert "✓ rejected" in page
+    assert "× accepted" in page
+    assert f"accepts a decoy (mutant): {HELD_BACK}:3" in page
+    assert [number for number in "01" if f"{HELD_BACK} {number}" in page] == ["1"]
+    assert "solved, but a robustness check fails" in page
+    assert "Fewer than two valid decoys" not in pages["instance/one.html"]
+    assert re.search(r"<dt>valid decoys</dt><dd>2</dd>", pages["instance/one.html"])
+    row = pages["index.html"].partition("method/m.html")[2].partition("</tr>")[0]
+    assert "1 of 2" in row
+
+
+def test_decoys_of_a_held_out_instance_have_no_detail_and_no_patch(store: SqlStore, tmp_path: Path) -> None:
+    small(store, manifest="m")
+    decoy(store, 0, "passed")
+    (row,) = (
+        row
+        for row in answer(store, "FROM page_candidate('s', false)", ["page_candidate"])
+        if (row["method"], row["instance_id"]) == ("m", "one")
+    )
+    assert row["decoys"] == [{"kind": "mutant", "detail": None, "rejected": False, "why": None, "patch": None}]
+    assert [one for one in row["guards"] if one["guard"] == "decoy"] == [
+        {"guard": "decoy", "result": "failed", "why": None}
+    ]
+    built(store, tmp_path)
+    pages = texts(tmp_path)
+    assert [path for path, text in pages.items() if HELD_BACK in text] == []
+    assert "Fewer than two valid decoys" in pages["instance/one.html"]
+
+
+def test_the_leaderboard_ranks_by_robust_success(store: SqlStore, tmp_path: Path) -> None:
+    """`m` solves both instances and accepts their decoys; `n` solves one and rejects its decoy."""
+    store.add("snapshot", snapshot="s", instances=2)
+    for number, name in enumerate(("one", "two")):
+        store.instance(name, repo="o/r")
+        for state, outcome in (("before", "failed"), ("after", "passed")):
+            store.run(name, f"{name}-golden", state, {f"test_a.py::{HELD_BACK}": outcome})
+        for variant in ("placebo", "paraphrase", "variant"):
+            store.add("guard_edit", instance_key=name, variant=variant, patch="", skipped=["a.txt: it is not Python"])
+        for method, after in (("m", "passed"), ("n", "failed" if number else "passed")):
+            store.judged(name, method, {"test_a.py::new": f"- - failed {after}"})
+            for state, outcome in (("before", "failed"), ("after", after)):
+                store.run(name, f"{name}-{method}", state, {"test_a.py::new": outcome}, variant="repeat")
+        decoy(store, number, "passed", instance=name)
+        run = store.run(name, f"{name}-n", "before", {"test_a.py::new": "failed"}, variant="proposed")
+        of = {"fix_id": f"decoy{number}", "instance_key": name, "instance_id": name}
+        store.add("fix_run", **of, suite_id=f"{name}-n", run_key=run)
+    built(store, tmp_path)
+    page = texts(tmp_path)["index.html"]
+    shown = re.findall(r'href="method/(\w)\.html".*?<b>([\d.]+)</b>.*?<b>([\d.]+)</b>', page, re.S)
+    assert shown == [("n", "50.0", "50.0"), ("m", "0.0", "100.0")]
 
 
 @pytest.mark.parametrize(("manifest", "followed", "held"), [("", False, False), ("m", False, True), ("m", True, False)])

@@ -74,7 +74,7 @@ def verdicts(
         "'i' || i AS instance_id, 'i' || i AS instance_key, ? AS method, ?::VARCHAR AS model, "
         "0 AS sample, '' AS problem, 'verified' AS provenance, '' AS source, TIMESTAMPTZ '2026-01-01' AS created_at, "
         "'paper' AS grader, true AS measured, i - ? < ? AS well_formed, i - ? < ? AS solved, i - ? < ? AS fail_to_any, "
-        "i - ? < ? AS fail_to_pass, i - ? < ? AS pass_to_pass, solved AS guarded, 'paper' AS definition, "
+        "i - ? < ? AS fail_to_pass, i - ? < ? AS pass_to_pass, solved AS robust, 'paper' AS definition, "
         "?::DOUBLE AS delta_c FROM range(?, ?) AS r (i)",
         [snapshot, snapshot, method, method, model]
         + [value for rate in rates for value in (start, rate)]

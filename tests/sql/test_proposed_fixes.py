@@ -21,12 +21,7 @@ def fix(store: SqlStore, name: str, instance: str = "i", **outcomes: str) -> Non
     store.add("proposed_fix", fix_id=name, instance_key=instance, instance_id=instance, patch="diff")
     for suite, outcome in outcomes.items():
         case = GOLDEN if suite == "golden" else MINE
-        tried(store, name, f"{instance}-{suite}", {} if outcome == "-" else {case: outcome}, instance)
-
-
-def tried(store: SqlStore, fix_id: str, suite: str, cells: dict[str, str], instance: str = "i", **more: Any) -> None:
-    run = store.run(instance, suite, "before", cells, variant="proposed", minutes=9, **more)
-    store.add("fix_run", fix_id=fix_id, instance_key=instance, instance_id=instance, suite_id=suite, run_key=run)
+        store.on_fix(name, f"{instance}-{suite}", {} if outcome == "-" else {case: outcome})
 
 
 def handed_in(store: SqlStore, fix_id: str, method: str = "r", instance: str = "i", **more: Any) -> None:
@@ -70,7 +65,7 @@ def test_golden_tests_say_which_fix_is_right(judged: SqlStore) -> None:
 )
 def test_a_run_that_says_nothing_is_no_failure_of_the_fix(judged: SqlStore, status: str, why: str) -> None:
     fix(judged, "a")
-    tried(judged, "a", "i-golden", {}, status=status, detail="it clashes")
+    judged.on_fix("a", "i-golden", {}, status=status, detail="it clashes")
     handed_in(judged, "a")
     assert judged.rows(FIXES) == [("a", "unmeasured", why)]
     assert judged.rows("SELECT n, unmeasured, pass_rate FROM repair_rate") == [(0, 1, None)]
@@ -104,7 +99,7 @@ def test_the_lists_say_which_cases_count(store: SqlStore, lists: dict[str, list[
     for state, cells in (("before", before), ("after", after)):
         store.run("i", "i-golden", state, cells, labels={name: name for name in cells})
     fix(store, "a")
-    tried(store, "a", "i-golden", after | {case(broken): "failed"})
+    store.on_fix("a", "i-golden", after | {case(broken): "failed"})
     assert store.rows(FIXES) == [("a", "unresolved" if why else "resolved", why)]
 
 
@@ -129,7 +124,7 @@ def test_what_passes_on_a_wrong_fix_does_not_reject_it(judged: SqlStore) -> None
         ("i-m", "c", True, f"{MINE}: missing"),
     ]
     assert judged.rows(STRENGTH) == [("m", 1, 1, 3, 2, 66.7, 0)]
-    assert judged.rows("SELECT S_guarded IS NULL, strength FROM table2 WHERE method = 'm'") == [(True, 66.7)]
+    assert judged.rows("SELECT S_robust IS NULL, strength FROM table2 WHERE method = 'm'") == [(True, 66.7)]
     assert judged.rows(KEPT) == [
         ("i-m", "a", 1, 1, True, ""),
         ("i-m", "b", 1, 0, False, f"{MINE}: failed"),
@@ -144,7 +139,7 @@ def test_only_cases_of_its_own_reject(judged: SqlStore) -> None:
     old = "test_a.py::old"
     judged.judged("i", "n", {MINE: "- - failed passed", old: "passed passed passed passed"}, base=["test_a.py"])
     fix(judged, "a", golden="failed")
-    tried(judged, "a", "i-n", {MINE: "passed", old: "failed"})
+    judged.on_fix("a", "i-n", {MINE: "passed", old: "failed"})
     assert judged.rows(REJECTIONS) == [("i-n", "a", False, "")]
     assert judged.rows(KEPT) == [("i-n", "a", 1, 1, True, "")]
 
@@ -154,7 +149,7 @@ def test_a_module_that_cannot_be_collected_before_may_be_with_the_fix(judged: Sq
     judged.judged("i", "n", {module: "- - error -", later: "- - - passed"})
     for name, cells in (("a", {later: "passed"}), ("b", {module: "error"}), ("c", {})):
         fix(judged, name)
-        tried(judged, name, "i-n", cells)
+        judged.on_fix(name, "i-n", cells)
     assert [row[1:] for row in judged.rows(KEPT)] == [
         ("a", 1, 1, True, ""),
         ("b", 1, 0, False, f"{later}: missing"),
@@ -166,7 +161,7 @@ def test_no_test_keeps_nothing(judged: SqlStore) -> None:
     old = "test_a.py::old"
     judged.judged("i", "n", {old: "passed passed passed passed"}, base=["test_a.py"])
     fix(judged, "a")
-    tried(judged, "a", "i-n", {old: "passed"})
+    judged.on_fix("a", "i-n", {old: "passed"})
     assert judged.rows(KEPT) == [("i-n", "a", 0, 0, False, "no test of its own ran")]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sql_store import SqlStore
-from test_proposed_fixes import MINE, SOLVED, fix, golden, handed_in, tried
+from test_proposed_fixes import MINE, SOLVED, fix, golden, handed_in
 
 from tasks.domain.proposed_fix import HackSign
 
@@ -144,17 +144,26 @@ def test_tests_without_a_repair_are_counted_all_the_same(tested: SqlStore) -> No
 
 FILTER = (
     "SELECT repair, scope, fixes, unmeasured, resolved, base_precision, kept, kept_resolved, precision, lift, recall, "
-    "unguarded, guarded_kept, guarded_precision, guarded_recall "
+    "unchecked, robust_kept, robust_precision, robust_recall "
     "FROM repair_filter WHERE repair IS NOT NULL ORDER BY scope"
 )
 
 
-def guarded(store: SqlStore, instance: str, failed: str = "") -> None:
-    """Guard runs of the candidate `m`, in which everything is as before; `failed` is a guard that has it otherwise."""
-    suite = f"{instance}-m"
-    for guard, state, usual in (("placebo", "before", "failed"), ("paraphrase", "after", "passed")):
+CHECKS = (
+    ("repeat", "before", "failed"),
+    ("repeat", "after", "passed"),
+    ("placebo", "before", "failed"),
+    ("paraphrase", "after", "passed"),
+    ("variant", "after", "passed"),
+)
+
+
+def checked(store: SqlStore, instance: str, failed: str = "") -> None:
+    """The checks of the candidate `m`, in which everything is as before; `failed` is one that has it otherwise."""
+    for guard, state, usual in CHECKS:
         outcome = ("passed" if usual == "failed" else "failed") if guard == failed else usual
-        store.run(instance, suite, state, {MINE: outcome}, variant=guard)
+        store.run(instance, f"{instance}-m", state, {MINE: outcome}, variant=guard)
+    for guard in ("placebo", "paraphrase", "variant"):
         store.add("guard_edit", instance_key=instance, instance_id=instance, variant=guard, patch="diff")
 
 
@@ -162,14 +171,14 @@ def test_a_filter_keeps_what_every_test_passes_on(four: SqlStore) -> None:
     """Three tests: i0's keeps its right fix, i1's keeps a wrong one, i2's rejects a right one; i3 has no test."""
     for number, outcome in enumerate(("passed", "passed", "failed")):
         four.judged(f"i{number}", "m", SOLVED)
-        tried(four, f"i{number}{'-' if number == 1 else '+'}", f"i{number}-m", {MINE: outcome}, f"i{number}")
+        four.on_fix(f"i{number}{'-' if number == 1 else '+'}", f"i{number}-m", {MINE: outcome})
     repaired(four, "r", True, False, True, True)
     assert four.rows(FILTER) == [
         ("r", "all", 4, 0, 3, 75.0, 2, 1, 50.0, 0.67, 33.3, 2, None, None, None),
         ("r", "tested", 3, 0, 2, 66.7, 2, 1, 50.0, 0.75, 50.0, 2, None, None, None),
     ]
-    guarded(four, "i0")
-    guarded(four, "i1", failed="placebo")
+    checked(four, "i0")
+    checked(four, "i1", failed="placebo")
     assert [row[-4:] for row in four.rows(FILTER)] == [(0, 1, 100.0, 33.3), (0, 1, 100.0, 50.0)]
     assert four.rows("SELECT repair, fixes, kept FROM repair_filter WHERE repair IS NULL AND scope = 'all'") == [
         (None, 4, 2)
@@ -181,7 +190,7 @@ def test_what_is_not_known_is_left_out_of_a_filter(four: SqlStore) -> None:
     for number in range(3):
         four.judged(f"i{number}", "m", SOLVED)
     fix(four, "unknown", "i1")
-    tried(four, "unknown", "i1-m", {MINE: "passed"}, "i1")
+    four.on_fix("unknown", "i1-m", {MINE: "passed"})
     four.add("proposed_fix", fix_id="unusable", instance_key="i2", instance_id="i2", problem="empty: x")
     handed_in(four, "i0+", instance="i0")
     handed_in(four, "unknown", instance="i1")

@@ -1,4 +1,4 @@
-"""What audits cost: prices of findings, scores with and without, and where candidates come from."""
+"""What audits note: the worst finding of each candidate, scores with and without, and where candidates come from."""
 
 from __future__ import annotations
 
@@ -26,33 +26,32 @@ def look(store: SqlStore, candidate: str, rule: str) -> None:
     store.add("trajectory_audit", candidate_id=candidate, step=4, rule=rule, detail="git log --all")
 
 
-def test_the_worst_finding_is_the_price(four: SqlStore) -> None:
+def test_the_worst_findings_are_named(four: SqlStore) -> None:
     for rule in ("own-place", "coin", "clock"):
         finding(four, "a-m", rule)
     finding(four, "b-m", "own-place", 7)
-    finding(four, "c-m", "a-rule-without-a-price")
+    finding(four, "c-m", "a-rule-without-a-cost")
     assert four.rows("SELECT candidate_id, cost, rules, why FROM submission_lint ORDER BY ALL") == [
         ("a-m", "suspect", ["clock", "coin"], "test_a.py:1: code()"),
         ("b-m", "note", ["own-place"], "test_a.py:7: code()"),
-        ("c-m", "suspect", ["a-rule-without-a-price"], "test_a.py:1: code()"),
+        ("c-m", "suspect", ["a-rule-without-a-cost"], "test_a.py:1: code()"),
     ]
 
 
-def test_the_golden_tests_pay_nothing(store: SqlStore) -> None:
+def test_findings_in_golden_tests_are_left_out(store: SqlStore) -> None:
     store.instance("a")
     store.candidate("a", "golden", suite="a-golden")
     finding(store, "a-golden", "git-command")
     assert store.rows("FROM submission_lint") == []
 
 
-def test_a_finding_that_rejects_is_a_guard_that_failed(four: SqlStore) -> None:
+def test_a_finding_decides_no_verdict(four: SqlStore) -> None:
+    """Runs decide whether a success is robust; a finding is a note for a reader."""
     finding(four, "a-m", "process-exit")
-    finding(four, "b-m", "coin")
-    columns = "candidate_id, list_contains(failed_guards, 'lint'), guarded"
-    found = four.rows(f"SELECT {columns} FROM guarded WHERE grader = 'paper' ORDER BY 1")
-    assert found[0] == ("a-m", True, False)
-    assert found[1][:2] == ("b-m", False)
-    assert four.value("SELECT why FROM submission_lint WHERE cost = 'reject'") == "test_a.py:1: code()"
+    assert four.rows("SELECT DISTINCT cost FROM lint_policy ORDER BY cost") == [("note",), ("suspect",)]
+    assert four.rows("SELECT guard FROM guard_result WHERE guard = 'lint'") == []
+    verdicts = "SELECT candidate_id, solved, failed_guards FROM robust_verdict WHERE grader = 'paper' ORDER BY 1"
+    assert four.rows(verdicts)[:2] == [("a-m", True, []), ("b-m", True, [])]
 
 
 def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
@@ -68,8 +67,8 @@ def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
     ]
     for number, trajectory in enumerate(("0" * 64, None)):
         four.add("generation", generation_id=str(number), candidate_id=f"{'ab'[number]}-m", trajectory=trajectory)
-    assert four.rows("SELECT method, n, audited, suspected, S, S_unsuspected, S_without FROM table2_unsuspected") == [
-        ("m", 4, 1, 3, 75.0, 25.0, 100.0)
+    assert four.rows("SELECT method, n, audited, suspected, S, S_without_suspects FROM suspicion_count") == [
+        ("m", 4, 1, 3, 75.0, 25.0)
     ]
     assert four.rows("SELECT method, instance_id, sample, solved, reasons FROM suspects") == [
         ("m", "a", 0, True, ["lint:coin"]),
@@ -78,11 +77,11 @@ def test_scores_with_and_without_the_suspected(four: SqlStore) -> None:
     ]
 
 
-def test_a_method_that_is_suspected_throughout_has_no_score_without(store: SqlStore) -> None:
+def test_a_method_that_is_suspected_throughout_has_no_success_without(store: SqlStore) -> None:
     store.instance("a")
     store.judged("a", "m", SOLVED)
     look(store, "a-m", "told-the-fix")
-    assert store.rows("SELECT S, S_unsuspected, S_without FROM table2_unsuspected") == [(100.0, 0.0, None)]
+    assert store.rows("SELECT S, S_robust, S_without_suspects FROM suspicion_count") == [(100.0, None, 0.0)]
 
 
 def test_where_candidates_come_from(four: SqlStore) -> None:
@@ -103,14 +102,14 @@ def test_tables_say_where_the_candidates_of_a_method_come_from(store: SqlStore) 
     store.judged("a", "m", SOLVED, provenance="verified")
     store.judged("b", "m", SOLVED, provenance="self_reported")
     store.judged("a", "n", SOLVED, provenance="verified")
-    for table in ("table2", "table3", "table2_unsuspected"):
+    for table in ("table2", "table3", "suspicion_count"):
         assert store.rows(f"SELECT DISTINCT method, provenance FROM {table} ORDER BY ALL") == [
             ("m", "self_reported+verified"),
             ("n", "verified"),
         ]
 
 
-def test_every_rule_of_the_trajectory_audit_has_a_price(store: SqlStore) -> None:
+def test_every_rule_of_the_trajectory_audit_has_a_cost(store: SqlStore) -> None:
     from tasks.methods.trajectory_audit import RULES
 
     assert {name for name, _ in RULES} == {rule for (rule,) in store.rows("SELECT rule FROM trajectory_policy")}

@@ -76,7 +76,7 @@ def test_the_cost_of_a_success(store: SqlStore) -> None:
     store.judged("a", "m", F2P, model="x")
     store.judged("b", "m", F2F, model="x")
     store.judged("b", "m", F2P, model="x", sample=1)
-    columns = "instances, calls, cost_usd, solved, guarded, usd_per_success, usd_per_guarded, tokens_per_success"
+    columns = "instances, calls, cost_usd, solved, robust, usd_per_success, usd_per_robust, tokens_per_success"
     assert store.one(f"SELECT {columns} FROM cost_per_success WHERE grader = 'paper'") == (
         *(2, 2, 2.0, 2, None, 1.0),
         *(None, 110.0),

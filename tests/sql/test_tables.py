@@ -124,7 +124,7 @@ def test_method_overlap(four: SqlStore) -> None:
 
 
 def test_mcnemar(four: SqlStore) -> None:
-    assert four.rows("SELECT * EXCLUDE (snapshot, only_a_guarded, only_b_guarded, p_guarded) FROM mcnemar") == [
+    assert four.rows("SELECT * EXCLUDE (snapshot, only_a_robust, only_b_robust, p_robust) FROM mcnemar") == [
         ("one (x)", "three", 3, 0, 1, 0, 2, 1.0),
         ("one (x)", "two", 4, 1, 1, 1, 1, 1.0),
         ("three", "two", 3, 0, 0, 2, 1, 0.5),

@@ -13,7 +13,7 @@ from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, InstanceId, InstanceKey, RepoPath, RunKey
-from tasks.domain.outcome import Outcome, Phase, SuiteKind
+from tasks.domain.outcome import OTHER_CODE, Outcome, Phase, RunVariant, SuiteKind
 from tasks.domain.run import CaseOutcome
 from tasks.validate import observe
 from tasks.validate.observe import ToObserve, look, slowest_first
@@ -96,3 +96,27 @@ def test_each_instance_has_its_own_runs_however_many_are_read_at_once(
         assert [runs.runs for runs in seen] == [2, 2, 0, 1]
         found.append([[case.case_id for case in runs.cases[SuiteKind.GOLDEN]] for runs in seen])
     assert found[0] == found[1] == [["a.py::t0", "a.py::t1"], ["b.py::t0", "b.py::t1"], [], ["a.py::t1"]]
+
+
+@pytest.mark.parametrize("variant", RunVariant)
+def test_runs_on_proposed_fixes_decoys_and_edits_are_no_repeats(tmp_path: Path, variant: RunVariant) -> None:
+    """A golden test fails on a decoy as it should: beside the runs that count, it would be flaky."""
+    store, instance = Store(str(tmp_path)), task_instance()
+    suite = suite_row(instance)
+    run = run_row(
+        suite_kind=SuiteKind.GOLDEN, suite_id=suite.suite_id, files_key=suite.files_key, variant=variant, cases=1
+    )
+    store.write_run(run, [case_row(run.run_key, "a.py::t")])
+    ((_, runs),) = look(store, [ToObserve(instance=instance, suite=suite, env_id=run.env_id)])
+    counts = variant not in OTHER_CODE
+    assert (runs.runs, len(runs.observed[SuiteKind.GOLDEN])) == ((1, 1) if counts else (0, 0))
+    assert counts == (variant not in ("placebo", "paraphrase", "variant", "proposed"))
+
+
+def test_a_decoy_that_never_ends_makes_no_instance_slow(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    pool = [task_instance(instance_id=InstanceId(name), instance_key=InstanceKey(name)) for name in "ab"]
+    for one, variant, seconds in zip(pool, (RunVariant.PROPOSED, RunVariant.PLAIN), (300.0, 1.0), strict=True):
+        known = {"run_key": RunKey(one.instance_id), "instance_key": one.instance_key, "suite_kind": SuiteKind.GOLDEN}
+        store.write_run(run_row(**known, variant=variant, wall_s=seconds), [])
+    assert [one.instance_id for one in slowest_first(store, pool)] == ["b", "a"]

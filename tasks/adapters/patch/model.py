@@ -35,7 +35,7 @@ class Reason(StrEnum):
     """The patch edits, deletes or renames a file that the base commit lacks."""
     DOES_NOT_APPLY = "does-not-apply"
     TOO_LARGE = "too-large"
-    """More text or more files than a candidate may have: `policy.MAX_CHARS`, `policy.MAX_FILES`."""
+    """More text or more files than a candidate may have: `paths.MAX_CHARS`, `paths.MAX_FILES`."""
 
 
 class Rung(StrEnum):

@@ -7,6 +7,12 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from tasks.adapters.patch.model import FilePatch, Patch, Reason, Refused
+from tasks.adapters.patch.read import read_patch
+
+MAX_CHARS = 2_000_000
+MAX_FILES = 500
+"""Limits of a submitted patch. The largest of 801 published predictions and repairs have 11,228 characters and four
+files; applying a patch of 20,000 files takes minutes, in which other patches wait."""
 
 NAME_BYTES = 255
 PATH_BYTES = 2000
@@ -16,6 +22,18 @@ LEVELS = 200
 BINARY_BYTES = 50_000_000
 """Of one binary file: base85 of zlib holds a thousand times its length."""
 SHOWN = 200
+
+
+def read_inside(patch: str) -> Patch | Refused:
+    """Reads a submitted patch, and refuses it if it is too large or if a path leaves the checkout."""
+    if len(patch) > MAX_CHARS:
+        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(patch):,} characters; {MAX_CHARS:,} are taken")
+    read = read_patch(patch)
+    if isinstance(read, Refused):
+        return read
+    if len(read.files) > MAX_FILES:
+        return Refused(reason=Reason.TOO_LARGE, detail=f"{len(read.files):,} files; {MAX_FILES:,} are taken")
+    return refuse_paths(read) or read
 
 
 def refuse_paths(patch: Patch) -> Refused | None:

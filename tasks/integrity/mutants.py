@@ -1,0 +1,295 @@
+"""Mutants of Python source: one small change of behaviour each, in the grammar of the project's own Python.
+
+The operators come from cosmic-ray. It mutates parso trees, and parso reads the grammar of every Python from 3.6 on,
+whichever Python runs this. mutmut, the other maintained library, generates all mutants of a whole project and offers no
+operators by themselves. Seven operators are our own: code that only calls and returns has no other mutants.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import parso.python.tree
+from cosmic_ray.ast import ast_nodes
+from cosmic_ray.mutating import MutationVisitor
+from cosmic_ray.operators.operator import Operator
+from cosmic_ray.operators.provider import OperatorProvider
+from parso.grammar import load_grammar
+
+MOST = 4
+"""Mutants of the changed functions, and as many of others."""
+_LARGEST = 1_000_000
+"""Characters of source: parso is written in Python and reads about 300,000 a second."""
+_COMPARISONS = ("Eq_NotEq", "NotEq_Eq", "Lt_LtE", "LtE_Lt", "Gt_GtE", "GtE_Gt", "Is_IsNot", "IsNot_Is")
+_ARITHMETIC = ("Add_Sub", "Sub_Add", "Mul_Add", "Div_Mul", "FloorDiv_Mul", "Mod_Add", "Pow_Mul", "BitAnd_BitOr")
+_OTHERS = (
+    "AddNot",
+    "NumberReplacer",
+    "ReplaceAndWithOr",
+    "ReplaceBreakWithContinue",
+    "ReplaceFalseWithTrue",
+    "ReplaceOrWithAnd",
+    "ReplaceTrueWithFalse",
+    "ZeroIterationForLoop",
+)
+"""Of cosmic-ray's 213 operators those that seldom raise a `TypeError`: a decoy should keep most of the behaviour."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mutant:
+    """One mutation of a file."""
+
+    text: str
+    line: int
+    """1-based line of the mutation."""
+    operator: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Position:
+    operator: str
+    occurrence: int
+    """0-based, among the positions of the operator in the file."""
+    line: int
+
+
+class ReturnNothing(Operator):  # type: ignore[misc]
+    """Replace the value that a function returns by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type == "return_stmt" and node.children[1].get_code().strip() != "None":
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, "return None")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class DropStatement(Operator):  # type: ignore[misc]
+    """Replace a call or an assignment that stands alone by `pass`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        is_alone = node.parent is not None and node.parent.type == "simple_stmt"
+        if is_alone and node.type in ("atom_expr", "power", "expr_stmt"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, "pass")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class ChangeText(Operator):  # type: ignore[misc]
+    """Put a letter at the end of a text; docstrings stay."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        is_alone = node.parent is not None and node.parent.type == "simple_stmt"
+        if node.type == "string" and not is_alone and node.value[-3:] not in ('"""', "'''"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, f"{node.value[:-1]}x{node.value[-1]}")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class DropKeyword(Operator):  # type: ignore[misc]
+    """Replace the value of a keyword argument by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type == "argument" and len(node.children) == 3 and node.children[1].get_code() == "=":
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, f"{node.children[0].value}=None")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class NeverTaken(Operator):  # type: ignore[misc]
+    """Replace the condition of an `if`, an `elif` or a conditional expression by `False`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        before = node.get_previous_sibling() if node.parent is not None else None
+        if before is not None and before.type == "keyword" and before.value in ("if", "elif"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, "False")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class DropOperand(Operator):  # type: ignore[misc]
+    """Replace `a * b`, `a + b`, `a and b` or `a or b` by `a`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type in ("term", "arith_expr", "and_test", "or_test"):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        return _code(node, node.children[0].get_code(include_prefix=False))
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+class SwapName(Operator):  # type: ignore[misc]
+    """Replace an argument that is a name, or has an attribute, by what it is an attribute of, or by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        is_argument = node.parent is not None and node.parent.type in ("arglist", "argument", "trailer")
+        is_value = node.type in ("name", "atom_expr", "power") and node.get_code().strip() not in ("self", "cls")
+        if is_argument and is_value and not (node.parent.type == "trailer" and node.parent.children[0] == "."):
+            yield node.start_pos, node.end_pos
+
+    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+        owner, dot, _ = node.get_code(include_prefix=False).rpartition(".")
+        return _code(node, owner if dot else "None")
+
+    @classmethod
+    def examples(cls) -> tuple[()]:
+        return ()
+
+
+def _code(node: Any, text: str) -> Any:
+    """`text` as a node in the place of `node`, with what comes before it on its line."""
+    return parso.python.tree.Keyword(text, node.start_pos, node.get_first_leaf().prefix)
+
+
+def _operators() -> dict[str, Operator]:
+    provider = OperatorProvider()
+    comparisons = [f"ReplaceComparisonOperator_{name}" for name in _COMPARISONS]
+    arithmetic = [f"ReplaceBinaryOperator_{name}" for name in _ARITHMETIC]
+    theirs = {name: provider[name]() for name in (*comparisons, *arithmetic, *_OTHERS)}
+    ours = (ReturnNothing(), DropStatement(), ChangeText(), DropKeyword(), SwapName(), NeverTaken(), DropOperand())
+    return {**theirs, **{type(one).__name__: one for one in ours}}
+
+
+OPERATORS = _operators()
+NEUTRAL = ("NeverTaken", "DropOperand")
+
+
+def mutants(text: str, lines: Collection[int], python: str, draw: random.Random) -> tuple[list[Mutant], list[Mutant]]:
+    """Mutants of the functions that hold one of `lines` (1-based), and mutants of the file's other functions.
+
+    Nothing within a `while` loop is mutated: the loop might not end.
+
+    Returns both in a drawn order, at most `MOST` of each. `python` is the minor version whose grammar the file has; a
+    version that parso does not know is read as the newest one. Both are empty for a file that is too large or nested
+    too deeply.
+    """
+
+    def near(tree: Any) -> Ranges:
+        return [own for own in _ranges(tree, "funcdef") if any(own[0] <= line <= own[1] for line in lines)]
+
+    return (
+        _mutants(text, python, draw, near),
+        _mutants(text, python, draw, lambda tree: _ranges(tree, "funcdef"), near),
+    )
+
+
+def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: random.Random) -> list[Mutant]:
+    """Mutants of these lines (1-based), as `mutants` returns them; several of one line are among them.
+
+    Those of `NEUTRAL` operators come first: on an added line they often bring the behaviour of the base commit back.
+    """
+    return _mutants(text, python, draw, lambda _: [(line, line) for line in lines], each_line_once=False)
+
+
+Ranges = list[tuple[int, int]]
+"""First and last lines."""
+
+
+def _mutants(
+    text: str,
+    python: str,
+    draw: random.Random,
+    where: Callable[[Any], Ranges],
+    outside: Callable[[Any], Ranges] = lambda _: [],
+    *,
+    each_line_once: bool = True,
+) -> list[Mutant]:
+    """Mutants at lines that are `where` and not `outside`."""
+    if len(text) > _LARGEST:
+        return []
+    grammar = _grammar(python)
+    try:
+        tree = grammar.parse(text)
+        left_out = [*_ranges(tree, "while_stmt"), *outside(tree)]
+        wanted = where(tree)
+        found = [at for at in _positions(tree) if _within(at.line, wanted) and not _within(at.line, left_out)]
+        draw.shuffle(found)
+        if not each_line_once:
+            found.sort(key=lambda at: at.operator not in NEUTRAL)
+        return list(_made(grammar, tree, found, each_line_once=each_line_once))
+    except RecursionError:
+        return []
+
+
+def _ranges(tree: Any, kind: str) -> Ranges:
+    """First and last line of each node of a kind."""
+    return [(node.start_pos[0], node.end_pos[0]) for node in ast_nodes(tree) if node.type == kind]
+
+
+def _within(line: int, ranges: Iterable[tuple[int, int]]) -> bool:
+    return any(first <= line <= last for first, last in ranges)
+
+
+def _grammar(python: str) -> Any:
+    try:
+        return load_grammar(version=python)
+    except (NotImplementedError, ValueError):
+        return load_grammar()
+
+
+def _positions(tree: Any) -> Iterator[_Position]:
+    """Every place of the tree at which an operator applies."""
+    seen = Counter[str]()
+    for node in ast_nodes(tree):
+        for name, operator in OPERATORS.items():
+            for start, _ in operator.mutation_positions(node):
+                yield _Position(operator=name, occurrence=seen[name], line=start[0])
+                seen[name] += 1
+
+
+def _made(grammar: Any, tree: Any, positions: Iterable[_Position], *, each_line_once: bool) -> Iterator[Mutant]:
+    """The first `MOST` mutants that differ from each other.
+
+    A mutant with another number of syntax errors is left out: cosmic-ray takes the `*` before keyword-only parameters
+    for an operator. The grammar of the project decides, since this Python may be newer or older.
+    """
+    text, errors = tree.get_code(), _errors(grammar, tree)
+    lines: set[int] = set()
+    texts = {text}
+    for at in positions:
+        if each_line_once and at.line in lines:
+            continue
+        visitor = MutationVisitor(at.occurrence, OPERATORS[at.operator])
+        made = visitor.walk(grammar.parse(text)).get_code()
+        if made not in texts and _errors(grammar, grammar.parse(made)) == errors:
+            texts.add(made)
+            lines.add(at.line)
+            yield Mutant(text=made, line=at.line, operator=at.operator)
+        if len(texts) > MOST:
+            return
+
+
+def _errors(grammar: Any, tree: Any) -> int:
+    return sum(1 for _ in grammar.iter_errors(tree))
