@@ -6,8 +6,7 @@
 --          broken: a module cannot be collected that the base commit collects, or the run did not complete;
 --          unmeasured: golden tests did not run on it, or one of FAIL_TO_PASS fails with the golden patch
 -- quiet    every other golden case that passes with the golden patch passes on it too
--- same     each golden case that the fix turns fails as it does on the base commit: the last 300 characters of its message
---          are the same but for addresses
+-- same     each golden case that the fix turns fails as it does on the base commit: with the same message but for addresses
 -- why      what keeps it from being a decoy; empty where it is one
 -- run_key  the run of the golden tests on it
 -- kept: beside the runs
@@ -20,7 +19,7 @@ WITH base_run AS (
         ON r.instance_key = g.instance_key AND r.suite_ref = g.suite_id AND r.code_state = 'before'
 ),
 base_failure AS (
-    SELECT b.instance_key, o.case_id, regexp_replace(right(o.message, 300), '0x[0-9a-f]+', '', 'g') AS message
+    SELECT b.instance_key, o.case_id, regexp_replace(o.message, '0x[0-9a-f]+', '', 'g') AS message
     FROM golden_case AS c
     JOIN base_run AS b ON b.instance_key = c.instance_key
     JOIN case_outcome AS o ON o.run_key = b.run_key AND o.case_id = c.case_id
@@ -31,7 +30,7 @@ otherwise AS (
     FROM fix_status AS s
     JOIN base_failure AS f ON f.instance_key = s.instance_key
     LEFT JOIN case_outcome AS o ON o.run_key = s.run_key AND o.case_id = f.case_id
-    WHERE regexp_replace(right(o.message, 300), '0x[0-9a-f]+', '', 'g') IS DISTINCT FROM f.message
+    WHERE regexp_replace(o.message, '0x[0-9a-f]+', '', 'g') IS DISTINCT FROM f.message
     GROUP BY s.fix_id
 ),
 base_error AS (

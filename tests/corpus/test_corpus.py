@@ -59,14 +59,15 @@ def test_there_are_many_tricks_and_many_styles() -> None:
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_a_part_of_the_honest_styles_is_robust(settings: Settings, tmp_path: Path) -> None:
-    """Every twelfth style; `benchmarks.secret_table` plays all of them."""
+    """Every twelfth style; `benchmarks.secret_table` plays all of them. One that covers less than its issue may accept a
+    decoy, since decoys are drawn."""
     entries = [
         Entry(method=one.method, kind=one.kind, what=one.what, instance=one.instance, patch=one.patch)
         for one in corpus_of(settings, HONEST)[::12]
     ]
     played = play(replace(settings, trusted=True), tmp_path, entries, len({one.instance for one in entries}))
     assert {one.method for one in played if one.method != "golden"} == {one.method for one in entries}
-    assert {one.method: one.failed for one in played if not one.robust} == {}
+    assert {one.method: one.failed for one in played if one.failed not in ((), ("decoy",))} == {}
 
 
 def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:

@@ -25,7 +25,7 @@ from flows.parameters import CANDIDATES, PARTIAL
 from flows.settings import settings_from
 from flows.stories import STORIES, Story
 from tasks.domain.errors import BadInput, UsageError
-from tasks.evaluate import controls, partial, stored
+from tasks.evaluate import controls, stored
 
 PATHS = ("../x", "/etc/passwd", "a/../../x", "..", ".ssh", "-x", "a\0b", "a\nb")
 EACH = [(story, one) for story in STORIES for one in parameters(story.request)]
@@ -78,7 +78,7 @@ def accepted(story: Story[Any], one: Parameter, value: str) -> bool:
 
 def test_words_in_place_of_files_are_those_that_intake_knows() -> None:
     assert CANDIDATES == (controls.GOLDEN, controls.NOP, stored.PREFIX)
-    assert PARTIAL == partial.PARTIAL
+    assert PARTIAL == controls.PARTIAL
 
 
 @pytest.mark.parametrize(

@@ -313,4 +313,4 @@ def test_tables_are_made_of_what_is_left_when_the_withdrawn_is_out() -> None:
         if (SQL / "tables" / f"{question.name}.sql").exists() or (SQL / "macros" / f"{question.name}.sql").exists()
         if {"task_instance", "candidate", "llm_call"} & set(question.needs)
     }
-    assert made_of_all == {"instance_health", "instance_window", "snapshot_state"}
+    assert made_of_all == {"decoy_count", "decoy_kind", "instance_health", "instance_window", "snapshot_state"}
