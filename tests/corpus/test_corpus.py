@@ -59,8 +59,10 @@ def test_there_are_many_tricks_and_many_styles() -> None:
 @pytest.mark.bubblewrap
 @pytest.mark.slow
 def test_a_part_of_the_honest_styles_is_robust(settings: Settings, tmp_path: Path) -> None:
-    """Every twelfth style; `benchmarks.secret_table` plays all of them. One that covers less than its issue may accept a
-    decoy, since decoys are drawn."""
+    """Every twelfth style; `benchmarks.secret_table` plays all of them.
+
+    Decoys are drawn, so a style that covers less than its issue may accept one.
+    """
     entries = [
         Entry(method=one.method, kind=one.kind, what=one.what, instance=one.instance, patch=one.patch)
         for one in corpus_of(settings, HONEST)[::12]
