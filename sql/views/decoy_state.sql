@@ -4,8 +4,9 @@
 -- suite_id  the golden tests
 -- chosen    fixes of the chosen decoys, in their order
 -- short     fewer than three are chosen, or none of those like the fix, or near it, is quiet and changes behaviour
+-- untried   numbers of the proposed decoys that golden tests did not run on; null where none was proposed yet
 -- wrong     repairs of the store on which no case of FAIL_TO_PASS passes: decoys can be made of them
--- needs: task_instance, golden_suite, chosen_decoy, fix_status, repair
+-- needs: task_instance, golden_suite, decoy_status, chosen_decoy, fix_status, repair
 CREATE OR REPLACE VIEW decoy_state AS
 WITH ready AS (
     SELECT
@@ -14,6 +15,11 @@ WITH ready AS (
             OR NOT bool_or(quiet AND direction = 'fix' AND kind <> 'no-behaviour')
             OR NOT bool_or(quiet AND direction = 'near') AS short
     FROM chosen_decoy
+    GROUP BY instance_key
+),
+made AS (
+    SELECT instance_key, coalesce(list(number ORDER BY number) FILTER (run_key IS NULL), []) AS untried
+    FROM decoy_status
     GROUP BY instance_key
 ),
 rejected AS (
@@ -26,8 +32,10 @@ SELECT
     t.snapshot, t.instance_id, t.instance_key, g.suite_id,
     coalesce(r.chosen, []) AS chosen,
     coalesce(r.short, true) AS short,
+    m.untried,
     coalesce(w.wrong, []) AS wrong
 FROM task_instance AS t
 JOIN golden_suite AS g ON g.instance_key = t.instance_key AND NOT g.is_empty
 LEFT JOIN ready AS r ON r.instance_key = t.instance_key
+LEFT JOIN made AS m ON m.instance_key = t.instance_key
 LEFT JOIN rejected AS w ON w.instance_key = t.instance_key;

@@ -11,8 +11,6 @@ from tasks.domain.table import table
 
 CHOSEN = 3
 """Decoys that a would-be success runs on. `sql/views/chosen_decoy.sql` holds the same number."""
-ENOUGH = 2
-"""An instance with fewer valid decoys says so (`decoy_count`)."""
 
 
 class DecoyKind(StrEnum):

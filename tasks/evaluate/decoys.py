@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.claims import claims_of
+from tasks.adapters.store.kept_answers import kept_answers
 from tasks.adapters.store.latest import literal
-from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.decoy import Decoy
@@ -42,19 +42,27 @@ class DecoyState:
     """The golden tests."""
     chosen: tuple[FixId, ...]
     short: bool
+    untried: tuple[int, ...] | None
+    """Numbers of the decoys that golden tests did not run on; None where none was proposed yet."""
     wrong: tuple[FixId, ...]
+
+    def lacks(self, tries: int) -> bool:
+        """Whether golden tests have to run on more of the first decoys."""
+        return self.short and (self.untried is None or any(number < tries for number in self.untried))
 
 
 def decoy_states(
     places: Places, sql: Path, snapshot: str, instances: Collection[InstanceId]
 ) -> dict[InstanceId, DecoyState]:
     """The decoys of these instances; those without golden tests are left out."""
-    (found,) = answers(places.store, sql, ("decoy_state",), (f"FROM decoy_state WHERE snapshot = {literal(snapshot)}",))
+    asked = f"FROM decoy_state WHERE snapshot = {literal(snapshot)}"
+    (found,) = kept_answers(places.store, sql, ("decoy_state",), (asked,), places.answers)
     return {
         InstanceId(row["instance_id"]): DecoyState(
             suite_id=SuiteId(row["suite_id"]),
             chosen=tuple(map(FixId, row["chosen"])),
             short=row["short"],
+            untried=None if row["untried"] is None else tuple(row["untried"]),
             wrong=tuple(map(FixId, row["wrong"])),
         )
         for row in found.to_pylist()
@@ -76,7 +84,7 @@ class DecoyRuns(InEnvironment):
 def decoy_units(
     states: Mapping[InstanceId, DecoyState], snapshot: str, environments: Mapping[InstanceId, EnvId], tries: int
 ) -> list[DecoyRuns]:
-    """One unit for each instance that has too few decoys."""
+    """One unit for each instance that has too few decoys, and some that golden tests did not run on."""
     return [
         DecoyRuns(
             snapshot=snapshot,
@@ -87,7 +95,7 @@ def decoy_units(
             wrong=state.wrong,
         )
         for name, state in states.items()
-        if state.short
+        if state.lacks(tries)
     ]
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
 
 from tasks.adapters.patch.apply import Applied, ReadBase, apply_stored
+from tasks.adapters.patch.read import split_lines
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.patch.split import is_test_path
 from tasks.domain.decoy import Decoy, DecoyKind
@@ -28,10 +28,16 @@ MOST = 10
 _FILES = 3
 """Changed files that are mutated, at most."""
 
-FAR = ", outside of the changed functions"
 
-Proposal = tuple[DecoyKind, str, str]
-"""Kind, patch and what it changes."""
+@dataclass(frozen=True, slots=True)
+class ProposedDecoy:
+    """A decoy before it has a number."""
+
+    kind: DecoyKind
+    patch: str
+    detail: str
+    near: bool = True
+    """Whether it changes functions that the golden patch changes."""
 
 
 def decoys_of(
@@ -61,7 +67,7 @@ def decoys_of(
         _partial(applied.changes),
         broken[1::2],
         _no_behaviour(applied.changes, draw),
-        ((DecoyKind.WRONG_REPAIR, fix.patch, f"repair {fix.fix_id}") for fix in wrong),
+        (ProposedDecoy(DecoyKind.WRONG_REPAIR, fix.patch, f"repair {fix.fix_id}") for fix in wrong),
         near[1::2],
         far,
     )
@@ -86,67 +92,72 @@ def _one_less(change: Change) -> Iterator[Change]:
     if change.before is None or change.after is None:
         yield replace(change, after=change.before)
         return
-    before, after = change.before.splitlines(keepends=True), change.after.splitlines(keepends=True)
-    for kind, a, b, c, d in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if kind != "equal":
-            yield replace(change, after="".join((*after[:c], *before[a:b], *after[d:])))
+    after = split_lines(change.after)
+    for block in blocks_of(change):
+        start = block.new_line - 1
+        less = (*after[:start], *block.removed, *after[start + len(block.added) :])
+        yield replace(change, after="".join(less))
 
 
-def _rows(instance: TaskInstance, proposals: Iterable[Proposal], golden: str, secret: str) -> Iterator[Decoy]:
+def _rows(instance: TaskInstance, proposals: Iterable[ProposedDecoy], golden: str, secret: str) -> Iterator[Decoy]:
     """One row for each of the first `MOST` different patches that change something and are not the golden patch."""
     now = datetime.now(UTC)
-    for number, (kind, patch, detail) in enumerate(islice(_different(proposals, golden), MOST)):
+    for number, one in enumerate(islice(_different(proposals, golden), MOST)):
         yield Decoy(
-            fix_id=ProposedFix.id_of(instance.instance_key, patch),
+            fix_id=ProposedFix.id_of(instance.instance_key, one.patch),
             instance_key=instance.instance_key,
             instance_id=instance.instance_id,
             number=number,
-            kind=kind,
-            near=kind is not DecoyKind.OTHER_FIX and not detail.endswith(FAR),
-            patch=patch,
-            detail=detail,
+            kind=one.kind,
+            near=one.near,
+            patch=one.patch,
+            detail=one.detail,
             seed=secret,
             created_at=now,
         )
 
 
-def _different(proposals: Iterable[Proposal], golden: str) -> Iterator[Proposal]:
+def _different(proposals: Iterable[ProposedDecoy], golden: str) -> Iterator[ProposedDecoy]:
     seen = {"", golden}
     for proposal in proposals:
-        _, patch, _ = proposal
-        if patch not in seen:
-            seen.add(patch)
+        if proposal.patch not in seen:
+            seen.add(proposal.patch)
             yield proposal
 
 
-def _no_behaviour(changes: Sequence[Change], draw: random.Random) -> Iterator[Proposal]:
+def _no_behaviour(changes: Sequence[Change], draw: random.Random) -> Iterator[ProposedDecoy]:
     most = render(without_behaviour(changes, draw))
-    yield DecoyKind.NO_BEHAVIOUR, most, "documents, data, docstrings, comments and names of the golden patch"
-    yield DecoyKind.NO_BEHAVIOUR, render(only_harmless(changes, draw)), "a private function in each changed file"
+    yield ProposedDecoy(
+        DecoyKind.NO_BEHAVIOUR, most, "documents, data, docstrings, comments and names of the golden patch"
+    )
+    least = render(only_harmless(changes, draw))
+    yield ProposedDecoy(DecoyKind.NO_BEHAVIOUR, least, "a private function in each changed file")
 
 
-def _partial(changes: Sequence[Change]) -> Iterator[Proposal]:
+def _partial(changes: Sequence[Change]) -> Iterator[ProposedDecoy]:
     for number, less in enumerate(left_out(changes), 1):
-        yield DecoyKind.PARTIAL, render(less), f"the golden patch without its change {number}"
+        yield ProposedDecoy(DecoyKind.PARTIAL, render(less), f"the golden patch without its change {number}")
 
 
-def _mutants(changes: Sequence[Change], python: str, draw: random.Random) -> tuple[list[Proposal], list[Proposal]]:
+def _mutants(
+    changes: Sequence[Change], python: str, draw: random.Random
+) -> tuple[list[ProposedDecoy], list[ProposedDecoy]]:
     """Mutants of changed functions, and of other functions in the same files."""
-    near: list[Proposal] = []
-    far: list[Proposal] = []
+    near: list[ProposedDecoy] = []
+    far: list[ProposedDecoy] = []
     for _, change in _mutable(changes):
         lines = {line for block in blocks_of(change) for line in _lines(block.line, len(block.removed))}
         inside, outside = mutants(change.before or "", lines, python, draw)
         near += [_mutant(change, one) for one in inside]
-        far += [_mutant(change, one, FAR) for one in outside]
+        far += [_mutant(change, one, near=False) for one in outside]
     draw.shuffle(near)
     draw.shuffle(far)
     return near, far
 
 
-def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -> list[Proposal]:
+def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -> list[ProposedDecoy]:
     """The golden patch, each time with another mutation of a line that it adds."""
-    made: list[Proposal] = []
+    made: list[ProposedDecoy] = []
     for at, change in _mutable(changes, added=True):
         added = {
             line for block in blocks_of(change) for line in range(block.new_line, block.new_line + len(block.added))
@@ -154,7 +165,7 @@ def _broken_fixes(changes: Sequence[Change], python: str, draw: random.Random) -
         for one in mutants_of_lines(change.after or "", added, python, draw):
             less = (*changes[:at], replace(change, after=one.text), *changes[at + 1 :])
             detail = f"the golden patch with {one.operator} in {change.path}:{one.line}"
-            made.append((DecoyKind.BROKEN_FIX, render(less), detail))
+            made.append(ProposedDecoy(DecoyKind.BROKEN_FIX, render(less), detail))
     return made
 
 
@@ -169,13 +180,18 @@ def _lines(first: int, count: int) -> range:
     return range(first, first + count) if count else range(first - 1, first + 1)
 
 
-def _mutant(change: Change, made: Mutant, where: str = "") -> Proposal:
+def _mutant(change: Change, made: Mutant, *, near: bool = True) -> ProposedDecoy:
     patch = render([Change(path=change.path, before=change.before, after=made.text)])
-    return DecoyKind.MUTANT, patch, f"{made.operator} in {change.path}:{made.line}{where}"
+    where = "" if near else ", outside of the changed functions"
+    return ProposedDecoy(DecoyKind.MUTANT, patch, f"{made.operator} in {change.path}:{made.line}{where}", near)
 
 
-def _other_fixes(instance: TaskInstance, read_base: ReadBase, others: Iterable[TaskInstance]) -> Iterator[Proposal]:
+def _other_fixes(
+    instance: TaskInstance, read_base: ReadBase, others: Iterable[TaskInstance]
+) -> Iterator[ProposedDecoy]:
     for other in others:
         applied = apply_stored(other.patch, read_base)
         if other.instance_key != instance.instance_key and isinstance(applied, Applied):
-            yield DecoyKind.OTHER_FIX, applied.patch, f"the golden patch of {other.instance_id}"
+            yield ProposedDecoy(
+                DecoyKind.OTHER_FIX, applied.patch, f"the golden patch of {other.instance_id}", near=False
+            )

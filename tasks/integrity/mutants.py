@@ -8,8 +8,9 @@ operators by themselves. Seven operators are our own: code that only calls and r
 from __future__ import annotations
 
 import random
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,22 +58,33 @@ class _Position:
     line: int
 
 
-class ReturnNothing(Operator):  # type: ignore[misc]
-    """Replace the value that a function returns by `None`."""
+class Rewrite(Operator):  # type: ignore[misc]
+    """An operator that replaces a whole node by other code."""
 
-    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
-        if node.type == "return_stmt" and node.children[1].get_code().strip() != "None":
-            yield node.start_pos, node.end_pos
+    @abstractmethod
+    def code(self, node: Any) -> str:
+        """What takes the place of the node."""
 
     def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, "return None")
+        return parso.python.tree.Keyword(self.code(node), node.start_pos, node.get_first_leaf().prefix)
 
     @classmethod
     def examples(cls) -> tuple[()]:
         return ()
 
 
-class DropStatement(Operator):  # type: ignore[misc]
+class ReturnNothing(Rewrite):
+    """Replace the value that a function returns by `None`."""
+
+    def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        if node.type == "return_stmt" and node.children[1].get_code().strip() != "None":
+            yield node.start_pos, node.end_pos
+
+    def code(self, node: Any) -> str:  # noqa: ARG002
+        return "return None"
+
+
+class DropStatement(Rewrite):
     """Replace a call or an assignment that stands alone by `pass`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
@@ -80,15 +92,11 @@ class DropStatement(Operator):  # type: ignore[misc]
         if is_alone and node.type in ("atom_expr", "power", "expr_stmt"):
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, "pass")
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def code(self, node: Any) -> str:  # noqa: ARG002
+        return "pass"
 
 
-class ChangeText(Operator):  # type: ignore[misc]
+class ChangeText(Rewrite):
     """Put a letter at the end of a text; docstrings stay."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
@@ -96,30 +104,22 @@ class ChangeText(Operator):  # type: ignore[misc]
         if node.type == "string" and not is_alone and node.value[-3:] not in ('"""', "'''"):
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, f"{node.value[:-1]}x{node.value[-1]}")
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def code(self, node: Any) -> str:
+        return f"{node.value[:-1]}x{node.value[-1]}"
 
 
-class DropKeyword(Operator):  # type: ignore[misc]
+class DropKeyword(Rewrite):
     """Replace the value of a keyword argument by `None`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if node.type == "argument" and len(node.children) == 3 and node.children[1].get_code() == "=":
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, f"{node.children[0].value}=None")
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def code(self, node: Any) -> str:
+        return f"{node.children[0].value}=None"
 
 
-class NeverTaken(Operator):  # type: ignore[misc]
+class NeverTaken(Rewrite):
     """Replace the condition of an `if`, an `elif` or a conditional expression by `False`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
@@ -127,30 +127,22 @@ class NeverTaken(Operator):  # type: ignore[misc]
         if before is not None and before.type == "keyword" and before.value in ("if", "elif"):
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, "False")
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def code(self, node: Any) -> str:  # noqa: ARG002
+        return "False"
 
 
-class DropOperand(Operator):  # type: ignore[misc]
+class DropOperand(Rewrite):
     """Replace `a * b`, `a + b`, `a and b` or `a or b` by `a`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
         if node.type in ("term", "arith_expr", "and_test", "or_test"):
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
-        return _code(node, node.children[0].get_code(include_prefix=False))
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
+    def code(self, node: Any) -> str:
+        return str(node.children[0].get_code(include_prefix=False))
 
 
-class SwapName(Operator):  # type: ignore[misc]
+class SwapName(Rewrite):
     """Replace an argument that is a name, or has an attribute, by what it is an attribute of, or by `None`."""
 
     def mutation_positions(self, node: Any) -> Iterator[tuple[Any, Any]]:
@@ -159,18 +151,9 @@ class SwapName(Operator):  # type: ignore[misc]
         if is_argument and is_value and not (node.parent.type == "trailer" and node.parent.children[0] == "."):
             yield node.start_pos, node.end_pos
 
-    def mutate(self, node: Any, index: int) -> Any:  # noqa: ARG002
+    def code(self, node: Any) -> str:
         owner, dot, _ = node.get_code(include_prefix=False).rpartition(".")
-        return _code(node, owner if dot else "None")
-
-    @classmethod
-    def examples(cls) -> tuple[()]:
-        return ()
-
-
-def _code(node: Any, text: str) -> Any:
-    """`text` as a node in the place of `node`, with what comes before it on its line."""
-    return parso.python.tree.Keyword(text, node.start_pos, node.get_first_leaf().prefix)
+        return str(owner) if dot else "None"
 
 
 def _operators() -> dict[str, Operator]:
@@ -196,13 +179,15 @@ def mutants(text: str, lines: Collection[int], python: str, draw: random.Random)
     too deeply.
     """
 
-    def near(tree: Any) -> Ranges:
-        return [own for own in _ranges(tree, "funcdef") if any(own[0] <= line <= own[1] for line in lines)]
+    def chosen(tree: Any, positions: Sequence[_Position]) -> tuple[list[_Position], ...]:
+        functions = _ranges(tree, "funcdef")
+        changed = [own for own in functions if any(own[0] <= line <= own[1] for line in lines)]
+        inside = [at for at in positions if _within(at.line, functions)]
+        near = [at for at in inside if _within(at.line, changed)]
+        return near, [at for at in inside if not _within(at.line, changed)]
 
-    return (
-        _mutants(text, python, draw, near),
-        _mutants(text, python, draw, lambda tree: _ranges(tree, "funcdef"), near),
-    )
+    near, far = _mutants(text, python, draw, chosen) or ([], [])
+    return near, far
 
 
 def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: random.Random) -> list[Mutant]:
@@ -210,37 +195,36 @@ def mutants_of_lines(text: str, lines: Collection[int], python: str, draw: rando
 
     Those of `NEUTRAL` operators come first: on an added line they often bring the behaviour of the base commit back.
     """
-    return _mutants(text, python, draw, lambda _: [(line, line) for line in lines], each_line_once=False)
+
+    def chosen(_: Any, positions: Sequence[_Position]) -> tuple[list[_Position], ...]:
+        return (sorted((at for at in positions if at.line in lines), key=lambda at: at.operator not in NEUTRAL),)
+
+    (found,) = _mutants(text, python, draw, chosen, each_line_once=False) or ([],)
+    return found
 
 
 Ranges = list[tuple[int, int]]
 """First and last lines."""
+Choose = Callable[[Any, Sequence[_Position]], tuple[list[_Position], ...]]
+"""Groups of positions of a tree, each in its order."""
 
 
 def _mutants(
-    text: str,
-    python: str,
-    draw: random.Random,
-    where: Callable[[Any], Ranges],
-    outside: Callable[[Any], Ranges] = lambda _: [],
-    *,
-    each_line_once: bool = True,
-) -> list[Mutant]:
-    """Mutants at lines that are `where` and not `outside`."""
+    text: str, python: str, draw: random.Random, choose: Choose, *, each_line_once: bool = True
+) -> tuple[list[Mutant], ...]:
+    """The mutants of each group that `choose` makes of all positions in drawn order; empty where there can be none."""
     if len(text) > _LARGEST:
-        return []
+        return ()
     grammar = _grammar(python)
     try:
         tree = grammar.parse(text)
-        left_out = [*_ranges(tree, "while_stmt"), *outside(tree)]
-        wanted = where(tree)
-        found = [at for at in _positions(tree) if _within(at.line, wanted) and not _within(at.line, left_out)]
-        draw.shuffle(found)
-        if not each_line_once:
-            found.sort(key=lambda at: at.operator not in NEUTRAL)
-        return list(_made(grammar, tree, found, each_line_once=each_line_once))
+        loops = _ranges(tree, "while_stmt")
+        positions = [at for at in _positions(tree) if not _within(at.line, loops)]
+        draw.shuffle(positions)
+        groups = choose(tree, positions)
+        return tuple(list(_made(grammar, tree, group, each_line_once=each_line_once)) for group in groups)
     except RecursionError:
-        return []
+        return ()
 
 
 def _ranges(tree: Any, kind: str) -> Ranges:
