@@ -15,10 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-from benchmarks.machine_networks import Network, networks
-from flows.commands.machine import add_mirror
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.settings import PROJECT, Settings
 from flows.snapshots import import_rows
@@ -44,15 +41,10 @@ VERDICTS = "SELECT instance_id, method, grader, solved, fail_to_any, pass_to_pas
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What all machines are asked for: a sweep of `methods`, or to judge `candidates`."""
+    """What all machines are asked for: a sweep of `methods` on instances of the demo."""
 
     instances: tuple[str, ...]
-    methods: tuple[str, ...] = ()
-    candidates: tuple[str, ...] = ()
-    rows: Path = DEMO / "instances.jsonl"
-    """Of SWE-bench's form, with these instances."""
-    git: str = ""
-    """Where their repositories are, with `{repo}` for OWNER/NAME; the demo's where it is empty."""
+    methods: tuple[str, ...]
     model: Callable[[Spoken], Step] = field(default_factory=lambda: answer)
     """What answers the methods."""
 
@@ -61,33 +53,12 @@ class Work:
         """Of `swt`."""
         told = ["--snapshot", SNAPSHOT, "--trusted"]
         told += [part for name in self.instances for part in ("--instances", name)]
-        if self.candidates:
-            return ["evaluate", *self.candidates, *told]
         told += [part for method in self.methods for part in ("--method", method)]
         return ["sweep", *told, "--name", "shared", "--model", "scripted"]
 
-    @property
-    def deployment(self) -> str:
-        return "evaluate/predictions" if self.candidates else "sweep/new-model"
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Of the deployment."""
-        shared = {"snapshot": SNAPSHOT, "instances": list(self.instances)}
-        if self.candidates:
-            return shared | {"candidates": [Path(one).name if Path(one).exists() else one for one in self.candidates]}
-        return shared | {"methods": list(self.methods), "models": ["scripted"], "name": "shared"}
-
-    @property
-    def mirrors(self) -> dict[str, str]:
-        """Where each repository is, the demo's aside."""
-        told = map(json.loads, self.rows.read_text("utf-8").splitlines() if self.git else ())
-        repos = {row["repo"] for row in told if row["instance_id"] in self.instances}
-        return {repo: self.git.format(repo=repo) for repo in sorted(repos)}
-
     def give(self, machine: Machine) -> None:
         """To a store that machines share, or to that of one."""
-        import_rows(settings_of(machine), self.rows, SNAPSHOT)
+        import_rows(settings_of(machine), DEMO / "instances.jsonl", SNAPSHOT)
 
 
 @dataclass(slots=True)
@@ -96,8 +67,6 @@ class Machine:
 
     folder: Path
     shared: Mapping[str, str]
-    network: Network | None = field(default=None, kw_only=True)
-    """Where it is; null for the one of this machine."""
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     @property
@@ -105,31 +74,24 @@ class Machine:
         own = {"HOME": "home", "TMPDIR": "tmp", "SWT_CACHE": "cache", "SWT_SCRATCH": "scratch"}
         kept = {name: text for name, text in os.environ.items() if KEPT.fullmatch(name)}
         places = {name: str(self.folder / part) for name, part in own.items()}
-        told = kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2", **self.shared}
-        return self.network.told(told) if self.network else told
+        return kept | places | {"SWT_DATABASE": str(self.folder / "swt.duckdb"), "SWT_WORKERS": "2", **self.shared}
 
     @property
     def log(self) -> Path:
         """Beside the folder, which may be full."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
-    def prepare(self, work: Work) -> None:
-        """Folders of its own, with mirrors."""
+    def prepare(self) -> None:
+        """Make the folders of this machine, with a mirror of the demo."""
         for name in ("HOME", "TMPDIR"):
             Path(self.environ[name]).mkdir(parents=True, exist_ok=True)
-        settings = Settings(cache=self.folder / "cache")
-        build_demo_mirror(settings)
-        for repo, source in work.mirrors.items():
-            add_mirror(settings, repo, source)
+        build_demo_mirror(Settings(cache=self.folder / "cache"))
 
     def start(self, command: Sequence[str]) -> None:
         """Work on a command of `swt`."""
-        self.run([sys.executable, "-c", "from flows.cli import main; main()", *command])
-
-    def run(self, argv: Sequence[str]) -> None:
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.network.command(argv) if self.network else argv,
+                [sys.executable, "-c", "from flows.cli import main; main()", *command],
                 env=self.environ,
                 cwd=PROJECT,
                 stdout=log,
@@ -171,11 +133,6 @@ class Cluster:
     """That were answered by the model."""
     cpu_s: float
     """That this took, of all its processes."""
-    networks: tuple[Network, ...] = ()
-    """Of its machines, where each has its own."""
-
-    def network(self, number: int) -> Network | None:
-        return self.networks[number] if self.networks else None
 
     def give(self, machine: Machine) -> None:
         """The instances, and the decoys that one machine drew: with others there would be another number of runs."""
@@ -186,24 +143,18 @@ class Cluster:
         shared.write(decoys)
 
 
-def with_whole_paths(candidates: Sequence[str]) -> tuple[str, ...]:
-    """Names of controls as they are, files of predictions wherever a machine works."""
-    return tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidates)
-
-
 def answer(_: Spoken) -> Step:
     return replace(text_step(TEST), wait_s=THINKS_S)
 
 
 @contextmanager
-def cluster_of(folder: Path, work: Work, own_networks: int = 0) -> Iterator[Cluster]:
+def cluster_of(folder: Path, work: Work) -> Iterator[Cluster]:
     """Services that run, and the work done by one machine alone. `NotFound` where a program is missing."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as held:
         database = held.enter_context(postgresql())
         # Not where an earlier one was: its masters know each other by ports that others have now.
         objects = held.enter_context(seaweed(Path(held.enter_context(TemporaryDirectory(dir=folder, prefix="weed-")))))
-        made = held.enter_context(networks(own_networks)) if own_networks else ()
         machine, cpu_s = alone(folder, work)
         store = Store(machine.shared["SWT_STORE"])
         yield Cluster(
@@ -215,7 +166,6 @@ def cluster_of(folder: Path, work: Work, own_networks: int = 0) -> Iterator[Clus
             runs=len(store.run_keys()),
             calls=len(store.read(LlmCall, status=CallStatus.ANSWERED)),
             cpu_s=cpu_s,
-            networks=made,
         )
 
 
@@ -228,7 +178,7 @@ def alone(folder: Path, work: Work) -> tuple[Machine, float]:
     """One machine with local files and without leases that has done the work, and the CPU seconds that it took."""
     with ScriptedProvider(work.model).serve() as url:
         machine = Machine(folder / "alone", {"SWT_STORE": str(folder / "alone/store"), "SWT_SCRIPTED_BASE_URL": url})
-        machine.prepare(work)
+        machine.prepare()
         work.give(machine)
         before = cpu_of_children()
         machine.start(work.command)

@@ -35,7 +35,7 @@ from benchmarks.outcomes import write_store
 from benchmarks.prefect_server import descendants
 from flows.settings import PROJECT
 from tasks.adapters import leases
-from tasks.adapters.store.copying import copy
+from tasks.adapters.store.disk import open_disk
 from tasks.adapters.store.loaded import answers
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.names import InstanceKey, RunKey, content_key
@@ -150,12 +150,19 @@ def line(place: Place, name: str, step: Step, commits: int = 0, writers: int = 1
     return f"| {' | '.join(map(str, shown))} |"
 
 
+def copy_files(root: Path, url: str) -> None:
+    """Copy all files of a store in a folder to another place."""
+    target = open_disk(url)
+    for path in filter(Path.is_file, root.rglob("*")):
+        target.write(path.relative_to(root).as_posix(), path.read_bytes())
+
+
 @contextmanager
 def places(work: Path, root: Path) -> Iterator[list[Place]]:
     """The folder, and a bucket with the same rows."""
     with postgresql() as database, seaweed(work / "weed") as objects:
         bucket = store_url(objects.address, "store")
-        copy(str(root), bucket)
+        copy_files(root, bucket)
         servers = tuple(one.process.pid for one in (database, objects) if one.process)
         yield [
             Place(name="folder", url=str(root), leases=""),

@@ -1,12 +1,10 @@
 """Three machines that share an object store and PostgreSQL, and nothing else, at the same sweep at the same time.
 
     python -m benchmarks.three_machines --work FOLDER [--rounds 20] [--faults 1] [--seed 0] [--instances …] [--method …]
-        [--networks]
 
-A machine is a process with a home, a cache, a temporary and a scratch folder of its own, with `--networks` in a network
-namespace (benchmarks/machine_networks.py). Needs the programs of a PostgreSQL server, and SeaweedFS (`weed` on the PATH
-or named by SWT_WEED). First the sweep without a fault; then, each in a store of its own, rounds with faults of
-benchmarks/machine_faults.py at moments that are drawn. After each:
+A machine is a process with a home, a cache, a temporary and a scratch folder of its own. Needs the programs of a
+PostgreSQL server, and SeaweedFS (`weed` on the PATH or named by SWT_WEED). First the sweep without a fault; then, each
+in a store of its own, rounds with faults of benchmarks/machine_faults.py at moments that are drawn. After each:
 
 - the verdict table is byte for byte that of one machine with local files and no leases;
 - each run is in the store once, and was made as often as the table says;
@@ -132,16 +130,13 @@ def play(cluster: Cluster, name: str, faults: Sequence[Fault], rng: random.Rando
             "SWT_LEASE_S": str(LEASE_S),
             "SWT_SCRIPTED_BASE_URL": held.enter_context(provider.serve()),
         }
-        machines = [
-            Machine(cluster.folder / f"machine-{number}", shared, network=cluster.network(number))
-            for number in range(MACHINES)
-        ]
+        machines = [Machine(cluster.folder / f"machine-{number}", shared) for number in range(MACHINES)]
         cluster.give(machines[0])
         if any(fault.small for fault in faults):
             held.enter_context(own_disk(machines[-1].folder))
         held.callback(end, machines)
         for one in machines:
-            one.prepare(cluster.work)
+            one.prepare()
         proxy.share = failing
         library = clock_library(cluster.folder)
         for one, off in zip(machines, off_s, strict=False):
@@ -260,13 +255,12 @@ def main(
     instances: Annotated[str, typer.Option(help="Of the demo, by number.")] = "3,7",
     method: Annotated[list[str] | None, typer.Option(help="Of the sweep; may be repeated.")] = None,
     seed: Annotated[int, typer.Option(help="Of what is drawn.")] = 0,
-    networks: Annotated[bool, typer.Option("--networks", help="Each machine in a network namespace; as root.")] = False,
 ) -> None:
     """Print the tables."""
     end_as_by_ctrl_c()
     names = tuple(f"rolling-swt-bench__larder-{number}" for number in instances.split(","))
     asked = Work(instances=names, methods=tuple(method or ["zero_shot_plus"]))
-    with cluster_of(work, asked, MACHINES if networks else 0) as cluster:
+    with cluster_of(work, asked) as cluster:
         print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}", flush=True)
         for number in range(len(played(work)), rounds + 1):
             rng = random.Random(f"{seed} {number}")  # noqa: S311 - a drill, no secret
