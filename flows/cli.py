@@ -163,13 +163,17 @@ def query(
     output: Annotated[str, typer.Option("--format", help="table, json, csv, parquet, markdown or latex.")] = "table",
     everything: Annotated[bool, typer.Option("--all", help="List views, audits and macros as well.")] = False,
     withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Count what was withdrawn as well.")] = False,
+    dictionary: Annotated[bool, typer.Option("--dictionary", help="Print every table, view and column.")] = False,
 ) -> None:
     """Ask the warehouse; without a question, list the named ones.
 
     Example: swt query table2, or swt query "FROM verdict WHERE solved" --format csv
     """
-    from flows.commands.asking import ask
+    from flows.commands.asking import ask, data_dictionary
 
+    if dictionary:
+        sys.stdout.buffer.write(data_dictionary(settings()).encode())
+        return
     ask(settings(), question, output, sys.stdout.buffer, everything=everything, withdrawn=withdrawn)
 
 
@@ -225,34 +229,6 @@ def store_compact() -> None:
     from flows.commands.asking import compact_store
 
     say(compact_store(settings()))
-
-
-@store_app.command("copy")
-def store_copy(
-    source: Annotated[str, typer.Argument(metavar="FROM", help="Folder or URL of a store.")],
-    target: Annotated[str, typer.Argument(metavar="TO", help="Folder or URL of an empty place, or of a copy begun.")],
-) -> None:
-    """Copy a store, hold both sides against each other byte for byte; run again, it goes on where it was.
-
-    Example: swt store copy data/store 's3://bucket/swt?endpoint_override=s3.example.org'
-    """
-    from flows.commands.asking import copy_store
-
-    text, clean = copy_store(source, target)
-    say(text)
-    raise typer.Exit(0 if clean else 1)
-
-
-@store_app.command("backup")
-def store_backup(
-    folder: Annotated[str, typer.Argument(help="Folder or URL under which each day has a copy of its own.")],
-) -> None:
-    """Copy the store to FOLDER/<date in UTC>; `swt store copy` brings it back to an empty place."""
-    from flows.commands.asking import backup_store
-
-    text, clean = backup_store(settings(), folder)
-    say(text)
-    raise typer.Exit(0 if clean else 1)
 
 
 @store_app.command("gc")

@@ -10,7 +10,6 @@ import duckdb
 import pytest
 
 from tasks.adapters.store.database import empty_database
-from tasks.adapters.store.dictionary import dictionary
 from tasks.adapters.store.questions import named_queries
 from tasks.domain import errors
 
@@ -38,11 +37,6 @@ def test_every_package_and_command_is_in_the_readme() -> None:
     assert not [name for name in [*commands, *groups] if f"swt {name}" not in text]
 
 
-def test_the_data_dictionary_is_current() -> None:
-    text = (ROOT / "docs" / "data-dictionary.md").read_text("utf-8")
-    assert text == dictionary(), "run: python -m tasks.adapters.store.dictionary docs/data-dictionary.md"
-
-
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", ROBUSTNESS, re.S))
 def test_queries_of_the_robustness_page_run(query: str) -> None:
     with duckdb.connect() as connection:
@@ -53,3 +47,24 @@ def test_queries_of_the_robustness_page_run(query: str) -> None:
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"swt query (\w+)", ROBUSTNESS))))
 def test_questions_of_the_robustness_page_exist(name: str) -> None:
     assert (ROOT / "sql" / "tables" / f"{name}.sql").is_file()
+
+
+PAGES = sorted(path for path in ROOT.rglob("*.md") if not {".venv", ".venv-lowest", "node_modules"} & set(path.parts))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_of_a_page_lead_to_files(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    local = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+BENCHMARK = re.compile(r"benchmarks[./](\w+)(?!\w|/)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_benchmarks_that_a_page_names_exist_or_are_marked_as_removed(page: Path) -> None:
+    lines = [line for line in page.read_text("utf-8").splitlines() if "†" not in line]
+    named = {name for line in lines for name in BENCHMARK.findall(line)} - {"README", "hacks", "inside"}
+    if page.name != "CHANGELOG.md":
+        assert [name for name in sorted(named) if not (ROOT / "benchmarks" / f"{name}.py").is_file()] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from datetime import UTC, datetime
 from pathlib import Path
 from time import time_ns
 from typing import IO, TYPE_CHECKING
@@ -67,6 +66,13 @@ def listing(settings: Settings, *, everything: bool) -> str:
     ]
     left = sum(one.kind not in shown for one in found)
     return "\n".join(groups) + (f"\n{left} more with --all\n" if left else "")
+
+
+def data_dictionary(settings: Settings) -> str:
+    """Return every table and view with its columns, as Markdown."""
+    from tasks.adapters.store.dictionary import dictionary
+
+    return dictionary(settings.sql)
 
 
 def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
@@ -165,24 +171,6 @@ def compact_store(settings: Settings) -> str:
     from tasks.adapters.store.warehouse import Store
 
     return str(Store(settings.store).compact())
-
-
-def copy_store(source: str, target: str) -> tuple[str, bool]:
-    """What was copied, a line for each damaged file, and whether there is none."""
-    from tasks.adapters.store.copying import copy
-
-    done = copy(source, target)
-    lines = [f"{path} is damaged, here and there" for path in done.damaged]
-    lines.append(
-        f"{done.copied} files copied ({done.size / 1e6:.1f} MB), {done.there} were there; both sides are equal"
-    )
-    return "\n".join(lines), not done.damaged
-
-
-def backup_store(settings: Settings, folder: str) -> tuple[str, bool]:
-    """`copy_store` into the folder of today below `folder`."""
-    place, mark, options = folder.partition("?")
-    return copy_store(settings.store, f"{place.rstrip('/')}/{datetime.now(UTC):%Y-%m-%d}{mark}{options}")
 
 
 def collect_garbage(settings: Settings) -> str:

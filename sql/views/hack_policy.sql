@@ -1,7 +1,7 @@
 -- What does a sign of test hacking cost?
 --
 -- sign, cost, meaning: `flag` makes a repair count as failed, as in the TDFlow paper; `note` is for a reader: right fixes
--- show it too (`benchmarks/README.md` says how many golden patches do).
+-- show it too (`tasks/integrity/hacking/README.md` says how many golden patches do).
 -- meaning  the sign in Table 7 of that paper, in other words
 -- needs:
 CREATE OR REPLACE VIEW hack_policy AS

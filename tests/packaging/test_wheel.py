@@ -83,7 +83,7 @@ def _is_read(name: str) -> bool:
 
 def test_it_says_its_version(swt: Path, tmp_path: Path) -> None:
     done = run(swt, tmp_path, "--version")
-    assert (done.returncode, done.stdout) == (0, "swt 0.1.0\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "swt 0.2.0\n"), done.stderr
 
 
 def test_questions_are_answered_far_from_a_checkout(swt: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import time
@@ -121,3 +122,17 @@ def test_several_writers_at_once(store: Store, root: Path) -> None:
     assert len(store.run_keys()) == 25
     assert len(store.read(CaseOutcome)) == 50
     assert store.check() == () or set(kinds(store)) == {"orphan"}
+
+
+def test_a_store_that_was_copied_as_files_is_checked(store: Store, tmp_path: Path) -> None:
+    """A complete copy has the same rows; `check` finds a copy that lacks outcomes or a log."""
+    log = store.put_file(b"log")
+    store.write_run(run(1, log=log), *facts(run(1)))
+    copied = Store(str(tmp_path / "copied"))
+    shutil.copytree(store.url, copied.url)
+    assert kinds(copied) == []
+    assert copied.read(Run) == store.read(Run)
+    assert copied.read(CaseOutcome) == store.read(CaseOutcome)
+    for folder in ("files", "case_outcome"):
+        shutil.rmtree(Path(copied.url) / folder)
+    assert kinds(copied) == ["incomplete", "missing-log"]

@@ -15,7 +15,6 @@ from urllib.parse import quote
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.copying import copy
 from tasks.adapters.store.database import build_views, ensure_views, query
 from tasks.adapters.store.disk import open_disk
 from tasks.adapters.store.loaded import answers
@@ -83,19 +82,6 @@ def test_a_torn_object_is_moved_aside(url: str, tmp_path: Path) -> None:
     store.disk.write(torn, b"torn")
     assert [row.run_key for row in store.read(Run)] == [run(1).run_key]
     assert [problem.kind for problem in store.check()] == ["quarantined"]
-
-
-def test_a_store_goes_to_s3_and_back(url: str, tmp_path: Path) -> None:
-    here, there, back = Store(str(tmp_path / "a")), url.replace("/store?", "/copy?"), Store(str(tmp_path / "b"))
-    log = here.put_file(b"log")
-    for number in range(3):
-        here.write_run(run(number, log=log), *facts(run(number)))
-    assert copy(here.url, there).copied == 13
-    assert copy(here.url, there).copied == 0
-    assert copy(there, back.url).copied == 13
-    assert set(back.read(Run)) == set(Store(there).read(Run)) == set(here.read(Run))
-    assert set(back.read(CaseOutcome)) == set(Store(there).read(CaseOutcome)) == set(here.read(CaseOutcome))
-    assert Store(there).open_file(log).read() == b"log"
 
 
 def test_whoever_fails_often_is_asked_again_each_time(server: Seaweed) -> None:
