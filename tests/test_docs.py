@@ -49,7 +49,8 @@ def test_questions_of_the_robustness_page_exist(name: str) -> None:
     assert (ROOT / "sql" / "tables" / f"{name}.sql").is_file()
 
 
-PAGES = sorted(path for path in ROOT.rglob("*.md") if not {".venv", ".venv-lowest", "node_modules"} & set(path.parts))
+FOLDERS = ("docs", "benchmarks", "sql", "flows", "tasks", "tests")
+PAGES = [*sorted(ROOT.glob("*.md")), *(page for folder in FOLDERS for page in sorted((ROOT / folder).rglob("*.md")))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())

@@ -85,11 +85,6 @@ def alike(one: ast.AST, other: ast.AST, kept: Callable[[ast.AST, Block], Block] 
     return True
 
 
-def check_compiles(source: str) -> None:
-    """As `syntax_tree`, of `compile`: some of what has a tree does not run, such as a `return` of no function."""
-    _quietly(lambda: compile(source, "", "exec", dont_inherit=True))
-
-
 def scopes(source: str) -> symtable.SymbolTable:
     """As `syntax_tree`, of `symtable`, which parses as well."""
     return _quietly(lambda: symtable.symtable(source, "", "exec"))

@@ -102,5 +102,3 @@ RULES: tuple[Rule, ...] = (
         "'another tree'",
     ),
 )
-
-RULE_NAMES = tuple(rule.name for rule in RULES)

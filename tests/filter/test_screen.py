@@ -21,7 +21,7 @@ from tasks.domain.names import RepoPath, Sha
 from tasks.domain.places import Places
 from tasks.domain.scraping import PULL_REQUEST_PAGES, SyncState
 from tasks.filter.paths import is_test
-from tasks.filter.rules import RULE_NAMES, RuleLimits
+from tasks.filter.rules import RULES, RuleLimits
 from tasks.filter.screen import Material, Screened, screen
 from tasks.filter.split_diff import SplitDiff, split_diff
 from tasks.filter.task import ToFilter, filter_pull_requests
@@ -243,7 +243,7 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
         tmp_path / "x.duckdb", "SELECT rule, remaining, failing, failing_alone FROM funnel WHERE repo IS NULL"
     )
     rows = [tuple(row.values()) for row in asked.to_pylist()]
-    assert [row[0] for row in rows] == list(RULE_NAMES)
+    assert [row[0] for row in rows] == [rule.name for rule in RULES]
     assert [row for row in rows if row[2]] == [
         ("linked_issue", 2, 1, 0),
         ("test_file", 2, 1, 0),

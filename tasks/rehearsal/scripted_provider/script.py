@@ -104,8 +104,6 @@ SAID_INSTEAD: Mapping[Fault, Reply] = {
     Fault.HALF_CHARACTER: Reply(text="a\ud800b\x00"),
 }
 """Whole replies that are no use, or nearly none."""
-LASTING = (Fault.CONTEXT, Fault.FILTER, Fault.MODERATED, Fault.EXHAUSTED)
-"""What one call gets however often it is made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
