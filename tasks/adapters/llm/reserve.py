@@ -1,4 +1,7 @@
-"""Room on disk that is taken before a call is paid for, so that its reply can be kept even when the disk is full."""
+"""Reserve disk space before a model call is paid for, so that its reply can be stored when the disk is full.
+
+Without the reservation a full disk loses a paid reply, and the next run pays for the same call again.
+"""
 
 from __future__ import annotations
 
