@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from tasks.adapters.store.database import define_all
 from tasks.adapters.store.questions import Question, named_queries
 from tasks.adapters.store.schema import arrow_schema
 from tasks.domain.table import table_name
@@ -40,9 +41,7 @@ class SqlStore:
             self.con.register("empty", schema.empty_table())
             self.con.execute(f"CREATE TABLE {name} AS FROM empty")
             self.con.unregister("empty")
-        for question in files or questions():
-            for statement in question.statements:
-                self.con.execute(statement)
+        define_all(self.con, tuple(files or questions()))
 
     def clear(self) -> None:
         for name in self.schemas:
