@@ -254,14 +254,14 @@ def _made(texts: tuple[tuple[Question, str], ...]) -> _Made:
         with _writing(path) as connection:
             for row_type in TABLES:
                 connection.execute(f"CREATE VIEW {table_name(row_type)} AS FROM memory.main.{table_name(row_type)}")
-            define_all(connection, questions)
+            _define_all(connection, questions)
             found = comments.view_comments(connection, questions)
             connection.execute(comments.statements(found))
         names = kept_of(questions).names
         return _Made(path.read_bytes(), comments.statements([one for one in found if one.name in names]))
 
 
-def define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
+def _define_all(connection: duckdb.DuckDBPyConnection, questions: tuple[Question, ...]) -> None:
     """Every view, first as an empty table, then from the last to the first as itself.
 
     DuckDB looks through all that a view is made of when it is created; tables end that look. For a hundred views that
