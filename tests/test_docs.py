@@ -38,6 +38,7 @@ def test_every_package_and_command_is_in_the_readme() -> None:
     assert not [name for name in [*commands, *groups] if f"swt {name}" not in text]
 
 
+@pytest.mark.slow
 def test_the_data_dictionary_is_current() -> None:
     text = (ROOT / "docs" / "data-dictionary.md").read_text("utf-8")
     assert text == dictionary(), "run: python -m tasks.adapters.store.views.dictionary docs/data-dictionary.md"

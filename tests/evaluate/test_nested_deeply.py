@@ -77,6 +77,7 @@ def test_what_is_too_deep_to_be_read_is_a_finding(form: str) -> None:
     assert {finding.rule for finding in taken_in(change, base).lint} == {"unreadable"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", DEPTHS)
 @pytest.mark.parametrize("form", FORMS)
 def test_a_fix_is_edited_or_left_and_named_however_deep_it_is(form: str, depth: int) -> None:

@@ -106,11 +106,13 @@ ROWS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, max_size=4))
 def test_random_rows_are_taken_alike(rows: list[dict[str, Any]]) -> None:
     both(lines(*rows))
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, max_size=3), st.binary(max_size=12), st.integers(0, 400))
 def test_torn_files_are_taken_alike(rows: list[dict[str, Any]], junk: bytes, at: int) -> None:
     whole = lines(*rows)

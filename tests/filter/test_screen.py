@@ -216,6 +216,7 @@ def test_a_merge_that_changes_nothing_has_two_empty_halves() -> None:
     assert split_diff(b"", is_test_path) == SplitDiff(source=b"", tests=b"")
 
 
+@pytest.mark.slow
 def test_the_task_writes_rows_and_the_funnel_counts_them(
     source: Source, fixed: Sha, reverted: Sha, tmp_path: Path
 ) -> None:
@@ -253,6 +254,7 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True], ids=["parts", "packs"])
 def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_nothing(
     source: Source, fixed: Sha, tmp_path: Path, packed: bool

@@ -107,6 +107,7 @@ def test_each_has_rows_of_its_own_and_is_in_the_tables(provider: tuple[ScriptedP
     assert set(listed) == ABLATIONS.keys()
 
 
+@pytest.mark.slow
 def test_the_agents_files_are_the_context_and_it_looks_once_for_all(
     provider: tuple[ScriptedProvider, Settings],
 ) -> None:
@@ -142,6 +143,7 @@ def shown(provider: ScriptedProvider) -> list[str]:
     return [text for text in asked if "Write tests that tell" in text]
 
 
+@pytest.mark.slow
 def test_how_many_files_the_agent_is_asked_for(provider: tuple[ScriptedProvider, Settings]) -> None:
     """The supplement's TOP-1, TOP-5 and TOP-10."""
     _, settings = provider

@@ -31,6 +31,8 @@ from tasks.evaluate.intake.load import LoadedCandidates, take_candidates
 from tasks.evaluate.intake.submissions import intake_version
 from tasks.evaluate.task import choose_instances
 
+pytestmark = pytest.mark.slow
+
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
 """Instances of the demo whose tests have one outcome."""
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in STEADY)

@@ -70,6 +70,7 @@ def test_there_are_fifteen_worked_questions() -> None:
     assert [number for number, _ in ASKED] == [str(number) for number in range(1, 16)]
 
 
+@pytest.mark.slow
 def test_every_worked_question_is_answered(judged: Settings) -> None:
     for number, question in ASKED:
         out = BytesIO()
@@ -192,6 +193,7 @@ def test_harbor_reads_its_tasks_and_finds_nothing_wrong(judged: Settings, tmp_pa
         assert statements[name.partition("/")[2]].strip() in instruction
 
 
+@pytest.mark.slow
 def test_a_task_of_harbor_is_judged_as_the_grader_does(judged: Settings, tmp_path: Path) -> None:
     """Its own judge on the tree that it brings along, for golden and recorded candidates and for none."""
     said = export(judged, "harbor", tmp_path / "tasks", SNAPSHOT)
@@ -328,6 +330,7 @@ def test_reports_count_as_the_leaderboard_does(judged: Settings, tmp_path: Path)
 ALIKE = ("dup x", "dup_x", "dup/x", "Dup_x", "x" * 300, "é" * 200, "con", "..")
 
 
+@pytest.mark.slow
 def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_their_own(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -344,6 +347,7 @@ def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_the
     assert len({page.lower() for page in pages}) == len(ALIKE)
 
 
+@pytest.mark.slow
 def test_the_warehouse_answers_without_its_store(judged: Settings, tmp_path: Path) -> None:
     export(judged, "warehouse", tmp_path / "out.duckdb")
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:

@@ -66,6 +66,7 @@ def swt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     return run
 
 
+@pytest.mark.slow
 def test_pytest_by_itself_collects_what_needs_the_root() -> None:
     """`pytest`, unlike `python -m pytest`, does not put the working folder on the path."""
     argv = [str(Path(sys.executable).with_name("pytest")), "--collect-only", "-q", "tests/benchmarks"]
@@ -198,6 +199,7 @@ def test_what_needs_a_file_says_so_before_anything_is_done() -> None:
         LocalizeRequest(snapshot=SNAPSHOT, method=Locator.AGENT)
 
 
+@pytest.mark.slow
 def test_nothing_that_could_be_judged_is_exit_code_3(settings: Settings, tmp_path: Path) -> None:
     empty, bad = tmp_path / "empty.jsonl", tmp_path / "bad.jsonl"
     empty.write_text("")

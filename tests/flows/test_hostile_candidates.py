@@ -17,6 +17,8 @@ from tasks.adapters.runner import report
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound
 
+pytestmark = pytest.mark.slow
+
 INSTANCE = "rolling-swt-bench__larder-3"
 OTHER = "rolling-swt-bench__larder-5"
 

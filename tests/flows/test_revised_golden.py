@@ -119,6 +119,7 @@ def unjoined(tmp_path: Path) -> list[dict[str, Any]]:
     return ask(tmp_path, "FROM audit_request_not_joined") + ask(tmp_path, "FROM audit_request_unanswered")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [*permutations(["first", "revised"]), ("first", "wrapped"), ("wrong", "revised")])
 @pytest.mark.parametrize("more", [(), ("--no-coverage",)], ids=["traced", "untraced"])
 def test_the_second_of_two_rows_with_one_base_is_measured(

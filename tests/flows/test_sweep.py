@@ -91,6 +91,7 @@ def desk(settings: Settings) -> Iterator[Desk]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
     before = plan_here(REQUEST, desk.settings)
     assert [(row.method, row.in_store, row.calls, row.usd_low, row.usd_high) for row in before.rows] == [
@@ -127,6 +128,7 @@ def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> 
     assert cutoffs["scripted"] is None
 
 
+@pytest.mark.slow
 def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
     small = replace(REQUEST, budget_calls=3)
     stopped = desk.sweep(small)
@@ -168,6 +170,7 @@ def faulty(*faults: Fault) -> Callable[[ClientRequest], Step]:
     return answer
 
 
+@pytest.mark.slow
 def test_a_provider_in_trouble_is_nobodys_failure(settings: Settings) -> None:
     """Two attempts at each call, so the first sweep gives up on some work; the last finds nothing to do."""
     kinds = [Fault.RATE_LIMIT, Fault.SERVER, Fault.CUT, Fault.GARBAGE, Fault.HANG_UP, Fault.OVERLOADED]
@@ -250,6 +253,7 @@ def test_experiments_hand_out_more_under_a_name_of_their_own(desk: Desk) -> None
     assert asked.count("<code path=") == 1
 
 
+@pytest.mark.slow
 def test_experiments_have_names_and_none_takes_anothers_place(desk: Desk) -> None:
     """The paper's Table 8, Figure 8 and the other retriever, one command each; every one keeps its candidates."""
     base = replace(REQUEST, methods=("zero_shot_plus",), instances=INSTANCES[:1])

@@ -42,12 +42,14 @@ COMMANDS = (
 SECRETS = Secrets(owner_and_name="o/n", commits=("0" * 40,), packages=("n",), fixed_lines=frozenset("x"), known="")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_no_reader_takes_more_than_linear_time(read: Callable[[str], object]) -> None:
     for loop in LOOPS:
         read(loop * (MAX_CHARS // len(loop)))
 
 
+@pytest.mark.slow
 def test_no_audit_takes_more_than_linear_time() -> None:
     for loop in COMMANDS:
         text = loop * (MAX_CHARS // len(loop))

@@ -18,6 +18,8 @@ from tasks.report.rows import ReportRows, questions
 from tasks.report.talk import Talk, TalkStep
 from tasks.report.task import SiteMade, write_site
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>{{ 7*7 }}&lt;"
 HELD_BACK = "the-golden-side"
 """Stands wherever only those may look who may see the answer."""

@@ -95,6 +95,7 @@ Bench(Path(sys.argv[3]), None, sys.argv[4], store_name=sys.argv[5]).board().mode
 """
 
 
+@pytest.mark.slow
 def test_a_killed_call_belongs_to_the_store_that_paid(bench: Benches) -> None:
     """Two stores share a cache; a process of each is killed between sending and the answer to one and the same call."""
     asked: Queue[str] = Queue()
@@ -287,6 +288,7 @@ class Weather:
         return Step(reply=Reply(text=f"a{call.messages[-1].text}", usage=usage), fault=fault, retry_after_s=retry)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_hundreds_of_calls_in_bad_weather(bench: Benches, seed: int) -> None:
     """150 calls of 50 works by 6 threads, until each has its reply: our rows against the provider's books."""

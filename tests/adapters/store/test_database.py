@@ -43,6 +43,7 @@ def add(sql: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
+@pytest.mark.slow
 def test_an_empty_store_has_every_table_typed(root: Path, database: Path, sql: Path) -> None:
     build_views(str(root), database, sql)
     for row_type in TABLES:

@@ -98,6 +98,7 @@ def test_strays_lost_logs_and_lost_outcomes_are_reported(store: Store, root: Pat
     assert kinds(store) == ["incomplete", "missing-log", "stray", "torn-log"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [1.2, 1.5, 2.0])
 def test_a_writer_killed_at_any_moment_leaves_whole_runs(store: Store, root: Path, delay: float) -> None:
     argv = [sys.executable, "-c", WRITE, str(root), str(Path(__file__).parent)]
@@ -113,6 +114,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_runs(store: Store, root: Pat
     assert store.check() == ()
 
 
+@pytest.mark.slow
 def test_several_writers_at_once(store: Store, root: Path) -> None:
     program = WRITE.replace("range(10_000)", "range(int(sys.argv[3]), int(sys.argv[3]) + 15)")
     argv = [sys.executable, "-c", program, str(root), str(Path(__file__).parent)]
