@@ -17,11 +17,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.settings import PROJECT, Settings
+from flows.interface.settings import PROJECT, Settings
 from flows.snapshots import import_rows
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.decoy import Decoy
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.proposed_fix import ProposedFix
@@ -45,7 +45,7 @@ class Work:
 
     instances: tuple[str, ...]
     methods: tuple[str, ...]
-    model: Callable[[Spoken], Step] = field(default_factory=lambda: answer)
+    model: Callable[[ClientRequest], Step] = field(default_factory=lambda: answer)
     """What answers the methods."""
 
     @property
@@ -91,7 +91,7 @@ class Machine:
         """Work on a command of `swt`."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", "from flows.cli import main; main()", *command],
+                [sys.executable, "-c", "from flows.interface.cli import main; main()", *command],
                 env=self.environ,
                 cwd=PROJECT,
                 stdout=log,
@@ -143,7 +143,7 @@ class Cluster:
         shared.write(decoys)
 
 
-def answer(_: Spoken) -> Step:
+def answer(_: ClientRequest) -> Step:
     return replace(text_step(TEST), wait_s=THINKS_S)
 
 

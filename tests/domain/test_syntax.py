@@ -15,6 +15,7 @@ import pytest
 from tasks.domain.syntax import DEEPEST, MOST_FIELDS, TooComplex, alike, syntax_tree
 
 
+@pytest.mark.slow
 def test_many_threads_parse_at_once() -> None:
     """Without the lock CPython 3.11 ends one in some hundred of these with a SystemError."""
     source = Path(ast.__file__).read_text()

@@ -13,16 +13,16 @@ from domain_rows import task_instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.llm.models import Models
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.catalogue.models import Models
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, SwtError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName
 from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
-from tasks.evaluate.checking import check_submission
-from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.intake.file_check import check_submission
+from tasks.evaluate.intake.load import take_candidates
 
 REPO, BASE = RepoName("acme/box"), Sha("1" * 40)
 INSTANCES = tuple(
@@ -106,11 +106,13 @@ ROWS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, max_size=4))
 def test_random_rows_are_taken_alike(rows: list[dict[str, Any]]) -> None:
     both(lines(*rows))
 
 
+@pytest.mark.slow
 @given(st.lists(ROWS, max_size=3), st.binary(max_size=12), st.integers(0, 400))
 def test_torn_files_are_taken_alike(rows: list[dict[str, Any]], junk: bytes, at: int) -> None:
     whole = lines(*rows)

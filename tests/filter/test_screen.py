@@ -13,8 +13,8 @@ from small_history import REPO, TEN, Source, day, issue_row, link_row, new_sourc
 from tasks.adapters.git.changes import Range
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.patch.split import is_test_path
-from tasks.adapters.store.database import build_views, query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import build_views, query
 from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoPath, Sha
@@ -216,6 +216,7 @@ def test_a_merge_that_changes_nothing_has_two_empty_halves() -> None:
     assert split_diff(b"", is_test_path) == SplitDiff(source=b"", tests=b"")
 
 
+@pytest.mark.slow
 def test_the_task_writes_rows_and_the_funnel_counts_them(
     source: Source, fixed: Sha, reverted: Sha, tmp_path: Path
 ) -> None:
@@ -253,6 +254,7 @@ def test_the_task_writes_rows_and_the_funnel_counts_them(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True], ids=["parts", "packs"])
 def test_what_passes_no_more_leaves_the_pool_and_what_was_never_filtered_passes_nothing(
     source: Source, fixed: Sha, tmp_path: Path, packed: bool

@@ -21,24 +21,24 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.commands.asking import ask, export
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
+from flows.engine.units import ThreadExecutor, begin
+from flows.evaluate import evaluate_here
+from flows.interface.cli import app
+from flows.interface.commands.queries import ask, export
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import PROJECT, Settings
+from flows.interface.snapshot_parameters import RateRequest, ReportRequest
 from flows.report import rate_methods, report_folder, report_here
-from flows.run import Threads, begin
-from flows.settings import PROJECT, Settings
-from flows.snapshot_parameters import RateRequest, ReportRequest
 from flows.snapshots import import_rows
-from tasks.adapters.llm.models import read_models
+from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
-from tasks.evaluate.checking import check_submission
-from tasks.evaluate.predictions import read_predictions
+from tasks.evaluate.intake.file_check import check_submission
+from tasks.evaluate.intake.predictions import read_predictions
 from tasks.report.exports import swe_bench_row
 
 ASKED = re.findall(r"^## (\d+)\. .*?```sql\n(.*?);?\n```", (PROJECT / "docs" / "asking.md").read_text(), re.S | re.M)
@@ -70,6 +70,7 @@ def test_there_are_fifteen_worked_questions() -> None:
     assert [number for number, _ in ASKED] == [str(number) for number in range(1, 16)]
 
 
+@pytest.mark.slow
 def test_every_worked_question_is_answered(judged: Settings) -> None:
     for number, question in ASKED:
         out = BytesIO()
@@ -112,7 +113,7 @@ def test_abilities_stand_beside_the_scores(judged: Settings, monkeypatch: pytest
 
 def test_an_unknown_grader_is_said(judged: Settings, caplog: pytest.LogCaptureFixture) -> None:
     run = partial(rate_methods, RateRequest(grader="mine"), judged)
-    assert begin("rate", "rate", Store(judged.store), Threads(1), run).exit_code == 3
+    assert begin("rate", "rate", Store(judged.store), ThreadExecutor(1), run).exit_code == 3
     assert "there is no grader mine" in caplog.text
 
 
@@ -192,6 +193,7 @@ def test_harbor_reads_its_tasks_and_finds_nothing_wrong(judged: Settings, tmp_pa
         assert statements[name.partition("/")[2]].strip() in instruction
 
 
+@pytest.mark.slow
 def test_a_task_of_harbor_is_judged_as_the_grader_does(judged: Settings, tmp_path: Path) -> None:
     """Its own judge on the tree that it brings along, for golden and recorded candidates and for none."""
     said = export(judged, "harbor", tmp_path / "tasks", SNAPSHOT)
@@ -328,6 +330,7 @@ def test_reports_count_as_the_leaderboard_does(judged: Settings, tmp_path: Path)
 ALIKE = ("dup x", "dup_x", "dup/x", "Dup_x", "x" * 300, "é" * 200, "con", "..")
 
 
+@pytest.mark.slow
 def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_their_own(
     settings: Settings, tmp_path: Path
 ) -> None:
@@ -344,6 +347,7 @@ def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_the
     assert len({page.lower() for page in pages}) == len(ALIKE)
 
 
+@pytest.mark.slow
 def test_the_warehouse_answers_without_its_store(judged: Settings, tmp_path: Path) -> None:
     export(judged, "warehouse", tmp_path / "out.duckdb")
     with duckdb.connect(tmp_path / "out.duckdb", read_only=True) as connection:

@@ -76,12 +76,14 @@ def assert_ours(machine: SwtMachine, reason: str, detail: str) -> None:
     assert machine.query("FROM audit_golden_unmeasured") == []
 
 
+@pytest.mark.slow
 def test_a_fix_that_adds_a_link(machine: SwtMachine) -> None:
     tests = {"tests/test_core.py": TESTS["tests/test_core.py"].replace("widget.core", "widget.alias")}
     links = {"widget/alias.py": "core.py"}
     assert_solved(machine, GoldenProject(files=FILES, fix=FIX, tests=tests, links=links))
 
 
+@pytest.mark.slow
 def test_a_fix_that_adds_a_link_to_the_outside(machine: SwtMachine) -> None:
     machine.take(GoldenProject(files=FILES, fix=FIX, tests=TESTS, links={"widget/passwd": "/etc/passwd"}))
     assert_ours(machine, "golden-unapplied", "widget/passwd is a link to '/etc/passwd', which leads out")
@@ -99,6 +101,7 @@ def test_tests_in_another_language(machine: SwtMachine) -> None:
     assert f"{NAME}: its tests are written in C (test/t.c), and only Python projects can be run: not taken" in said
 
 
+@pytest.mark.slow
 def test_tests_that_no_runner_collects(machine: SwtMachine) -> None:
     machine.take(GoldenProject(files=FILES, fix=FIX, tests={"test/t.c": "int main() { return 1; }\n"}))
     assert_ours(machine, "golden-empty", "the golden tests hold no file that a runner can collect")
@@ -113,6 +116,7 @@ def test_cases_that_the_project_leaves_out(machine: SwtMachine, options: str) ->
     assert_solved(machine, GoldenProject(files=files, fix=FIX, tests={"tests/test_core.py": slow}))
 
 
+@pytest.mark.slow
 def test_cases_that_a_conftest_leaves_out(machine: SwtMachine) -> None:
     """What code of the project leaves out stays out, and is no verdict."""
     nothing = "def pytest_collection_modifyitems(items):\n    items[:] = []\n"
@@ -135,6 +139,7 @@ def test_git():
 """
 
 
+@pytest.mark.slow
 def test_tests_that_ask_git(machine: SwtMachine) -> None:
     assert_solved(machine, GoldenProject(files=FILES, fix=FIX, tests={"tests/test_core.py": GIT_TESTS}))
 
@@ -164,6 +169,7 @@ def test_add(kind):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CHILDREN)
 def test_a_fix_that_runs_in_child_processes_only(machine: SwtMachine, kind: str) -> None:
     assert_solved(
@@ -182,6 +188,7 @@ SCRIPT = "import subprocess\nimport sys\n\n\ndef test_add():\n    "
 SCRIPT += "assert subprocess.check_output([sys.executable, *ARGS, 'widget/core.py']) == b'3\\n'\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("args", "why"), [("[]", "not-measured"), ("['-I']", "no-line-ran")])
 def test_a_fix_whose_lines_cannot_be_seen_is_listed(machine: SwtMachine, args: str, why: str) -> None:
     assert_solved(

@@ -13,10 +13,10 @@ import pytest
 from scratch_git import git
 from typer.testing import CliRunner
 
-from flows.cli import app
+from flows.interface.cli import app
 from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.run import Run, RunRequest
 
 REPO = "rolling-swt-bench/larder"
@@ -119,6 +119,7 @@ def unjoined(tmp_path: Path) -> list[dict[str, Any]]:
     return ask(tmp_path, "FROM audit_request_not_joined") + ask(tmp_path, "FROM audit_request_unanswered")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [*permutations(["first", "revised"]), ("first", "wrapped"), ("wrong", "revised")])
 @pytest.mark.parametrize("more", [(), ("--no-coverage",)], ids=["traced", "untraced"])
 def test_the_second_of_two_rows_with_one_base_is_measured(

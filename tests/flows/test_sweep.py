@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.commands.asking import rebuild_views
-from flows.parameters import GenerateRequest, SweepRequest
-from flows.settings import PROJECT, Settings, settings_from
+from flows.interface.cli import app
+from flows.interface.commands.queries import rebuild_views
+from flows.interface.parameters import GenerateRequest, SweepRequest
+from flows.interface.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus, Give
@@ -34,7 +34,7 @@ from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
 from tasks.domain.undone import Undone
-from tasks.generate.given import changed_files, most_changed
+from tasks.generate.hints import changed_files, most_changed
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
@@ -56,7 +56,7 @@ def judged(**changes: Any) -> SweepRequest:
     return SweepRequest(**(same | changes))
 
 
-def helpful(call: Spoken) -> Step:
+def helpful(call: ClientRequest) -> Step:
     return text_step(HELPFUL)
 
 
@@ -79,7 +79,7 @@ class Desk:
 
 
 @contextmanager
-def desk_over(settings: Settings, script: Callable[[Spoken], Step]) -> Iterator[Desk]:
+def desk_over(settings: Settings, script: Callable[[ClientRequest], Step]) -> Iterator[Desk]:
     provider = ScriptedProvider(script)
     with provider.serve() as url:
         yield Desk(settings, provider, url)
@@ -91,6 +91,7 @@ def desk(settings: Settings) -> Iterator[Desk]:
         yield made
 
 
+@pytest.mark.slow
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
     before = plan_here(REQUEST, desk.settings)
     assert [(row.method, row.in_store, row.calls, row.usd_low, row.usd_high) for row in before.rows] == [
@@ -127,6 +128,7 @@ def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> 
     assert cutoffs["scripted"] is None
 
 
+@pytest.mark.slow
 def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
     small = replace(REQUEST, budget_calls=3)
     stopped = desk.sweep(small)
@@ -158,16 +160,17 @@ def test_an_empty_account_ends_a_sweeps_calls_and_is_nobodys_failure(settings: S
         assert desk.store.read(Candidate) == ()
 
 
-def faulty(*faults: Fault) -> Callable[[Spoken], Step]:
+def faulty(*faults: Fault) -> Callable[[ClientRequest], Step]:
     """One fault for each of the first calls, then all is well."""
     left = list(faults)
 
-    def answer(call: Spoken) -> Step:
+    def answer(call: ClientRequest) -> Step:
         return replace(helpful(call), fault=left.pop(0)) if left else helpful(call)
 
     return answer
 
 
+@pytest.mark.slow
 def test_a_provider_in_trouble_is_nobodys_failure(settings: Settings) -> None:
     """Two attempts at each call, so the first sweep gives up on some work; the last finds nothing to do."""
     kinds = [Fault.RATE_LIMIT, Fault.SERVER, Fault.CUT, Fault.GARBAGE, Fault.HANG_UP, Fault.OVERLOADED]
@@ -221,7 +224,7 @@ def _kill_when(desk: Desk, ready: Callable[[], bool]) -> None:
     argv = [
         sys.executable,
         "-c",
-        "from flows.cli import main; main()",
+        "from flows.interface.cli import main; main()",
         "sweep",
         "--snapshot",
         "demo",
@@ -250,6 +253,7 @@ def test_experiments_hand_out_more_under_a_name_of_their_own(desk: Desk) -> None
     assert asked.count("<code path=") == 1
 
 
+@pytest.mark.slow
 def test_experiments_have_names_and_none_takes_anothers_place(desk: Desk) -> None:
     """The paper's Table 8, Figure 8 and the other retriever, one command each; every one keeps its candidates."""
     base = replace(REQUEST, methods=("zero_shot_plus",), instances=INSTANCES[:1])
@@ -304,7 +308,7 @@ def test_what_changes_most() -> None:
     assert most_changed("") == ""
 
 
-def looks_around(call: Spoken) -> Step:
+def looks_around(call: ClientRequest) -> Step:
     """Answers every method; an agent looks at all of the history, and at other processes, first."""
     said = [message.text for message in call.messages]
     if "Exit code:" in said[-1]:

@@ -163,6 +163,7 @@ def test_python_2_has_decoys() -> None:
     assert {decoy.kind for decoy in found} == kinds
 
 
+@pytest.mark.slow
 @given(modules())
 @settings(max_examples=40, deadline=None)
 def test_every_decoy_applies_to_the_base_commit_and_differs_from_the_fix(module: tuple[str, str]) -> None:

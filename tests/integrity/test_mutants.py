@@ -117,6 +117,7 @@ def check(text: str, one: Mutant) -> None:
     assert one.text.endswith("\r\n") == text.endswith("\r\n")
 
 
+@pytest.mark.slow
 @given(modules(), st.integers(0, 1000))
 @settings(max_examples=150, deadline=None)
 def test_each_mutant_differs_at_one_place_and_compiles(module: tuple[str, str], seed: int) -> None:
@@ -130,6 +131,7 @@ def test_each_mutant_differs_at_one_place_and_compiles(module: tuple[str, str], 
     assert (near, far) == made(text, set(range(1, 10)), seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_mutants_of_real_code(path: Path) -> None:
     text = path.read_text()

@@ -12,13 +12,13 @@ import pytest
 from tasks.adapters.llm.base import Reply, ToolCall, user
 from tasks.domain.trajectory import TrajectoryStep
 from tasks.methods.conversation import Conversation
-from tasks.methods.diffs import diffs_in
 from tasks.methods.edits.read_edits import read_edits
 from tasks.methods.edits.replace import read_replacements
-from tasks.methods.fences import fenced_blocks
-from tasks.methods.json_replies import json_objects
 from tasks.methods.method import MethodBudget
-from tasks.methods.replies import MAX_CHARS, presentable, without_thoughts
+from tasks.methods.replies.diffs import diffs_in
+from tasks.methods.replies.fences import fenced_blocks
+from tasks.methods.replies.json_replies import json_objects
+from tasks.methods.replies.visible import MAX_CHARS, presentable, without_thoughts
 from tasks.methods.trajectory_audit import RULES, Secrets
 from tasks.rehearsal.scripted_model import Scripted
 
@@ -42,12 +42,14 @@ COMMANDS = (
 SECRETS = Secrets(owner_and_name="o/n", commits=("0" * 40,), packages=("n",), fixed_lines=frozenset("x"), known="")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READERS, ids=lambda read: read.__name__)
 def test_no_reader_takes_more_than_linear_time(read: Callable[[str], object]) -> None:
     for loop in LOOPS:
         read(loop * (MAX_CHARS // len(loop)))
 
 
+@pytest.mark.slow
 def test_no_audit_takes_more_than_linear_time() -> None:
     for loop in COMMANDS:
         text = loop * (MAX_CHARS // len(loop))

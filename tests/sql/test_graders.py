@@ -239,6 +239,7 @@ INCOHERENT = """
 """
 
 
+@pytest.mark.slow
 @settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(candidates=st.lists(one_candidate, min_size=6, max_size=12))
 def test_graders_are_total_and_coherent(

@@ -283,6 +283,7 @@ def test_an_instance_without_a_valid_decoy_asks_for_none(solved: SqlStore) -> No
     assert solved.rows(ROBUST) == [(True, [], 0, 0)]
 
 
+@pytest.mark.slow
 def test_which_suites_run_again(solved: SqlStore) -> None:
     """A success gets its checks, and repeats without watched lines where one failed or is missing."""
     asked = "SELECT to_guard, to_confirm FROM suite_to_repeat WHERE suite_id = 'i-m'"

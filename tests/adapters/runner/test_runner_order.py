@@ -77,6 +77,7 @@ def stays_together(cases: Sequence[str], group: Callable[[str], str]) -> bool:
     return len(runs) == len(set(runs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PROJECTS)
 def test_the_orders(kind: RunnerKind, took: Took) -> None:
     given, again = took(kind, CaseOrder.GIVEN), took(kind, CaseOrder.GIVEN)
@@ -98,6 +99,7 @@ def test_the_orders(kind: RunnerKind, took: Took) -> None:
         assert stays_together([case for case in cases if class_of(case) != module_of(case)], class_of)
 
 
+@pytest.mark.slow
 def test_functions_stand_between_classes_and_classes_stay_whole(took: Took) -> None:
     cases = took(RunnerKind.PYTEST, CaseOrder.SHUFFLED, 7)
     inside = [case for case in cases if case.count("::") == 2]

@@ -25,6 +25,7 @@ def job(*files: str, test_args: tuple[str, ...] = ()) -> RunnerJob:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", ["3.6", "3.9", "3.11", "3.13"], indirect=True)
 def test_every_outcome_and_phase(python: str, request, libraries, project, run) -> None:
     minor = request.node.callspec.params["python"]
@@ -189,6 +190,7 @@ ADDOPTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("python", ["3.6", "3.9", "3.12", "3.13"], indirect=True)
 def test_the_options_of_a_project_leave_out_no_case(python: str, request, libraries, project, run) -> None:
     """`addopts` may choose cases, and those of the files that are named run all the same."""

@@ -31,6 +31,7 @@ NAMES = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(NAMES)
 def test_a_tag_is_parsed_back(name):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
 from store_rows import NOON
 
-from tasks.adapters.store.comments import said_of
-from tasks.adapters.store.database import MADE_FROM, build_views, query
-from tasks.adapters.store.dictionary import dictionary
-from tasks.adapters.store.headers import body, leading_comments
-from tasks.adapters.store.provenance import PROJECT, provenance
+from tasks.adapters.store.files.provenance import PROJECT, provenance
+from tasks.adapters.store.views.comments import said_of
+from tasks.adapters.store.views.database import MADE_FROM, build_views, query
+from tasks.adapters.store.views.dictionary import dictionary
+from tasks.adapters.store.views.headers import body, leading_comments
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -22,6 +23,7 @@ def sections(text: str) -> dict[str, list[str]]:
     return {name: lines for name, *lines in parts}
 
 
+@pytest.mark.slow
 def test_every_table_and_view_has_a_description_and_columns(tmp_path: Path) -> None:
     text = dictionary(PROJECT / "sql")
     found = sections(text)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import CaseOutcome, Run
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -21,7 +21,7 @@ WRITE = """
 import sys
 sys.path[:0] = [sys.argv[2], sys.argv[2] + "/../../shared"]
 from store_rows import facts, run
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 for number in range(10_000):
     Store(sys.argv[1]).write_run(run(number), *facts(run(number)))
 """
@@ -99,6 +99,7 @@ def test_strays_lost_logs_and_lost_outcomes_are_reported(store: Store, root: Pat
     assert kinds(store) == ["incomplete", "missing-log", "stray", "torn-log"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [1.2, 1.5, 2.0])
 def test_a_writer_killed_at_any_moment_leaves_whole_runs(store: Store, root: Path, delay: float) -> None:
     argv = [sys.executable, "-c", WRITE, str(root), str(Path(__file__).parent)]
@@ -114,6 +115,7 @@ def test_a_writer_killed_at_any_moment_leaves_whole_runs(store: Store, root: Pat
     assert store.check() == ()
 
 
+@pytest.mark.slow
 def test_several_writers_at_once(store: Store, root: Path) -> None:
     program = WRITE.replace("range(10_000)", "range(int(sys.argv[3]), int(sys.argv[3]) + 15)")
     argv = [sys.executable, "-c", program, str(root), str(Path(__file__).parent)]
