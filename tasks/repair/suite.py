@@ -140,6 +140,8 @@ class SuiteRun:
 class TestGoal:
     """What a run on the base commit came to: the tests that have to pass, and those that must not come to fail."""
 
+    __test__ = False  # pytest would collect a class of this name
+
     targets: tuple[CaseSeen, ...]
     guarded: tuple[CaseSeen, ...]
 

@@ -36,6 +36,8 @@ MANY_DOCUMENTS = 4
 class TestRequirements:
     """What an instance asks of an environment."""
 
+    __test__ = False  # pytest would collect a class of this name
+
     before: tuple[RepoPath, ...]
     """Test files of the base commit that the golden tests change."""
     after: tuple[RepoPath, ...]
