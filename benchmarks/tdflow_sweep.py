@@ -27,10 +27,10 @@ from flows.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.dialects.spoken import Spoken
 from tasks.domain.instance import TaskInstance
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.repair.suite import GivenTests
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "sweep"
 ASKED = (

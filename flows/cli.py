@@ -17,7 +17,6 @@ from typing import Annotated
 
 import typer
 
-from flows.commands.development import dev_app
 from flows.settings import Settings, settings_here
 from flows.stories import STORIES, Port, add_stories, end, plain
 from tasks.adapters.text import PrintableFormatter, say
@@ -33,7 +32,6 @@ app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(submit_app, name="submit")
-app.add_typer(dev_app, name="dev")
 app.add_typer(agents_app, name="agents")
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
 

@@ -144,6 +144,11 @@ def test_a_flow_holds_no_sql_text(path: Path) -> None:
     assert [text for text in texts(path.read_text()) if is_sql(text)] == []
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_the_product_imports_no_test_code(path: Path) -> None:
+    assert not {name for name in imported(path) if name.split(".")[0] in ("tests", "benchmarks")}
+
+
 def test_no_flow_shadows_a_package() -> None:
     assert not {path.stem for path in (ROOT / "flows").glob("*.py")} & set(OUTSIDE_NAMES)
 

@@ -9,8 +9,8 @@ from flows.fixes import fixes_here
 from flows.parameters import FixesRequest
 from flows.settings import Settings
 from tasks.adapters.store.database import query
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 REQUEST = FixesRequest(
     fixes=(str(DEMO / "repairs.demo-quick.jsonl"),),

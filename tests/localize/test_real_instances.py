@@ -20,7 +20,7 @@ from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings
 from tasks.localize.task import localize_with_agent
-from tasks.rehearsal.scripted_model import Scripted, Step
+from tests.fakes.scripted_model import Scripted, Step
 
 PROJECT = Path(__file__).parents[2]
 ROWS = PROJECT.parent / "shared" / "data" / "swe-bench-lite.dev.jsonl"

@@ -20,7 +20,7 @@ from tasks.methods.json_replies import json_objects
 from tasks.methods.method import MethodBudget
 from tasks.methods.replies import MAX_CHARS, presentable, without_thoughts
 from tasks.methods.trajectory_audit import RULES, Secrets
-from tasks.rehearsal.scripted_model import Scripted
+from tests.fakes.scripted_model import Scripted
 
 READERS: tuple[Callable[[str], object], ...] = (
     fenced_blocks,

@@ -179,7 +179,7 @@ class _Outing:
 
 def _switched(model: Model) -> SwitchedModel:
     if not isinstance(model, SwitchedModel):
-        hint = "take it from `Switchboard.model`; scripts are served by `swt dev model`"
+        hint = "take it from `Switchboard.model`; scripts are served by `python -m tests.fakes.scripted_provider`"
         raise UsageError("an agent needs a model that a gateway can stand before", hint=hint)
     return model
 

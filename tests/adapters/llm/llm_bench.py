@@ -23,8 +23,8 @@ from tasks.adapters.llm.switchboard import Switchboard
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import LlmCall, Work
-from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.script import ListScript, Script, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 KEY = "sk-real-key-that-nobody-may-see"
 MODEL = "m-1"

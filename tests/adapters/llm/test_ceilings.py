@@ -19,8 +19,8 @@ from tasks.adapters.llm.factory import spent_by
 from tasks.adapters.store.disk import LocalDisk
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 TOLD = [Fault.NONE, Fault.NO_USAGE]
 

@@ -18,8 +18,8 @@ from tasks.adapters.llm.pace import CountedCall, LocalBook, MinuteLimit, Pace
 from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.shared_pace import SharedBook
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.services import PostgreSql
 
 FIVE = (MinuteLimit(name="provider p", requests=5),)
 THOUSAND = (MinuteLimit(name="model m", tokens=1000),)

@@ -16,7 +16,7 @@ from tasks.adapters.llm.budget import Budget, Meter, SetAside, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.shared_ledger import SharedLedger, joined_across
 from tasks.domain.errors import LeaseError
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.services import PostgreSql
 
 pytestmark = pytest.mark.postgresql
 

@@ -15,7 +15,7 @@ from tasks.adapters.llm.errors import AccountRefused, ContentFiltered, ContextTo
 from tasks.adapters.llm.models import Models
 from tasks.adapters.llm.switchboard import Switchboard
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.script import Fault, Step
 
 __all__ = ["opened"]
 
