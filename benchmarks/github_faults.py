@@ -30,9 +30,8 @@ from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
-from tasks.scrape.record import record
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
-from tasks.scrape.task import unknown_issues
+from tasks.scrape.task import record, unknown_issues
 from tests.fakes.local_github.faults import Dice, GitHubFault
 from tests.fakes.local_github.hub import Hub
 from tests.fakes.local_github.server import transport

@@ -17,8 +17,7 @@ from desk import SETTINGS, SNAPSHOT, Desk
 from tasks.adapters.agents.aider import VALIDATE
 from tasks.adapters.agents.base import Errand
 from tasks.adapters.agents.catalogue import agent_named
-from tasks.adapters.agents.errors import AgentFailed
-from tasks.adapters.agents.running import Allowance, Returned, send
+from tasks.adapters.agents.running import AgentFailed, Allowance, Returned, send
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.budget import Budget as Ceiling
 from tasks.adapters.llm.budget import Meter

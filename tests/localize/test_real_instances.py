@@ -14,7 +14,7 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
 from tasks.adapters.store.warehouse import Store
-from tasks.coverage.changed_lines import changed_lines
+from tasks.coverage.task import changed_lines
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places

@@ -15,9 +15,8 @@ from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import PULL_REQUESTS
 from tasks.scrape.links import known_of, links_of
-from tasks.scrape.record import record
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
-from tasks.scrape.task import unknown_issues
+from tasks.scrape.task import record, unknown_issues
 from tests.fakes.local_github.world import LocalRepository
 from tests.fakes.quick_clock import QuickClock
 

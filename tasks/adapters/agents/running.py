@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from tasks.adapters.agents.base import Agent, EditedTests, Errand
-from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
 from tasks.adapters.agents.own_work import own_work
@@ -25,7 +24,7 @@ from tasks.adapters.llm.switchboard import SwitchedModel
 from tasks.adapters.patch.render import Change
 from tasks.adapters.workbench.base import CommandResult, Inside, Program, Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import InfrastructureError, UsageError
 from tasks.domain.llm import AgentRun
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
@@ -33,6 +32,12 @@ from tasks.domain.run import Limits
 GRACE_S = 30.0
 LAST_WORDS = 600
 """Characters of its output that an error quotes."""
+
+
+class AgentFailed(InfrastructureError):
+    """It ended before it asked its model anything, or what it was answered last was trouble of ours."""
+
+    slug = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from tasks.adapters.llm.retries import CallRetries
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.wire import OpenAIWire
 from tasks.domain.llm import CallStatus
-from tasks.methods.replies import presentable
+from tasks.methods.conversation import presentable
 from tests.fakes.scripted_provider.script import STREAMED, Fault
 from tests.fakes.scripted_provider.server import text_step
 
