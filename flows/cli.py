@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -44,12 +45,17 @@ Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
 
 
 def main() -> None:
-    """Run the command line; an error of ours ends with a `hint:` and its exit code, not with a traceback."""
+    """Run the command line."""
+    run_command(app)
+
+
+def run_command(command: Callable[[], object]) -> None:
+    """Run a typer command; an internal error ends with a `hint:` and its exit code, not with a traceback."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PrintableFormatter("%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
-        app()
+        command()
     except SwtError as error:
         say(f"error[{error.slug}]: {error}", err=True)
         if error.hint:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli import run_command
 from flows.settings import settings_from
 from flows.stories import Port
 from tasks.adapters.text import say
@@ -50,4 +51,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(lambda: typer.run(main))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from flows.cli import run_command
 from flows.stories import Port
 from tasks.adapters.text import say
 from tests.fakes.scripted_provider.script import read_script
@@ -34,4 +35,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_command(lambda: typer.run(main))
