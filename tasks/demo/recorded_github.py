@@ -22,7 +22,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tasks.adapters.llm.serving import application, listener, read_json, said, serving
+from tasks.adapters.llm.transport.http_server import application, listener, read_json, said, serving
 from tasks.domain.errors import BadInput
 
 Node = Mapping[str, Any]

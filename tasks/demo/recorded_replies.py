@@ -26,8 +26,8 @@ from tasks.adapters.files import regular_file
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects import chat
 from tasks.adapters.llm.dialects.messages import tokens_of
-from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
-from tasks.adapters.llm.serving import application, listener, read_json, said, serving
+from tasks.adapters.llm.dialects.spoken import ClientRequest, SpokenAnswer
+from tasks.adapters.llm.transport.http_server import application, listener, read_json, said, serving
 from tasks.domain.errors import BadInput
 
 
@@ -60,7 +60,7 @@ def read_rows(path: Path) -> Sequence[Any]:
     return rows
 
 
-def matching_row(rows: Sequence[Mapping[str, Any]], call: Spoken) -> Mapping[str, Any] | None:
+def matching_row(rows: Sequence[Mapping[str, Any]], call: ClientRequest) -> Mapping[str, Any] | None:
     """Returns the first row whose `match` is found in the last message; None if there is none."""
     last = call.messages[-1].text if call.messages else ""
     return next((row for row in rows if re.search(row["match"], last)), None)
@@ -74,7 +74,7 @@ def reply_of(row: Mapping[str, Any]) -> Reply:
     return Reply(text=str(row.get("text", "")), tool_calls=calls, usage=usage, finish_reason=Finish(finish))
 
 
-def with_usage(reply: Reply, call: Spoken) -> Reply:
+def with_usage(reply: Reply, call: ClientRequest) -> Reply:
     """Returns the reply with token counts: its own, else one token for four characters."""
     usage = reply.usage
     if usage.prompt is None or usage.completion is None:

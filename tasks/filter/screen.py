@@ -13,7 +13,7 @@ from itertools import pairwise
 from tasks.adapters.git.changes import Changes, Range
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch, to_text
-from tasks.adapters.store.schema import to_arrow
+from tasks.adapters.store.files.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.errors import TerminalError
 from tasks.domain.instance import TaskInstance

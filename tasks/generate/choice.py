@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from tasks.adapters.store.database import query
-from tasks.adapters.store.latest import literal
+from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.views.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, content_key
 

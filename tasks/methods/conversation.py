@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from tasks.adapters.llm.base import Finish, Message, Model, ModelQuestion, Options, Reply, Role, ToolSpec, user
 from tasks.adapters.llm.errors import ContextTooLong
-from tasks.adapters.llm.thinking import without_thoughts
+from tasks.adapters.llm.transport.reasoning import without_thoughts
 from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from llm_bench import KEY, MODEL, Benches, ask, work
 
-from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.factory import open_switchboard, spent_by, wires_of
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.llm import CallStatus
 from tests.fakes.scripted_provider.script import Fault, Step, read_script

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import run_command
-from flows.settings import settings_from
-from flows.stories import Port
+from flows.interface.cli import run_command
+from flows.interface.pipelines import Port
+from flows.interface.settings import settings_from
 from tasks.adapters.text import say
 from tests.fakes.local_github.command import GitHubRequest, serve_github
 

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from flows.cli import run_command
-from flows.stories import Port
+from flows.interface.cli import run_command
+from flows.interface.pipelines import Port
 from tasks.adapters.text import say
 from tests.fakes.scripted_provider.script import read_script
 from tests.fakes.scripted_provider.server import ScriptedProvider

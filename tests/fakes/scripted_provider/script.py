@@ -22,7 +22,7 @@ from threading import Lock
 from typing import Any
 
 from tasks.adapters.llm.base import Finish, Reply
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.demo.recorded_replies import read_rows, reply_of
 from tasks.domain.errors import BadInput
 
@@ -120,7 +120,7 @@ class Step:
     """Parts of the answer in the caller's own dialect, in place of what the reply makes of them."""
 
 
-Script = Callable[[Spoken], Step]
+Script = Callable[[ClientRequest], Step]
 
 
 class ListScript:
@@ -132,7 +132,7 @@ class ListScript:
         self._next = 0
         self._lock = Lock()
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         last = call.messages[-1].text if call.messages else ""
         for step in self._matching:
             if re.search(step.match, last):
