@@ -22,7 +22,7 @@ from tasks.domain.generation import Generation, Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.localization import TOP_N, Localization, Locator
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "ablations"
 MODEL, OTHER = "bench", "bench-other"

@@ -43,7 +43,7 @@ from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import LlmCall
 from tasks.domain.outcome import SandboxKind
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 DEMO_INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
 CARDS = """

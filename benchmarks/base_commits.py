@@ -21,7 +21,7 @@ from tasks.adapters.patch.read import to_text
 from tasks.domain.collect import Repository
 from tasks.domain.names import RepoName, Sha
 from tasks.filter.paths import is_test
-from tasks.filter.split_diff import SplitDiff, split_diff
+from tasks.filter.screen import SplitDiff, split_diff
 
 Row = dict[str, Any]
 """A row in the form of SWE-bench. `origin` says where it is from."""

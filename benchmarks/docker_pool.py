@@ -36,7 +36,7 @@ from benchmarks.three_workers import ended, place_of_server
 from flows.interface.settings import PROJECT
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import Run
-from tasks.rehearsal.services import store_url
+from tests.fakes.services import store_url
 
 TEMPLATE = PROJECT / "deploy" / "docker-pool.json"
 CACHE = "/var/cache/swt"

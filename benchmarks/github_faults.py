@@ -23,21 +23,20 @@ from tasks.adapters.github.client import GitHub, PageSize
 from tasks.adapters.github.failures import NoTokenAccepted
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.rows.store import Store
+from tasks.demo.history import build_mirror
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import ScrapeFailure
-from tasks.rehearsal.demo_history import build_mirror
-from tasks.rehearsal.local_github.faults import Dice, GitHubFault
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import transport
-from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
-from tasks.scrape.record import record
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
-from tasks.scrape.task import unknown_issues
+from tasks.scrape.task import record, unknown_issues
+from tests.fakes.local_github.faults import Dice, GitHubFault
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import transport
+from tests.fakes.local_github.world import LocalRepository, World, open_repository
+from tests.fakes.quick_clock import QuickClock
 
 REPO = RepoName("rolling-swt-bench/larder")
 DEMO = Path(__file__).parents[1] / "data" / "demo"

@@ -32,13 +32,13 @@ from tasks.adapters.github.client import GitHub
 from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import RepoName
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.issues import mentioned
-from tasks.rehearsal.local_github.serve import transport
-from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.sync import sync_repository
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.issues import mentioned
+from tests.fakes.local_github.server import transport
+from tests.fakes.local_github.world import LocalRepository, World, open_repository
 
 HEADS = (
     "repository",

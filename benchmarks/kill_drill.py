@@ -44,11 +44,11 @@ from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.passing import canonical
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.contract import HELPFUL
+from tests.fakes.request_diff import canonical
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
 METHODS = ("zero_shot_plus", "libro", "agent")
@@ -153,7 +153,7 @@ def live(folder: Path, request: GenerateRequest, settings: Settings) -> None:
 def lives(side: Side, draw: random.Random, most: int) -> Iterator[None]:
     """Live, be killed, live again, to the end; a turn for each look."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["flows.sweep", "openai", "typer", "tasks.rehearsal.scripted_provider.server"])
+    context.set_forkserver_preload(["flows.sweep", "openai", "typer", "tests.fakes.scripted_provider.server"])
     while True:
         side.process = context.Process(target=live, args=(side.folder, side.request, side.settings))
         side.process.start()

@@ -21,9 +21,9 @@ from tasks.adapters.patch.render import Change, render
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance
 from tasks.generate.hints import changed_files
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 NAMED = 3
 """Files that it names where it is asked where an issue is."""

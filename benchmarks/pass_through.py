@@ -31,9 +31,9 @@ from tasks.adapters.llm.gateway.core import Gateway
 from tasks.adapters.llm.gateway.grant import GrantedRun
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.passing import held, values
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.request_diff import diff_requests, values
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 INSTANCE = "rolling-swt-bench__larder-3"
 CARD = """
@@ -122,7 +122,7 @@ def tried(name: str, agents: Path) -> tuple[tuple[object, ...], bool]:
         done = sweep_here(request, settings)
         rows = Store(settings.store).read(LlmCall, status=CallStatus.ANSWERED)
     arrived = [served.spoken.body for served in provider.books]
-    passed = [held(one, other) for one, other in zip(SAID, arrived, strict=True)]
+    passed = [diff_requests(one, other) for one, other in zip(SAID, arrived, strict=True)]
     left_out = sorted({word for one in passed for word in one.left_out})
     changed = sorted({word for one in passed for word in one.changed} - {"model"})
     added = sorted({word for one in passed for word in one.added})

@@ -34,7 +34,7 @@ from tasks.domain.errors import NotFound
 from tasks.domain.names import RepoName, RepoPath, Sha, parse_instance_id
 from tasks.filter.base import listed, prove
 from tasks.filter.paths import is_test
-from tasks.filter.split_diff import split_diff
+from tasks.filter.screen import split_diff
 from tasks.scrape.keywords import closing_mentions
 from tasks.scrape.repositories import read_repositories
 

@@ -14,8 +14,8 @@ from tasks.adapters.llm.base import Role
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.patch.model import Refused, Status
 from tasks.adapters.patch.read import read_patch
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import text_step
 
 NOTHING = "I do not know."
 AGENT, AS_DIFF, AS_REPLACEMENT, AS_JUDGE = (

@@ -36,10 +36,10 @@ from flows.snapshots import verify
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
 from tasks.scrape.task import TOKEN_VARIABLES
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import LocalRepository, World, open_repository
 
 LARDER = "rolling-swt-bench/larder"
 MONTHS = (("2025-08", datetime(2025, 8, 15, tzinfo=UTC), 1), ("2025-11", datetime(2025, 12, 1, tzinfo=UTC), 3))

@@ -11,8 +11,8 @@ from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.patch.model import Patch, Refused
 from tasks.adapters.patch.read import read_patch
 from tasks.methods.edits.outline import outline
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Step
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Step
 
 DEBUGGING, WRITING, TRIED = "debugger is stopped", "write tests that reproduce", "patches were tried before"
 """In what Debug One, Generate Tests and a later Explore Files are told first."""

@@ -28,7 +28,7 @@ from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import fitting
 from tasks.adapters.retrieval.search import CommitIndex, ScoredFile, Searcher
 from tasks.adapters.retrieval.variants import RETRIEVERS
-from tasks.coverage.changed_lines import changed_lines
+from tasks.coverage.task import changed_lines
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.localization import RetrieverKind

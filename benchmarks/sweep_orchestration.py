@@ -36,10 +36,10 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 SNAPSHOT = SnapshotName("orchestration")
 OURS = ("zero_shot", "zero_shot_plus", "pass_at_5", "libro", "auto_code_rover", "agent")

@@ -34,7 +34,7 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.environment import Environment
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "drill"
 GROW_S = 0.4

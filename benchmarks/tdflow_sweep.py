@@ -27,10 +27,10 @@ from flows.interface.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.instance import TaskInstance
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.repair.suite import TargetTests
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 SNAPSHOT = "sweep"
 ASKED = (

@@ -57,8 +57,8 @@ from benchmarks.prefect_server import (
 )
 from benchmarks.published_model import PublishedTests
 from benchmarks.three_machines import HEAD, Ended, Outcome, drawn, judged, keep, played, summary
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
-from tasks.rehearsal.services import store_url
+from tests.fakes.scripted_provider.server import ScriptedProvider
+from tests.fakes.services import store_url
 
 CLOCKS_S = (OFF_S, -OFF_S, 0)
 """Of the machines, from the right time."""

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.ablation_rows import ABLATIONS, Search, Warehouse
 from benchmarks.ablations import DEMO_INSTANCES, displaced, opened, stray, tried
 from benchmarks.knowing_model import Knowing
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 ROOT = Path(__file__).resolve().parents[2]
 
