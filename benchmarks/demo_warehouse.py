@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 
 @contextmanager

@@ -21,13 +21,13 @@ from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.localization import Locator
 from tasks.domain.validation import InvalidReason, Validation
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.contract import HELPFUL
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import World, open_repository
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 LOCATING: dict[str, object] = {
     "extract_relevant()": {"function_call": "extract_relevant", "args": {}},

@@ -32,9 +32,9 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import LlmCall
 from tasks.generate.registry import OURS
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
 VARIANTS = ("libro[filter=off]", "zero_shot_plus[context=agent]", "auto_code_rover[tools=text]")

@@ -29,7 +29,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
-from tasks.coverage.changed_lines import changed_lines
+from tasks.coverage.task import changed_lines
 from tasks.domain.candidate import Suite
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance

@@ -25,9 +25,9 @@ from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.decoy import Decoy
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.proposed_fix import ProposedFix
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
-from tasks.rehearsal.services import PostgreSql, Seaweed, postgresql, seaweed
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.services import PostgreSql, Seaweed, postgresql, seaweed
 
 HANGS_S = 3600.0
 """Longer than any machine takes."""

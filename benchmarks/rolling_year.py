@@ -35,8 +35,8 @@ from flows.interface.settings import PROJECT
 from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
-from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
-from tasks.rehearsal.local_github.serve import listening
+from tests.fakes.local_github.command import GitHubRequest, hub_for
+from tests.fakes.local_github.server import listening
 
 FAULTS = ("flow run killed", "GitHub answers 502", "power gone", "repository gone")
 EVERY = 3

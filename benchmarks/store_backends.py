@@ -40,7 +40,7 @@ from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.names import InstanceKey, RunKey, content_key
 from tasks.domain.run import CaseOutcome, Run
-from tasks.rehearsal.services import postgresql, seaweed, store_url
+from tests.fakes.services import postgresql, seaweed, store_url
 
 QUESTION = "SELECT outcome, count(*) AS n FROM case_outcome GROUP BY ALL ORDER BY ALL"
 HEAD = ("place", "step", "commits", "CPU s", "wall s", "ms of CPU each", "ms each", "CPU s of the servers")

@@ -37,9 +37,9 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
-from tasks.rehearsal.failing_proxy import FailingProxy
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
-from tasks.rehearsal.services import store_url
+from tests.fakes.failing_proxy import FailingProxy
+from tests.fakes.scripted_provider.server import ScriptedProvider
+from tests.fakes.services import store_url
 
 MACHINES = 3
 WITHIN_S = (2.0, 40.0)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from flows.evaluate import evaluate_here
@@ -23,22 +22,19 @@ from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
+from tasks.demo.history import build_mirror
+from tasks.demo.recorded_github import RecordedGitHub, read_recording
+from tasks.demo.recorded_replies import serve_replies
 from tasks.domain.collect import PullRequest, Rejection
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import repo_folder
-from tasks.rehearsal.demo_history import build_mirror
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import Disagreement, World, open_repository
-from tasks.rehearsal.scripted_provider.script import read_script
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 from tasks.repair.settings import GENERATE
-from tasks.scrape.repositories import read_repositories
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.scrape.task import TOKEN_VARIABLES
 from tasks.snapshot.task import already_published
 
 DEMO = RESOURCES / "data" / "demo"
+RECORDING = DEMO / "github.jsonl"
 SNAPSHOT = "demo"
 
 SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12))
@@ -49,11 +45,9 @@ MODEL = "scripted-demo"
 REPAIRED = "rolling-swt-bench__larder-14"
 """The instance whose fix is in two files: the first patch changes one of them."""
 
-MONTHS = (("2025-08", datetime(2025, 8, 1, tzinfo=UTC), 1), ("2025-11", None, 3))
-"""Two months that the demo rebuilds: name, up to when GitHub knows, and how many new instances are validated: one that
-is fit, and later another, the flaky one and the broken one."""
-DISAGREEMENTS = {37: Disagreement.COUNTS}
-"""Of this pull request the demo's GitHub counts other lines than git."""
+MONTHS = (("2025-08", 1), ("2025-11", 3))
+"""Two months that the demo rebuilds: name, and how many new instances are validated: one that is fit, and later
+another, the flaky one and the broken one."""
 
 QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
     ("How often does each method reproduce the issue, and how often robustly? (table2, grader `paper`)", "table2", {}),
@@ -80,7 +74,7 @@ def run_demo(settings: Settings) -> str:
     Problems go to standard error; the answers, what was done and where to look next are returned.
     """
     settings = own_store(settings)
-    mirror = build_demo_mirror(settings)
+    build_demo_mirror(settings)
     say(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), err=True)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT)
@@ -89,7 +83,7 @@ def run_demo(settings: Settings) -> str:
     filtered = fixes_here(FixesRequest(fixes=repairs, snapshot=SNAPSHOT, tests=tuple(predictions)), settings)
     swept = sweep_demo(settings)
     repaired = repair_demo(settings)
-    rebuilt = rebuild_demo(settings, DEMO, mirror)
+    rebuilt = rebuild_demo(settings)
     done = (summary.facts, *swept.text.splitlines()[-1:], "")
     stories = (*_filtered(filtered), *_repaired(settings, repaired), *_rebuilt(settings, rebuilt))
     return "\n".join((*_answers(settings), *stories, *done, *_next_steps(settings)))
@@ -113,24 +107,23 @@ def repair_demo(settings: Settings) -> FixesSummary:
 @contextmanager
 def _answering(settings: Settings) -> Iterator[Settings]:
     """Settings whose models are the recorded replies."""
-    with ScriptedProvider(read_script(DEMO / f"replies.{MODEL}.json")).serve() as url:
+    with serve_replies(DEMO / f"replies.{MODEL}.json") as url:
         yield replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
 
 
-def rebuild_demo(settings: Settings, demo: Path, mirror: Path) -> tuple[RebuildSummary, ...]:
-    """Rebuild two months from `mirror` through a GitHub on this machine, whose issues are those of the demo."""
-    repositories = demo / "repositories.toml"
-    (repository,) = read_repositories(repositories)
-    scratch = settings.scratch / "demo-github"
-    served = open_repository(repository.repo, mirror, issues=demo / "issues.jsonl", scratch=scratch, license="MIT")
+def rebuild_demo(settings: Settings) -> tuple[RebuildSummary, ...]:
+    """Rebuild two months of the demo project's history, which a recorded GitHub serves."""
+    build_demo_mirror(settings)
     os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
-    world = World({repository.repo: served}, disagreements={repository.repo: DISAGREEMENTS})
+    github = RecordedGitHub(read_recording(RECORDING), month=MONTHS[0][0])
     made: list[RebuildSummary] = []
-    with listening(Hub(world)) as address:
-        for name, until, limit in MONTHS:
-            world.until = None if already_published(settings.places, name) else until
-            request = RebuildRequest(snapshot=name, repositories_file=repositories, limit=limit, unchanged=True)
-            made.append(rebuild_here(request, replace(settings, git="", github=f"{address}/graphql")))
+    with github.serve() as url:
+        for name, limit in MONTHS:
+            github.month = MONTHS[-1][0] if already_published(settings.places, name) else name
+            request = RebuildRequest(
+                snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, unchanged=True
+            )
+            made.append(rebuild_here(request, replace(settings, git="", github=url)))
     return tuple(made)
 
 

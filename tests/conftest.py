@@ -12,7 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
 from tasks.domain.errors import NotFound
-from tasks.rehearsal.services import PostgreSql, postgresql
+from tests.fakes.services import PostgreSql, postgresql
 
 # No test fails by the clock: on a busy machine an example takes a hundred times as long.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])

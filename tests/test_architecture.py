@@ -154,6 +154,11 @@ def test_a_flow_holds_no_sql_text() -> None:
     assert [(relative(path), text) for path in flows for text in texts(path.read_text()) if is_sql(text)] == []
 
 
+def test_the_product_imports_no_test_code() -> None:
+    found = [(relative(path), name) for path in SOURCES for name in imported(path)]
+    assert [one for one in found if one[1].split(".")[0] in ("tests", "benchmarks")] == []
+
+
 def test_no_flow_shadows_a_package() -> None:
     assert not {path.stem for path in (ROOT / "flows").glob("*.py")} & set(OUTSIDE_NAMES)
 

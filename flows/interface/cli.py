@@ -12,12 +12,12 @@ import os
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from flows.interface.commands.development import dev_app
 from flows.interface.pipelines import STORIES, Port, add_stories, end, plain
 from flows.interface.settings import Settings, settings_here
 from tasks.adapters.text import PrintableFormatter, say
@@ -33,7 +33,6 @@ app.add_typer(repo_app, name="repo")
 app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(submit_app, name="submit")
-app.add_typer(dev_app, name="dev")
 app.add_typer(agents_app, name="agents")
 add_stories(app, {"snapshot": snapshot_app}, STORIES)
 
@@ -46,12 +45,17 @@ Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
 
 
 def main() -> None:
-    """Run the command line; an error of ours ends with a `hint:` and its exit code, not with a traceback."""
+    """Run the command line."""
+    run_command(app)
+
+
+def run_command(command: Callable[[], object]) -> None:
+    """Run a typer command; an internal error ends with a `hint:` and its exit code, not with a traceback."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(PrintableFormatter("%(message)s"))
     logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
-        app()
+        command()
     except SwtError as error:
         say(f"error[{error.slug}]: {error}", err=True)
         if error.hint:

@@ -183,14 +183,6 @@ STARTS = (
         network="not used",
         environment="this process's",
     ),
-    ProcessStart(
-        module="tasks/rehearsal/services.py",
-        runs="PostgreSQL and an object store, for tests",
-        third_party=False,
-        where=HOST,
-        network="this machine",
-        environment="this process's",
-    ),
 )
 
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 
 from tasks.adapters.git.changes import Changes, Range
-from tasks.adapters.patch.read import to_text
+from tasks.adapters.patch.model import Refused
+from tasks.adapters.patch.read import read_patch, to_text
 from tasks.adapters.store.files.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
+from tasks.domain.errors import TerminalError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName, instance_id
 from tasks.filter.base import prove
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Rule, RuleLimits
-from tasks.filter.split_diff import SplitDiff, split_diff
 from tasks.filter.statement import ProblemStatement, statement_before
+
+_FILE = re.compile(rb"^diff --git ", re.MULTILINE)
+"""Starts a file: inside of hunks every line starts with a sign, inside of binary data no line has a blank."""
 
 SOURCE = "pull requests"
 """`source` of the instances that are made here."""
@@ -169,3 +175,34 @@ def _instance(
         source=SOURCE,
         problem_statement_mode=statement.mode.value,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDiff:
+    """Together the whole diff; each in its order. Empty where nothing is of that kind."""
+
+    source: bytes
+    tests: bytes
+
+
+def split_diff(diff: bytes, is_test: Callable[[str], bool]) -> SplitDiff:
+    """Cuts git's own diff into source and tests, without changing a byte.
+
+    The diff has to be made without renames, so that each of its files has one path.
+
+    A merge may change nothing of its first parent: then both are empty.
+    """
+    starts = [match.start() for match in _FILE.finditer(diff)]
+    files = [diff[start:end] for start, end in pairwise((*starts, len(diff)))]
+    in_tests = [is_test(_path(file)) for file in files]
+    return SplitDiff(
+        source=b"".join(file for file, test in zip(files, in_tests, strict=True) if not test),
+        tests=b"".join(file for file, test in zip(files, in_tests, strict=True) if test),
+    )
+
+
+def _path(file: bytes) -> str:
+    patch = read_patch(to_text(file))
+    if isinstance(patch, Refused):
+        raise TerminalError(f"git wrote a diff that cannot be read: {patch.detail}", hint="the mirror may be damaged")
+    return patch.files[0].path

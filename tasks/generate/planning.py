@@ -10,11 +10,13 @@ bounds against what sweeps cost.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from math import ceil, floor
 from pathlib import Path
+from statistics import mean, quantiles
 from typing import Any
 
 import pyarrow as pa
@@ -27,10 +29,52 @@ from tasks.adapters.llm.dialects.all import refuse_unsent
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.environment import Environment, EnvironmentAttempt
+from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.variant import Variant
 from tasks.generate.estimate import MissingCalls, WorkEstimate
-from tasks.generate.past_costs import Past, past_of
 from tasks.generate.task import asked_options
+
+ENOUGH = 5
+"""Instances from which a history is told. With fewer, a tenth of them is less than one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """Dollars for each instance on which a method asked a model; replayed replies at what they cost once."""
+
+    costs: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return mean(self.costs)
+
+    @property
+    def low(self) -> float:
+        """The 10th percentile."""
+        return quantiles(self.costs, n=10, method="inclusive")[0]
+
+    @property
+    def high(self) -> float:
+        """The 90th percentile."""
+        return quantiles(self.costs, n=10, method="inclusive")[8]
+
+
+def past_of(store: Store, model: str) -> Mapping[str, Past]:
+    """By the label of the method, where there are enough instances. One with a call of unknown cost is left out."""
+    rows = store.read(LlmCall, model=model, status=(CallStatus.ANSWERED, CallStatus.REPLAYED))
+    latest = {(row.work_id, row.position): row for row in sorted(rows, key=lambda row: row.started_at)}
+    costs: defaultdict[str, defaultdict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
+    for row in latest.values():
+        costs[row.method][row.instance_key].append(row.cost_usd)
+    known = {label: tuple(map(_sum, ones.values())) for label, ones in costs.items()}
+    told = {label: tuple(one for one in ones if one is not None) for label, ones in known.items()}
+    return {label: Past(ones) for label, ones in told.items() if len(ones) >= ENOUGH}
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    """Null where one of them is."""
+    known = [one for one in costs if one is not None]
+    return sum(known) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import EntryPoint, entry_points
 
 from tasks.adapters.agents.catalogue import AGENTS
+from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.variant import Variant
 from tasks.generate.methods.agent import CALLS, agent
 from tasks.generate.methods.auto_code_rover import ATTEMPTS, ROUNDS, auto_code_rover
@@ -16,7 +19,48 @@ from tasks.generate.methods.pass_at_5 import SAMPLES, TEMPERATURE, pass_at_5
 from tasks.generate.methods.zero_shot import zero_shot
 from tasks.generate.methods.zero_shot_plus import zero_shot_plus
 from tasks.methods.method import Method, MethodBudget, replies
-from tasks.methods.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """The methods that a stage can be asked for."""
+
+    ours: tuple[Method, ...]
+    group: str
+    """Entry points of this group are methods: the name is the method's, the object is a `Method` or its function."""
+
+    def methods(self) -> dict[str, Method]:
+        """Every method by its name. `BadInput` where a plug-in takes the name of another or is none."""
+        found = {method.name: method for method in self.ours}
+        for point in entry_points(group=self.group):
+            if point.name in found:
+                raise BadInput(f"two methods are called {point.name}", hint=f"rename the entry point {point.value}")
+            found[point.name] = _loaded(point)
+        return found
+
+    def named(self, name: str) -> Method:
+        """`NotFound` names those that there are."""
+        found = self.methods()
+        if name not in found:
+            raise NotFound(f"there is no method {name!r}", hint=f"there are {', '.join(sorted(found))}")
+        return found[name]
+
+
+def _loaded(point: EntryPoint) -> Method:
+    """The method of an entry point, under the entry point's name."""
+    try:
+        target = point.load()
+    except (ImportError, AttributeError) as error:
+        raise BadInput(f"method {point.name}: {point.value} cannot be imported: {error}", hint="repair it") from error
+    if isinstance(target, Method) and target.name == point.name:
+        return target
+    if callable(target) and not isinstance(target, Method):
+        summary = (target.__doc__ or "").strip().partition("\n")[0]
+        return Method(name=point.name, run=target, summary=summary)
+    raise BadInput(
+        f"method {point.name}: {point.value} is no method", hint="name a function or a Method; docs/writing-a-method.md"
+    )
+
 
 GREEDY = frozenset({"temperature=0"})
 """What a method has by itself that asks for the likeliest reply: each of its calls says so, before the model's card

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from tasks.adapters.agents.hiding import packages_of
 from tasks.adapters.llm.base import Model, Options
+from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.maintenance.claims import claims_of
@@ -22,6 +24,7 @@ from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.generation import Generation, Mode
+from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, ModelName
 from tasks.domain.outcome import SandboxKind
@@ -32,13 +35,13 @@ from tasks.domain.variant import PLAIN, Variant
 from tasks.generate.estimate import MissingCalls, PaperBench, estimate
 from tasks.generate.registry import method_named
 from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_rows, generation_of
-from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
-from tasks.methods.method import Assignment, CodePatch, Method, MethodBudget
+from tasks.methods.method import Assignment, CodePatch, Method, MethodBudget, Proposal
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
 from tasks.methods.replay_log import ReplayLog, journal_of
 from tasks.methods.resources import InstanceResources
+from tasks.methods.trajectory_audit import audit_trajectory, secrets_of
 
 GOLDEN = "golden"
 """The fix of the instance itself."""
@@ -274,3 +277,37 @@ def _fix(store: Store, fix: str, instance: TaskInstance) -> CodePatch | None:
         return CodePatch(text=instance.patch, correct=True)
     with store.open_file(fix) as file:
         return CodePatch(text=to_text(file.read()), correct=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A proposal as it came."""
+
+    proposal: Proposal
+    at: datetime
+    steps: int
+    """Of the stage's notes, by then."""
+
+    def trajectory(self, notes: str) -> str | None:
+        """The file that says how it came about: the agent's own, else the notes; null where there is neither."""
+        return self.proposal.trajectory or notes or None
+
+
+def audit_made(
+    store: Store, unit: MethodUnit, made: Sequence[Made], notes: str, paths: Sequence[str]
+) -> list[TrajectoryAudit]:
+    """Findings in the trajectories of what was made. `notes` names the stage's own; `paths` are all files of the base
+    commit, which say under what names the project is imported.
+
+    A candidate answers for everything that the method was told, answered and ran before it handed it in: the fifth
+    sample of one conversation for the other four as well.
+    """
+    secrets = secrets_of(unit.instance, packages=packages_of(paths))
+    found: list[TrajectoryAudit] = []
+    for one in made:
+        if sha := one.trajectory(notes):
+            with store.open_file(sha) as file:
+                steps = steps_in(file.read())
+            seen = steps if one.proposal.trajectory else steps[: one.steps]
+            found += audit_trajectory(candidate_of(unit, one.proposal, one.at), as_trajectory(seen), secrets)
+    return found

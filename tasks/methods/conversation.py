@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,9 +10,13 @@ from typing import Any, TypeVar
 
 from tasks.adapters.llm.base import Finish, Message, Model, ModelQuestion, Options, Reply, Role, ToolSpec, user
 from tasks.adapters.llm.errors import ContextTooLong
+from tasks.adapters.llm.transport.reasoning import without_thoughts
 from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
-from tasks.methods.replies.visible import presentable
+
+MAX_CHARS = 1_000_000
+"""Of a reply's text, and of a tool call's arguments: three times what the longest output limit of a model comes to."""
+_UNSPEAKABLE = re.compile("[\x00\ud800-\udfff]")
 
 SHORTER = 2
 """How often a context that is too long for the model is halved."""
@@ -194,3 +199,21 @@ class Thread:
                 self.messages[at] = replace(self.messages[at], text=LEFT_OUT)
                 self.conversation.trimmed("prompt", f"message {at} of {sizes[at]} tokens")
                 sizes[at] = token_count(LEFT_OUT)
+
+
+def presentable(reply: Reply) -> Reply:
+    """Returns the reply as methods see it: text that every later step can hold, without the model's drafts.
+
+    Half a surrogate pair cannot be encoded and a NUL cannot be an argument of a process, so both become U+FFFD. Servers
+    of open models leave the thinking in the text, between tags; a draft in there is no answer. Text beyond `MAX_CHARS`
+    is a loop. The archive keeps the reply as it came.
+    """
+    calls = tuple(
+        replace(call, call_id=_clean(call.call_id), name=_clean(call.name), arguments=_clean(call.arguments))
+        for call in reply.tool_calls
+    )
+    return replace(reply, text=without_thoughts(_clean(reply.text)), tool_calls=calls)
+
+
+def _clean(text: str) -> str:
+    return _UNSPEAKABLE.sub("\ufffd", text[:MAX_CHARS])

@@ -21,15 +21,16 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub, RequestRetries
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
 from tasks.adapters.store.rows.store import Store
-from tasks.domain.collect import IssueLink
+from tasks.domain.collect import Issue, IssueLink, PullRequest
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
-from tasks.domain.names import RepoName, snapshot_name
+from tasks.domain.names import RepoName, repo_folder, snapshot_name
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
 from tasks.scrape.fetching import SyncContext, owner_and_name
+from tasks.scrape.links import known_of, links_of
 from tasks.scrape.page_store import PageStore
-from tasks.scrape.record import RecordedCounts, record
+from tasks.scrape.pages import CollectedRows
 from tasks.scrape.swe_bench_rows import ImportResult, import_instances, snapshot_of
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
@@ -162,3 +163,24 @@ def _client(url: str, held: tuple[Token, ...]) -> GitHub:
     http = httpx.Client()
     atexit.register(http.close)
     return GitHub(pool=TokenPool(held, SystemClock()), http=http, url=url)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCounts:
+    """How many rows of each table were written."""
+
+    pulls: int
+    issues: int
+    links: int
+
+
+def record(store: Store, repo: RepoName, collected: CollectedRows) -> RecordedCounts:
+    """Write `pull_request`, `issue` and `issue_link` of one repository; all its links are made anew."""
+    others = ((repo, number) for number in collected.other_pulls)
+    known = known_of(collected.pulls, collected.issues, others, collected.repositories)
+    links = [link for pull in collected.pulls for link in links_of(pull, known)]
+    key = f"collected-{repo_folder(repo)}"
+    for kind, rows in ((PullRequest, collected.pulls), (Issue, collected.issues), (IssueLink, links)):
+        store.replace(kind, rows, key=key, repo=repo)
+    store.write(collected.repositories, key=key)
+    return RecordedCounts(pulls=len(collected.pulls), issues=len(collected.issues), links=len(links))

@@ -16,7 +16,7 @@ import pytest
 
 from tasks.adapters.leases import Leases
 from tasks.domain.errors import BadInput, LeaseError
-from tasks.rehearsal.services import PASSWORD, PostgreSql
+from tests.fakes.services import PASSWORD, PostgreSql
 
 pytestmark = pytest.mark.postgresql
 

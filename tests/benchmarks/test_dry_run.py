@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.demo_warehouse import demo_warehouse
 from benchmarks.dry_run import CARD, Outcome, Talker, tried
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 
 @pytest.mark.slow

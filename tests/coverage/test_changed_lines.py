@@ -1,6 +1,6 @@
 """The lines that golden patches change."""
 
-from tasks.coverage.changed_lines import changed_lines
+from tasks.coverage.task import changed_lines
 from tasks.domain.names import InstanceKey
 
 KEY = InstanceKey("key")

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.rehearsal.demo_history import build_mirror
+from tasks.demo.history import build_mirror
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 

@@ -9,6 +9,7 @@ from domain_rows import environment_row
 
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.builder import ROW
+from tasks.demo.history import build_mirror
 from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoName
@@ -24,7 +25,6 @@ from tasks.environment.task import (
     ladder_basis,
     prepare_environment,
 )
-from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 
 PROJECT = Path(__file__).parents[2]

@@ -22,8 +22,7 @@ from tasks.domain.places import Places
 from tasks.domain.scraping import PULL_REQUEST_PAGES, SyncState
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, RuleLimits
-from tasks.filter.screen import Material, Screened, screen
-from tasks.filter.split_diff import SplitDiff, split_diff
+from tasks.filter.screen import Material, Screened, SplitDiff, screen, split_diff
 from tasks.filter.task import ToFilter, filter_pull_requests
 
 SQL = Path(__file__).parents[2] / "sql"

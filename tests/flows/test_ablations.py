@@ -21,9 +21,9 @@ from tasks.domain.errors import UsageError
 from tasks.domain.generation import Generation
 from tasks.domain.llm import LlmCall
 from tasks.domain.localization import LocalizationRun, Locator
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 INSTANCE = "rolling-swt-bench__larder-3"
 FOUND = "larder/recipe.py"

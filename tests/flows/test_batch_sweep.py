@@ -17,9 +17,9 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import BATCHED, ScriptedProvider, text_step
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import BATCHED, ScriptedProvider, text_step
 
 CARD = """
 [provider.bench]

@@ -273,7 +273,6 @@ def test_a_row_whose_names_lead_elsewhere_is_refused_by_field(worker: Path, fiel
         ["strength", "{pipe}", "--snapshot", "s"],
         ["fixes", "partial", "--tests", "golden", "--kept", "{pipe}", "--snapshot", "s"],
         ["rebuild", "--repositories-file", "{pipe}", "--trusted"],
-        ["dev", "model", "--script", "{pipe}"],
     ],
     ids=" ".join,
 )

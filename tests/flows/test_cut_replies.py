@@ -13,9 +13,9 @@ from tasks.adapters.llm.base import Finish, Reply
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 
 def cut(_: object) -> Step:

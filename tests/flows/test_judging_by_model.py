@@ -9,8 +9,8 @@ from flows.interface.parameters import FixesRequest
 from flows.interface.settings import Settings
 from flows.judge_repairs import fixes_here
 from tasks.adapters.store.views.database import query
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 REQUEST = FixesRequest(
     fixes=(str(DEMO / "repairs.demo-quick.jsonl"),),

@@ -17,8 +17,8 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, Locator, RetrieverKind
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 GOLDEN = "larder/recipe.py"
 INSTANCE = "rolling-swt-bench__larder-3"

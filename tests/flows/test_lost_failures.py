@@ -24,10 +24,10 @@ from tasks.adapters.store.views.database import query
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.instance import Snapshot
 from tasks.domain.validation import InvalidReason
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.task import TOKEN_VARIABLES
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import World, open_repository
 
 LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))

@@ -11,8 +11,8 @@ from flows.interface.settings import Settings
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 KEY = "sk-a-key-that-nobody-may-see"
 

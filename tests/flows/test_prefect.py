@@ -30,10 +30,10 @@ from benchmarks.prefect_server import DEPLOYMENTS, ENDED, FAILED, GONE, Prefect,
 from flows.demo import DEMO, build_demo_mirror
 from flows.interface.settings import PROJECT, Settings
 from tasks.adapters.store.views.database import query
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.task import TOKEN_VARIABLES
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import World, open_repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 

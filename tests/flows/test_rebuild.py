@@ -20,10 +20,10 @@ from tasks.domain.collect import Rejection
 from tasks.domain.names import CaseId, RunKey
 from tasks.domain.outcome import CodeState, Outcome, RunVariant, SuiteKind
 from tasks.domain.run import CaseOutcome, Run
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import World, open_repository
 from tasks.scrape.task import TOKEN_VARIABLES
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import World, open_repository
 
 LARDER = "rolling-swt-bench/larder"
 AUGUST, SEPTEMBER = datetime(2025, 8, 15, tzinfo=UTC), datetime(2025, 10, 1, tzinfo=UTC)
@@ -139,7 +139,7 @@ def rejected_by(settings: Settings) -> dict[int, list[str]]:
 @pytest.mark.slow
 def test_the_demo_publishes_what_is_fit_of_its_own_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLES[0], TOKEN)
-    first, made = rebuild_demo(settings, DEMO, build_demo_mirror(settings))
+    first, made = rebuild_demo(settings)
     reasons = {row.instance_id.rpartition("-")[2]: row.reason for part in made.validated for row in part.validations}
     assert (first.exit_code, made.exit_code) == (0, 0)
     assert reasons.pop("17") in {"flaky", "no_f2p", "needs_network"}, "its test passes one time in four"

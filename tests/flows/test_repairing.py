@@ -25,9 +25,9 @@ from tasks.domain.names import MethodName, ModelName
 from tasks.domain.proposed_fix import Repair
 from tasks.domain.repair import LoneCase, RepairAttempt, RepairPatch, RepairStep
 from tasks.domain.table import table_name
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 INSTANCE = "rolling-swt-bench__larder-3"
 REQUEST = RepairRequest(snapshot="demo", model="scripted", instances=(INSTANCE,))

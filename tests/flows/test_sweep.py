@@ -35,9 +35,9 @@ from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
 from tasks.domain.undone import Undone
 from tasks.generate.hints import changed_files, most_changed
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 INSTANCES = ("rolling-swt-bench__larder-3", "rolling-swt-bench__larder-7")
 REQUEST = GenerateRequest(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tasks.adapters.llm.base import Finish, ModelQuestion, Reply, ToolCall
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.methods.method import Assignment
-from tasks.rehearsal.scripted_model import Script, Step, calling
+from tests.fakes.scripted_model import Script, Step, calling
 
 REFUSAL = "I am sorry, I cannot help with that."
 LONG = "I will think about it once more. " * 3_000

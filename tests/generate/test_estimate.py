@@ -13,10 +13,10 @@ from tasks.domain.variant import PLAIN
 from tasks.generate.estimate import PaperBench, estimate
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.method import CodePatch, Method, MethodBudget
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.toy_tasks import TOY_TASKS
 
-TOY = TOYS[0]
+TOY = TOY_TASKS[0]
 BUDGET = MethodBudget(calls=20, reply_tokens=1_000)
 BENCH = PaperBench(tuple(TOY.files), lambda path: TOY.files[path].encode() if path in TOY.files else None)
 

@@ -17,8 +17,7 @@ from desk import SETTINGS, SNAPSHOT, Desk
 from tasks.adapters.agents.aider import VALIDATE
 from tasks.adapters.agents.base import AgentTask
 from tasks.adapters.agents.catalogue import agent_named
-from tasks.adapters.agents.errors import AgentFailed
-from tasks.adapters.agents.running import AgentLimits, AgentResult, send
+from tasks.adapters.agents.running import AgentFailed, AgentLimits, AgentResult, send
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
@@ -36,9 +35,9 @@ from tasks.generate.methods.external import External, errand_for, validation_of
 from tasks.generate.registry import methods
 from tasks.generate.task import Generated, MethodWork, generate
 from tasks.methods.method import CodePatch, MethodBudget
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.toy_tasks import TOY_TASKS
 
 WRITE = """
 import pathlib
@@ -77,14 +76,14 @@ def test_what_it_did_is_its_work_and_what_it_left_of_its_own_is_not(bench: Local
 
 def test_one_that_changes_nothing(bench: LocalWorkbench, tmp_path: Path) -> None:
     with office(tmp_path, ["stop"]) as made:
-        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
+        (proposal,) = External(agent=WALKER)(TOY_TASKS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
     assert (proposal.patch, proposal.calls, proposal.path) == ("", 1, ("ran", "nothing-changed"))
 
 
 def test_one_that_crashes_hands_in_what_it_has(bench: LocalWorkbench, tmp_path: Path) -> None:
     kill = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
     with office(tmp_path, [WRITE, kill]) as made:
-        (proposal,) = External(agent=WALKER)(TOYS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
+        (proposal,) = External(agent=WALKER)(TOY_TASKS[0].assignment, bench, made.model(), MethodBudget(seconds=60.0))
     assert "+def test_issue():" in proposal.patch
     assert (proposal.path, proposal.rung) == (("ran", "exit-137"), "exact")
     assert proposal.reasons[1].startswith("ended: exit-137")
@@ -139,7 +138,7 @@ def test_it_needs_to_be_installed_and_a_model_behind_a_switchboard(tmp_path: Pat
 
 def test_a_script_is_handed_in_as_a_test(bench: LocalWorkbench, tmp_path: Path) -> None:
     write = "open('reproduction_script.py', 'w').write('assert False, 1')"
-    assignment = replace(TOYS[0].assignment, mode=Mode.REPRODUCTION_SCRIPT)
+    assignment = replace(TOY_TASKS[0].assignment, mode=Mode.REPRODUCTION_SCRIPT)
     with office(tmp_path, [write, "stop"]) as made:
         (proposal,) = External(agent=WALKER)(assignment, bench, made.model(), MethodBudget(seconds=60.0))
         asked = made.provider.books[0].spoken.messages[0].text
@@ -149,7 +148,7 @@ def test_a_script_is_handed_in_as_a_test(bench: LocalWorkbench, tmp_path: Path) 
 
 def test_the_errand_says_no_more_than_a_method_may_know() -> None:
     """Context is shown only where the experiment is about it, and a right patch looks like a wrong one."""
-    plain = TOYS[0].assignment
+    plain = TOY_TASKS[0].assignment
     assert plain.context[0].text not in errand_for(WALKER, plain, MethodBudget())
     shown = errand_for(WALKER, replace(plain, modified_files=True), MethodBudget())
     assert "return len(text.split" in shown
@@ -163,10 +162,10 @@ def test_the_errand_says_no_more_than_a_method_may_know() -> None:
 
 def test_who_is_told_how_tests_are_run() -> None:
     """The paper told SWE-agent nothing of it; the experiment may say so of any agent, or the contrary."""
-    command = " ".join(TOYS[0].assignment.task.test_command)
+    command = " ".join(TOY_TASKS[0].assignment.task.test_command)
     told = {
         (name, param): command
-        in errand_for(agent_named(name), replace(TOYS[0].assignment, variant=variant_of(param)), MethodBudget())
+        in errand_for(agent_named(name), replace(TOY_TASKS[0].assignment, variant=variant_of(param)), MethodBudget())
         for name in ("swe_agent", "swe_agent_plus", "aider")
         for param in ((), ("test_command=told",), ("test_command=untold",))
     }
@@ -187,8 +186,8 @@ def test_aider_runs_the_edited_tests_only_where_the_experiment_says_so(tmp_path:
     )  # fmt: skip
     plain = agent_named("aider").launch(errand)
     assert not {"--auto-test", "--test-cmd"} & set(plain.argv)
-    assert validation_of(TOYS[0].assignment) is None
-    checks = validation_of(replace(TOYS[0].assignment, variant=variant_of(("validation=tests",))))
+    assert validation_of(TOY_TASKS[0].assignment) is None
+    checks = validation_of(replace(TOY_TASKS[0].assignment, variant=variant_of(("validation=tests",))))
     checked = agent_named("aider").launch(replace(errand, validation=checks))
     assert {"--auto-test", "--test-cmd"} < set(checked.argv)
     assert checked.files.keys() - plain.files.keys() == {"validate.py", "validation.json"}

@@ -16,8 +16,8 @@ from tasks.domain.errors import NotFound
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.guards import LeakAudit, TrajectoryAudit
 from tasks.generate.task import GOLDEN
-from tasks.rehearsal.contract import HELPFUL
-from tasks.rehearsal.scripted_model import Scripted
+from tests.fakes.contract import HELPFUL
+from tests.fakes.scripted_model import Scripted
 
 
 @pytest.fixture

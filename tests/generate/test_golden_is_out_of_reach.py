@@ -19,9 +19,9 @@ from tasks.domain.names import InstanceId, InstanceKey, RepoName, Sha
 from tasks.generate.registry import methods
 from tasks.methods.briefing import brief
 from tasks.methods.method import Assignment
-from tasks.rehearsal.contract import BUDGET, PERSONAS
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.contract import BUDGET, PERSONAS
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.toy_tasks import TOY_TASKS
 
 MARKER = "GoldenMarker7c1f"
 GOLDEN = ("patch", "test_patch", "hints_text", "FAIL_TO_PASS", "PASS_TO_PASS", "environment_setup_commit")
@@ -52,7 +52,7 @@ def instance() -> TaskInstance:
         base_commit=Sha("1" * 40),
         patch=golden,
         test_patch=golden,
-        problem_statement=TOYS[0].issue,
+        problem_statement=TOY_TASKS[0].issue,
         hints_text=MARKER,
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
         version="1.0",
@@ -66,7 +66,7 @@ def instance() -> TaskInstance:
 
 
 def trapped() -> Assignment:
-    toy = TOYS[0]
+    toy = TOY_TASKS[0]
     files = {path: text.encode() for path, text in toy.files.items()}
     row = host_environment(RepoName("toys/counting")).environment
     task = brief(instance(), row, sorted(files), files.get, NoHistory())
@@ -85,7 +85,7 @@ def sent(asked: list[ModelQuestion]) -> Iterator[str]:
 
 def test_the_trap_works() -> None:
     task = trapped().task
-    assert task.problem_statement == TOYS[0].issue
+    assert task.problem_statement == TOY_TASKS[0].issue
     for name in GOLDEN:
         with pytest.raises(Trap):
             getattr(task, name)
@@ -95,10 +95,10 @@ def test_the_trap_works() -> None:
 @pytest.mark.parametrize("name", sorted(name for name, method in methods().items() if not method.external))
 def test_no_method_touches_or_sends_it(name: str, persona: str, tmp_path: Path) -> None:
     model = Scripted(PERSONAS[persona])
-    with TOYS[0].bench(tmp_path) as bench:
+    with TOY_TASKS[0].bench(tmp_path) as bench:
         list(methods()[name].run(trapped(), bench, model, BUDGET))
     everything = "\n".join(sent(model.asked))
-    assert TOYS[0].issue.splitlines()[0] in everything
+    assert TOY_TASKS[0].issue.splitlines()[0] in everything
     for secret in (MARKER, "424242", "2" * 40):
         assert secret not in everything
 
@@ -115,7 +115,7 @@ def test_whether_a_given_patch_is_the_golden_one_is_not_told(name: str, tmp_path
             trapped(), code_patch=CodePatch(text="+fix", correct=correct), mode=Mode.UNIT_TEST
         )
         assert assignment.oracle
-        with TOYS[0].bench(tmp_path) as bench:
+        with TOY_TASKS[0].bench(tmp_path) as bench:
             list(methods()[name].run(assignment, bench, model, BUDGET))
         prompts.append(list(sent(model.asked)))
     assert prompts[0] == prompts[1]

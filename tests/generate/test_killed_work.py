@@ -19,8 +19,8 @@ from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
 
 HERE = Path(__file__).parent
 GIT = "git -c user.name=n -c user.email=e"

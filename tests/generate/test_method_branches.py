@@ -10,11 +10,11 @@ from branches import BRANCHES, Branch, follows
 from tasks.generate.methods.libro import Sample, choose, read_verdict
 from tasks.generate.registry import OURS, method_named
 from tasks.methods.conversation import Unusable
-from tasks.rehearsal.contract import BUDGET
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.contract import BUDGET
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.toy_tasks import TOY_TASKS
 
-EVERY = [(name, branch) for name, make in BRANCHES.items() for branch in make(TOYS[0].assignment)]
+EVERY = [(name, branch) for name, make in BRANCHES.items() for branch in make(TOY_TASKS[0].assignment)]
 
 
 def test_every_method_of_ours_has_branches() -> None:
@@ -24,8 +24,8 @@ def test_every_method_of_ours_has_branches() -> None:
 @pytest.mark.parametrize(("name", "branch"), EVERY, ids=[f"{name}-{branch.name}" for name, branch in EVERY])
 def test_branches(name: str, branch: Branch, tmp_path: Path) -> None:
     model = Scripted(branch.script)
-    with TOYS[0].bench(tmp_path) as bench:
-        made = list(method_named(name).run(TOYS[0].assignment, bench, model, BUDGET))
+    with TOY_TASKS[0].bench(tmp_path) as bench:
+        made = list(method_named(name).run(TOY_TASKS[0].assignment, bench, model, BUDGET))
     path = tuple(step for proposal in made for step in proposal.path)
     assert follows(path, branch.path), path
     assert any(proposal.patch for proposal in made) == branch.patch

@@ -34,11 +34,11 @@ from tasks.generate.task import options_of
 from tasks.integrity.hacking.reading import judged
 from tasks.localize.settings import AgentSettings
 from tasks.methods.method import Assignment, ContextFile, Method, MethodBudget
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import text_step
-from tasks.rehearsal.toys import TOYS
 from tasks.repair.settings import TdflowLimits
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import text_step
+from tests.fakes.toy_tasks import TOY_TASKS
 
 BUDGET = MethodBudget(seconds=120.0)
 CARD = ModelCard(name="m", model_id="m", provider=Provider(name="p", base_url="http://127.0.0.1:9"), source="a test")
@@ -78,7 +78,7 @@ def parameter_of(name: str, value: str) -> tuple[Variant, Variant]:
 def assignment() -> Assignment:
     """The first toy's, with more files than 200 tokens hold."""
     more = ContextFile(path="more.py", text="".join(f"value_{n} = {n}\n" for n in range(200)))
-    return replace(TOYS[0].assignment, context=(*TOYS[0].assignment.context, more))
+    return replace(TOY_TASKS[0].assignment, context=(*TOY_TASKS[0].assignment.context, more))
 
 
 def busy(asked: ModelQuestion) -> Reply | str:
@@ -111,13 +111,13 @@ def observed(method: Method, variant: Variant, folder: Path) -> object:
         question = ModelQuestion(messages=(user("x"),), options=UNSAID)
         return shown, started(method.run.agent, given, budget, folder), CARD.request(question, options, {}).facts()
     model = Scripted(busy)
-    made = list(method.run(given, QuickBench(tuple(TOYS[0].files), read), model, budget))
+    made = list(method.run(given, QuickBench(tuple(TOY_TASKS[0].files), read), model, budget))
     asked = [(CARD.request(one, options).facts(), variant.models.get(one.step)) for one in model.asked]
     return shown, asked, [one.patch for one in made]
 
 
 def read(path: str) -> bytes | None:
-    return TOYS[0].files[path].encode() if path in TOYS[0].files else None
+    return TOY_TASKS[0].files[path].encode() if path in TOY_TASKS[0].files else None
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def test_prompt_settings_and_gateway_of_an_agent_name_the_same_number(
 @pytest.mark.parametrize("calls", [3, 25])
 def test_an_agent_is_given_as_many_replies_as_the_experiment_says(calls: int, tmp_path: Path) -> None:
     put(tmp_path / "agents")
-    given = replace(TOYS[0].assignment, variant=variant_of([f"calls={calls}"]))
+    given = replace(TOY_TASKS[0].assignment, variant=variant_of([f"calls={calls}"]))
     endless: list[str | Step] = [text_step("pass")] * 40
     with toy_bench(tmp_path) as bench, office(tmp_path, endless) as made:
         budget = MethodBudget(seconds=120.0).changed(given.variant)
@@ -254,7 +254,7 @@ def test_an_agent_is_given_as_many_replies_as_the_experiment_says(calls: int, tm
 @pytest.mark.parametrize(("calls", "rounds"), [(1, 0), (2, 1), (4, 1), (5, 2), (30, 27)])
 def test_auto_code_rover_searches_within_its_replies(calls: int, rounds: int, tmp_path: Path) -> None:
     variant, model = variant_of([f"calls={calls}"]), Scripted(busy)
-    with TOYS[0].bench(tmp_path) as bench:
+    with TOY_TASKS[0].bench(tmp_path) as bench:
         given = replace(assignment(), variant=variant)
         list(METHODS.named("auto_code_rover").run(given, bench, model, BUDGET.changed(variant)))
     assert len(model.asked) == calls
@@ -309,8 +309,8 @@ def test_what_nothing_reads_beside_other_options_is_refused(more: dict[str, obje
 
 def asked_by(method: Method, *param: str) -> list[ModelQuestion]:
     variant, model = variant_of(param), Scripted(busy)
-    given = replace(TOYS[0].assignment, variant=variant)
-    list(method.run(given, QuickBench(tuple(TOYS[0].files), read), model, BUDGET.changed(variant)))
+    given = replace(TOY_TASKS[0].assignment, variant=variant)
+    list(method.run(given, QuickBench(tuple(TOY_TASKS[0].files), read), model, BUDGET.changed(variant)))
     return model.asked
 
 

@@ -34,10 +34,10 @@ from tasks.generate.registry import method_named
 from tasks.generate.task import GenerationSettings, MethodWork, generate
 from tasks.methods.briefing import brief
 from tasks.methods.method import Assignment, ContextFile
-from tasks.rehearsal.contract import BUDGET
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.toys import LIMITS
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.contract import BUDGET
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.toy_tasks import LIMITS
 
 PROJECT = Path(__file__).parents[2]
 ROWS = PROJECT.parent / "shared" / "data" / "swe-bench-lite.dev.jsonl"

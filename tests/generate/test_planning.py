@@ -16,8 +16,7 @@ from tasks.adapters.llm.records.row_maker import RowMaker, Stamp
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import LlmCall, Work
 from tasks.generate.estimate import MissingCalls, WorkEstimate
-from tasks.generate.past_costs import past_of
-from tasks.generate.planning import Prospect, plan_text, planned
+from tasks.generate.planning import Prospect, past_of, plan_text, planned
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 PRICE = Price(key="m", valid_from=date(2020, 1, 1), input=1.0, output=2.0, source="a test")

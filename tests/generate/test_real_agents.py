@@ -30,11 +30,11 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.sandbox.pick import pick as pick_sandbox
 from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
+from tasks.demo.history import build_mirror
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.llm import AgentRun, LlmCall, Work
-from tasks.rehearsal.demo_history import build_mirror
-from tasks.rehearsal.scripted_provider.script import Step
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.scripted_provider.script import Step
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 TEST = "def test_issue():\n    assert False\n"

@@ -12,9 +12,9 @@ from tasks.adapters.llm.catalogue.models import ModelCard, Provider
 from tasks.domain.errors import BadInput, NotFound
 from tasks.generate.registry import METHODS, OURS, method_named, methods
 from tasks.methods.method import Method
-from tasks.rehearsal.contract import BUDGET, HELPFUL, check
-from tasks.rehearsal.scripted_model import Scripted
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.contract import BUDGET, HELPFUL, check
+from tests.fakes.scripted_model import Scripted
+from tests.fakes.toy_tasks import TOY_TASKS
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = ModelCard(
@@ -47,8 +47,8 @@ def test_ours_are_there_and_described() -> None:
 def test_what_a_method_says_of_temperature_anyway_is_what_it_asks_with(method: Method, tmp_path: Path) -> None:
     """An experiment of that temperature would send the same calls under a second name, whatever the model's card."""
     model = Scripted(lambda _: HELPFUL)
-    with TOYS[0].bench(tmp_path) as bench:
-        list(method.run(TOYS[0].assignment, bench, model, BUDGET))
+    with TOY_TASKS[0].bench(tmp_path) as bench:
+        list(method.run(TOY_TASKS[0].assignment, bench, model, BUDGET))
     asked = {question.options.temperature or 0.0 for question in model.asked}
     said = {one for one in method.anyway if one.startswith("temperature=")}
     assert said == {f"temperature={max(asked):g}"}, (
@@ -69,7 +69,7 @@ def test_the_template_is_a_method_that_keeps_the_contract(tmp_path: Path, monkey
     install(tmp_path, monkeypatch, "theirs = strangers_method:two_steps")
     method = method_named("theirs")
     assert method.summary
-    assert check(method, TOYS[:1]) == ()
+    assert check(method, TOY_TASKS[:1]) == ()
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from tasks.domain.localization import LocalizationStatus
 from tasks.localize.agent import investigate
 from tasks.localize.finding import LocalizationResult
 from tasks.localize.settings import AgentSettings
-from tasks.rehearsal.scripted_model import Scripted, Step
+from tests.fakes.scripted_model import Scripted, Step
 
 SMALL = AgentSettings(top_n=2, views=3, views_per_file=2, review_views=1, reprompts=2)
 FOUND = ["extract tool extract_relevant", "retrieve tool bm25 20"]

@@ -17,7 +17,7 @@ from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings, Bm25Settings
 from tasks.localize.task import Localized, localize_with_agent, localize_with_bm25
-from tasks.rehearsal.scripted_model import Scripted, Step
+from tests.fakes.scripted_model import Scripted, Step
 
 DEMO = RepoName("rolling-swt-bench/larder")
 

@@ -14,13 +14,13 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
 from tasks.adapters.store.rows.store import Store
-from tasks.coverage.changed_lines import changed_lines
+from tasks.coverage.task import changed_lines
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places
 from tasks.localize.settings import AgentSettings
 from tasks.localize.task import localize_with_agent
-from tasks.rehearsal.scripted_model import Scripted, Step
+from tests.fakes.scripted_model import Scripted, Step
 
 PROJECT = Path(__file__).parents[2]
 ROWS = PROJECT.parent / "shared" / "data" / "swe-bench-lite.dev.jsonl"

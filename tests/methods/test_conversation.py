@@ -9,7 +9,7 @@ import pytest
 from tasks.adapters.llm.base import Finish, Reply, system
 from tasks.methods.conversation import LEFT_OUT, Conversation, OutOfBudget, Thread, Unusable
 from tasks.methods.method import MethodBudget
-from tasks.rehearsal.scripted_model import Scripted, Step
+from tests.fakes.scripted_model import Scripted, Step
 
 
 def conversation(*replies: Step, budget: MethodBudget | None = None) -> tuple[Conversation, Scripted]:

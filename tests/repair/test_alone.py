@@ -13,9 +13,9 @@ from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.names import RepoName
 from tasks.domain.outcome import RunnerKind
-from tasks.rehearsal.toys import LIMITS, PLAIN_PYTEST, TOYS
 from tasks.repair.isolated_case import IsolatedResult, IsolationSearch
 from tasks.repair.suite import SuiteRun
+from tests.fakes.toy_tasks import LIMITS, PLAIN_PYTEST, TOY_TASKS
 
 POLLUTED = """
 import stock
@@ -58,7 +58,7 @@ def lone(
     wall_s: float = LIMITS.wall_s,
 ) -> IsolatedResult:
     """One case of some files of a repository, after a run of all of them."""
-    toy = replace(TOYS[0], name="stock", files=project)
+    toy = replace(TOY_TASKS[0], name="stock", files=project)
     supplies = replace(
         toy.bench(folder).supplies,
         environment=lambda: host_environment(RepoName("toys/stock"), runner=runner, env=ENV),

@@ -8,13 +8,13 @@ import pytest
 
 from tasks.methods.conversation import Unusable
 from tasks.methods.replay_log import ReplayLog
-from tasks.rehearsal.scripted_model import Scripted, calling
-from tasks.rehearsal.toys import TOYS
 from tasks.repair.generating import ReproductionWriter
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import StepTaken, SubAgents
+from tests.fakes.scripted_model import Scripted, calling
+from tests.fakes.toy_tasks import TOY_TASKS
 
-TOY = TOYS[0]
+TOY = TOY_TASKS[0]
 PATH = "tests/test_counting.py"
 HEAD = (
     f"--- a/{PATH}\n+++ b/{PATH}\n@@ -4,3 +4,7 @@\n # the plain case\n def test_two():\n     assert words('a b') == 2\n"

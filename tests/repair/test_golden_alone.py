@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from tasks.rehearsal.toys import TOYS
 from tasks.repair.golden_isolation import look_alone
 from tasks.repair.suite import TargetTests, changes_of
+from tests.fakes.toy_tasks import TOY_TASKS
 
 CODE = "ITEMS = []\n\n\ndef price():\n    return 2\n"
 FIX = "--- a/stock.py\n+++ b/stock.py\n@@ -4,2 +4,2 @@\n def price():\n-    return 2\n+    return 3\n"
@@ -25,7 +25,7 @@ FILL, PRICE, SALT = (f"tests/test_own.py::{name}" for name in ("test_fill", "tes
 
 def test_what_the_fix_turns_is_run_alone_on_both_sides(tmp_path: Path) -> None:
     """One test needs what an earlier one leaves behind: alone it fails in the same way before, and also after."""
-    toy = replace(TOYS[0], name="stock", files={"stock.py": CODE})
+    toy = replace(TOY_TASKS[0], name="stock", files={"stock.py": CODE})
     with toy.bench(tmp_path) as bench:
         tests = TargetTests.of_patch("golden", TESTS, bench.base, None)
         fix = changes_of("the fix", FIX, bench.base)

@@ -13,13 +13,13 @@ from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.errors import NotFound
 from tasks.domain.repair import RepairEnd
 from tasks.methods.replay_log import ReplayLog
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.server import text_step
-from tasks.rehearsal.toys import TOYS
 from tasks.repair.agents import CALLS, AgentStep, Outing, repairing
 from tasks.repair.settings import RepairSettings, TdflowLimits
 from tasks.repair.suite import TargetTests, TestGoal
 from tasks.repair.tdflow import PatchTried, Worked
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.server import text_step
+from tests.fakes.toy_tasks import TOY_TASKS
 
 PATH = "tests/test_counting.py"
 TESTS = (
@@ -60,7 +60,7 @@ def sent_out(tmp_path: Path) -> Callable[..., Told]:
         ):
             told.worked, told.trajectory = Outing(
                 agent=replace(WALKER, calls=CALLS),
-                task=TOYS[0].assignment.task,
+                task=TOY_TASKS[0].assignment.task,
                 tests=TargetTests.of_patch("golden", TESTS, bench.base, None),
                 bench=bench,
                 model=made.model(),

@@ -16,9 +16,9 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import MethodName, ModelName, SnapshotName
 from tasks.domain.repair import SubAgent
 from tasks.methods.notes import Notes
-from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.repair.transcripts import AttemptTranscript
 from tasks.scrape.swe_bench_rows import import_instances
+from tests.fakes.scripted_model import Scripted, calling
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 ROWS = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances

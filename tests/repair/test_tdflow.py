@@ -13,15 +13,15 @@ from tasks.adapters.llm.errors import ProviderFailed
 from tasks.domain.errors import SwtError
 from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.replay_log import ReplayLog
-from tasks.rehearsal.scripted_model import Scripted, calling
-from tasks.rehearsal.toys import TOYS
 from tasks.repair.isolated_case import IsolatedResult
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import StepTaken, SubAgents
 from tasks.repair.suite import CaseSeen, TargetTests, TestGoal
 from tasks.repair.tdflow import PatchTried, Tdflow, Worked
+from tests.fakes.scripted_model import Scripted, calling
+from tests.fakes.toy_tasks import TOY_TASKS
 
-TOY = TOYS[0]
+TOY = TOY_TASKS[0]
 TESTS = """--- a/tests/test_counting.py
 +++ b/tests/test_counting.py
 @@ -4,3 +4,7 @@

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from small_github import REPO, context_of, hub_of, make_repository, world_of
 
-from tasks.rehearsal.local_github.world import LocalRepository
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import sync_repository
+from tests.fakes.local_github.world import LocalRepository
+from tests.fakes.quick_clock import QuickClock
 
 
 @pytest.fixture(scope="session")

@@ -16,16 +16,16 @@ from tasks.adapters.github.tokens import TokenPool, tokens_from
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import ScrapeFailure, ScrapeTrouble
-from tasks.rehearsal.local_github.faults import Dice
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.serve import transport
-from tasks.rehearsal.local_github.world import LocalRepository, World, open_repository
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import KINDS
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import sync_repository
+from tests.fakes.local_github.faults import Dice
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.server import transport
+from tests.fakes.local_github.world import LocalRepository, World, open_repository
+from tests.fakes.quick_clock import QuickClock
 
 REPO = RepoName("small/project")
 START = datetime(2024, 1, 1, tzinfo=UTC)

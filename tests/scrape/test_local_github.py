@@ -23,17 +23,17 @@ from tasks.adapters.store.rows.store import Store
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
 from tasks.filter.base import prove
-from tasks.rehearsal.local_github.faults import Dice, GitHubFault, dice_from
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.issues import read_issues
-from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
-from tasks.rehearsal.local_github.serve import listening, transport
-from tasks.rehearsal.local_github.world import Disagreement, LocalRepository, open_repository
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import sync_repository
+from tests.fakes.local_github.command import GitHubRequest, hub_for
+from tests.fakes.local_github.faults import Dice, GitHubFault, dice_from
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.issues import read_issues
+from tests.fakes.local_github.server import listening, transport
+from tests.fakes.local_github.world import Disagreement, LocalRepository, open_repository
+from tests.fakes.quick_clock import QuickClock
 
 VARIABLES = {"owner": "small", "name": "project", "size": 50, "after": None}
 

@@ -10,9 +10,9 @@ from small_github import REPO, hub_of, world_of
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.scraping import RawPage, SyncState
-from tasks.rehearsal.local_github.serve import listening
-from tasks.rehearsal.local_github.world import LocalRepository
 from tasks.scrape.task import MissingIssues, ScrapeRequest, scrape_issues, scrape_repository, tokens
+from tests.fakes.local_github.server import listening
+from tests.fakes.local_github.world import LocalRepository
 
 
 def test_tokens_come_from_the_first_variable_that_is_set() -> None:

@@ -12,14 +12,13 @@ from small_github import MANY_COMMITS, MANY_FILES, REPO, clean, context_of, hub_
 from tasks.domain.collect import IssueLink
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble
-from tasks.rehearsal.local_github.world import LocalRepository
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import PULL_REQUESTS
 from tasks.scrape.links import known_of, links_of
-from tasks.scrape.record import record
 from tasks.scrape.sync import COUNT_EVERY, fetch_issues, sync_repository
-from tasks.scrape.task import unknown_issues
+from tasks.scrape.task import record, unknown_issues
+from tests.fakes.local_github.world import LocalRepository
+from tests.fakes.quick_clock import QuickClock
 
 
 def test_a_sync_brings_everything(context: SyncContext, small_repository: LocalRepository) -> None:

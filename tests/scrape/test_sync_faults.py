@@ -19,14 +19,14 @@ from small_github import REPO, SECRETS, clean, context_of, hub_of, synced, troub
 from tasks.adapters.github.client import RequestRetries
 from tasks.adapters.github.tokens import Token
 from tasks.domain.scraping import ScrapeFailure, ScrapeTrouble
-from tasks.rehearsal.local_github.faults import Dice, GitHubFault
-from tasks.rehearsal.local_github.hub import Hub
-from tasks.rehearsal.local_github.world import LocalRepository, World
-from tasks.rehearsal.quick_clock import QuickClock
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.kinds import ISSUES, PULL_REQUESTS
 from tasks.scrape.pages import CollectedRows
 from tasks.scrape.sync import COUNT_EVERY, sync_repository
+from tests.fakes.local_github.faults import Dice, GitHubFault
+from tests.fakes.local_github.hub import Hub
+from tests.fakes.local_github.world import LocalRepository, World
+from tests.fakes.quick_clock import QuickClock
 
 ALL_FAULTS = tuple(GitHubFault)
 STILL = tuple(fault for fault in GitHubFault if fault is not GitHubFault.MOVING)

@@ -24,9 +24,9 @@ from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.llm import Work
-from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.scripted_provider.script import ListScript, Script, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
+from tests.fakes.toy_tasks import TOY_TASKS
 
 KEY = "sk-real-key-that-nobody-may-see"
 MODEL = "m-1"
@@ -133,5 +133,5 @@ def office(folder: Path, script: Script | list[str | Step]) -> Iterator[Office]:
 
 def toy_bench(folder: Path) -> LocalWorkbench:
     """The first toy, in the sandbox that isolates nothing, with the agents below `folder`."""
-    supplies = TOYS[0].bench(folder / "scratch").supplies
+    supplies = TOY_TASKS[0].bench(folder / "scratch").supplies
     return LocalWorkbench(replace(supplies, agents=folder / "agents"))

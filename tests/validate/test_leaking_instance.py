@@ -16,11 +16,11 @@ from tasks.adapters.patch.apply import apply_patch
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
+from tasks.demo.history import build_mirror
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.domain.validation import InvalidReason, Validation
-from tasks.rehearsal.demo_history import build_mirror
 from tasks.scrape.swe_bench_rows import import_instances
 from tasks.validate.task import LeakLook, ToJudge, audit_instance, judge_instances
 

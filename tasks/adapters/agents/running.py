@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 from tasks.adapters.agents.base import Agent, AgentTask, EditedTests
-from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
 from tasks.adapters.agents.own_work import own_work
@@ -25,7 +24,7 @@ from tasks.adapters.llm.router import RoutedModel
 from tasks.adapters.patch.render import Change
 from tasks.adapters.workbench.base import CommandResult, Inside, Program, Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
-from tasks.domain.errors import UsageError
+from tasks.domain.errors import InfrastructureError, UsageError
 from tasks.domain.llm import AgentRun
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
@@ -33,6 +32,12 @@ from tasks.domain.run import Limits
 GRACE_S = 30.0
 LAST_WORDS = 600
 """Characters of its output that an error quotes."""
+
+
+class AgentFailed(InfrastructureError):
+    """It ended before it asked its model anything, or what it was answered last was trouble of ours."""
+
+    slug = "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +184,7 @@ class _Outing:
 
 def _switched(model: Model) -> RoutedModel:
     if not isinstance(model, RoutedModel):
-        hint = "take it from `ModelRouter.model`; scripts are served by `swt dev model`"
+        hint = "take it from `ModelRouter.model`; scripts are served by `python -m tests.fakes.scripted_provider`"
         raise UsageError("an agent needs a model that a gateway can stand before", hint=hint)
     return model
 

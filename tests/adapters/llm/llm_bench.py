@@ -23,8 +23,8 @@ from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import LlmCall, Work
-from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
-from tasks.rehearsal.scripted_provider.server import ScriptedProvider
+from tests.fakes.scripted_provider.script import ListScript, Script, Step
+from tests.fakes.scripted_provider.server import ScriptedProvider
 
 KEY = "sk-real-key-that-nobody-may-see"
 MODEL = "m-1"

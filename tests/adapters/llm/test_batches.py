@@ -18,8 +18,8 @@ from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 DIALECTS = ["chat", "responses", "messages"]
 

@@ -19,8 +19,8 @@ from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.store.files.disk import LocalDisk
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 TOLD = [Fault.NONE, Fault.NO_USAGE]
 

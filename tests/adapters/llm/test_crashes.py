@@ -28,8 +28,8 @@ from tasks.adapters.store.files.disk import LocalDisk
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 HERE = Path(__file__).parent
 NURSERY = """

@@ -19,8 +19,8 @@ from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step, read_script
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step, read_script
+from tests.fakes.scripted_provider.server import text_step
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -33,8 +33,15 @@ def test_the_scripted_model_of_the_tracked_tables(tmp_path: Path) -> None:
         {"text": "b"},
     ]
     (tmp_path / "script.json").write_text(json.dumps(steps))
-    code = "from flows.interface.cli import main; main()"
-    argv = [sys.executable, "-c", code, "dev", "model", "--script", str(tmp_path / "script.json"), "--port", "0"]
+    argv = [
+        sys.executable,
+        "-m",
+        "tests.fakes.scripted_provider",
+        "--script",
+        str(tmp_path / "script.json"),
+        "--port",
+        "0",
+    ]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(argv, cwd=ROOT, env=buffered, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -19,9 +19,9 @@ from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.llm import CallStatus
-from tasks.methods.replies.visible import presentable
-from tasks.rehearsal.scripted_provider.script import STREAMED, Fault
-from tasks.rehearsal.scripted_provider.server import text_step
+from tasks.methods.conversation import presentable
+from tests.fakes.scripted_provider.script import STREAMED, Fault
+from tests.fakes.scripted_provider.server import text_step
 
 PAGE = Path(__file__).parents[3] / "docs" / "provider-faults.md"
 DIALECTS = ("chat", "messages", "responses")

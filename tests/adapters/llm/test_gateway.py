@@ -27,9 +27,9 @@ from tasks.adapters.llm.gateway.server import CONNECTIONS, listening
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Fault, Script, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Fault, Script, Step
+from tests.fakes.scripted_provider.server import text_step
 
 URL = "http://gateway"
 BASH = {"name": "bash", "description": "a shell"}

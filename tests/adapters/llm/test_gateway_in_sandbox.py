@@ -20,7 +20,7 @@ from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
 from tasks.domain.run import Limits
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.server import text_step
 
 PREFIX = Path(sys.base_prefix).resolve()
 PYTHON = str(PREFIX / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}")

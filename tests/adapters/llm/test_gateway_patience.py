@@ -16,8 +16,8 @@ from llm_bench import MODEL
 from test_gateway import Opened, opened
 
 from tasks.adapters.llm.gateway import patience
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 __all__ = ["opened"]
 

@@ -32,8 +32,8 @@ from tasks.adapters.llm.transport.http_server import application, listener, read
 from tasks.adapters.llm.transport.litellm_http import LiteLLMWire
 from tasks.domain.errors import BadInput
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 CLAUDE = "bedrock/converse/anthropic.claude-sonnet-4-20250514-v1:0"
 BASH = ToolSpec(name="bash", description="a shell", parameters={"type": "object", "properties": {}})

@@ -16,7 +16,7 @@ from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Step
+from tests.fakes.scripted_provider.script import Step
 
 
 def chat(message: dict[str, Any]) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from tasks.adapters.llm.limits.rate_limit import CountedCall, LocalBook, MinuteL
 from tasks.adapters.llm.limits.rate_limit_postgres import SharedBook
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.services import PostgreSql
 
 FIVE = (MinuteLimit(name="provider p", requests=5),)
 THOUSAND = (MinuteLimit(name="model m", tokens=1000),)

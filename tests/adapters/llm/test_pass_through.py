@@ -18,8 +18,8 @@ from llm_bench import MODEL
 from test_gateway import CHAT_TOOL, MESSAGES_TOOL, RESPONSES_TOOL, URL, Open, Opened, opened
 from test_wires import OUTPUT, REASONED, SEEN, THOUGHT, speaking
 
-from tasks.rehearsal.passing import canonical, held, values
-from tasks.rehearsal.scripted_provider.script import Step
+from tests.fakes.request_diff import canonical, diff_requests, values
+from tests.fakes.scripted_provider.script import Step
 
 __all__ = ["opened"]
 
@@ -92,7 +92,7 @@ def test_anthropic(opened: Opened, stream: bool) -> None:
         asked += [{"role": "assistant", "content": done.content}, {"role": "user", "content": [result | MARK]}]
     assert len(said) == len(arrived(made)) == 2
     for one, other in zip(said, arrived(made), strict=True):
-        passed = held(one, other)
+        passed = diff_requests(one, other)
         assert (passed.changed, passed.added) == (("model",), ())
         assert passed.left_out == ("metadata", "stream") if stream else ("metadata",)
         assert set(passed.same) == call.keys() - {"model", "metadata"} | {"messages"}
@@ -134,7 +134,7 @@ def test_openai_responses(opened: Opened, stream: bool) -> None:
         asked += [*(item.model_dump(exclude_unset=True) for item in done.output), result]
     assert len(said) == len(arrived(made)) == 2
     for one, other in zip(said, arrived(made), strict=True):
-        passed = held(one, other)
+        passed = diff_requests(one, other)
         assert (passed.changed, passed.added) == (("model",), ())
         assert passed.left_out == ("stream", "user") if stream else ("user",)
         assert set(passed.same) == call.keys() - {"model", "user"} | {"input"}
@@ -165,7 +165,7 @@ def test_openai_chat(opened: Opened, stream: bool) -> None:
         asked += [said_back, {"role": "tool", "tool_call_id": "c1", "content": ODD}]
     assert len(said) == len(arrived(made)) == 2
     for one, other in zip(said, arrived(made), strict=True):
-        passed = held(one, other)
+        passed = diff_requests(one, other)
         assert (passed.changed, passed.added) == (("model",), ())
         assert passed.left_out == ("stream", "user") if stream else ("user",)
         assert set(passed.same) == call.keys() - {"model", "user"} | {"messages"}

@@ -15,8 +15,8 @@ from tasks.adapters.llm.errors import AccountRefused, ContextTooLong, ReplyCut, 
 from tasks.adapters.llm.records.request import LimitBy, ModelRequest
 from tasks.adapters.llm.router import ModelRouter
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 CARD = ModelCard(name="m", model_id="m", provider=Provider(name="p", base_url="http://127.0.0.1:9"), source="a test")
 LONG = ("all of it " * 10).strip()

@@ -24,8 +24,8 @@ from tasks.adapters.store.files.disk import ObjectDisk
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import LeaseError
 from tasks.domain.llm import CallStatus, LlmCall
-from tasks.rehearsal.scripted_provider.server import text_step
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.scripted_provider.server import text_step
+from tests.fakes.services import PostgreSql
 
 pytestmark = pytest.mark.postgresql
 

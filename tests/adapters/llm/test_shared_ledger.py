@@ -16,7 +16,7 @@ from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.limits.budget import Budget, Meter, ReservedSpend, Spent
 from tasks.adapters.llm.limits.spend_postgres import SharedLedger, joined_across
 from tasks.domain.errors import LeaseError
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.services import PostgreSql
 
 pytestmark = pytest.mark.postgresql
 

@@ -28,9 +28,9 @@ from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.llm.transport.streaming import Patience, Speechless, TooLarge, events, whole
 from tasks.domain.errors import BadInput
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import Step
-from tasks.rehearsal.scripted_provider.streams import stream_of
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import Step
+from tests.fakes.scripted_provider.streams import stream_of
 
 ODD = 'naïve "quotes" \\ \u2028\x85 🙂 half \ud83d\x00 end\r\n'
 CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": '{"command":  "ls \\"x\\"" }'}}

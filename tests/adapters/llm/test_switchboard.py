@@ -29,9 +29,9 @@ from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.llm.transport.provider_errors import complaint
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_model import calling
-from tasks.rehearsal.scripted_provider.script import ACCOUNT, ACCOUNT_BY_TEXT, Fault, Step
-from tasks.rehearsal.scripted_provider.server import text_step
+from tests.fakes.scripted_model import calling
+from tests.fakes.scripted_provider.script import ACCOUNT, ACCOUNT_BY_TEXT, Fault, Step
+from tests.fakes.scripted_provider.server import text_step
 
 
 def test_a_call_is_paid_once_and_replayed_for_ever(bench: Benches) -> None:

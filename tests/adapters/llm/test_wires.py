@@ -15,7 +15,7 @@ from tasks.adapters.llm.catalogue.models import Models
 from tasks.adapters.llm.errors import AccountRefused, ContentFiltered, ContextTooLong, ModelError, ProviderFailed
 from tasks.adapters.llm.router import ModelRouter
 from tasks.domain.llm import CallStatus
-from tasks.rehearsal.scripted_provider.script import Fault, Step
+from tests.fakes.scripted_provider.script import Fault, Step
 
 __all__ = ["opened"]
 

@@ -17,7 +17,7 @@ from sandbox_bench import Bench, new_bench
 from tasks.adapters.sandbox.base import Mount
 from tasks.adapters.sandbox.docker.budget import LAYER
 from tasks.adapters.sandbox.docker.engine import connected
-from tasks.adapters.sandbox.docker.naming import parse_image_tag
+from tasks.adapters.sandbox.docker.layers import parse_image_tag
 from tasks.adapters.sandbox.docker.sandbox import Docker
 from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
 from tasks.adapters.sandbox.supervisor import tree

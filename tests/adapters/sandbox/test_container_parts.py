@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tasks.adapters.sandbox.docker.budget import Image, to_remove
 from tasks.adapters.sandbox.docker.cgroup import cgroup_of
 from tasks.adapters.sandbox.docker.engine import DEFAULT_BASE, docker_settings
-from tasks.adapters.sandbox.docker.naming import ImageName, image_tag, parse_image_tag
+from tasks.adapters.sandbox.docker.layers import ImageName, image_tag, parse_image_tag
 from tasks.adapters.sandbox.docker.sandbox import Docker
-from tasks.adapters.sandbox.docker.stream import Frames
+from tasks.adapters.sandbox.docker.watch import Frames
 from tasks.domain.errors import BadInput, SandboxError
 from tasks.domain.names import content_key
 

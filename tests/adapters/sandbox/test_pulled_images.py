@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import pytest
 from docker.errors import ImageNotFound
 
-from tasks.adapters.sandbox.docker.naming import ImageName, image_tag, parse_image_tag
+from tasks.adapters.sandbox.docker.layers import ImageName, image_tag, parse_image_tag
 from tasks.domain.errors import SandboxError
 
 pytestmark = pytest.mark.docker

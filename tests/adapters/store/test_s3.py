@@ -24,8 +24,8 @@ from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
-from tasks.rehearsal.failing_proxy import FailingProxy
-from tasks.rehearsal.services import KEYS, Seaweed, seaweed, store_url
+from tests.fakes.failing_proxy import FailingProxy
+from tests.fakes.services import KEYS, Seaweed, seaweed, store_url
 
 pytestmark = pytest.mark.s3
 

@@ -16,7 +16,7 @@ from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.adapters.workbench.tree_state import delta_of, restore, state_of
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import Outcome
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.toy_tasks import TOY_TASKS
 
 FILES = """
 import os, time
@@ -49,7 +49,7 @@ class Memory:
 
 
 def opened(folder: Path, memory: Memory) -> JournaledWorkbench:
-    return JournaledWorkbench(TOYS[0].bench(folder).supplies, memory)
+    return JournaledWorkbench(TOY_TASKS[0].bench(folder).supplies, memory)
 
 
 def python(bench: Workbench, code: str) -> str:

@@ -13,14 +13,14 @@ from tasks.adapters.text import without_middle
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.errors import BadInput
 from tasks.domain.outcome import Outcome, RunStatus
-from tasks.rehearsal.toys import TOYS
+from tests.fakes.toy_tasks import TOY_TASKS
 
 NEW = "from counting import words\n\n\ndef test_none():\n    assert words('') == 0\n"
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Iterator[LocalWorkbench]:
-    with TOYS[0].bench(tmp_path) as made:
+    with TOY_TASKS[0].bench(tmp_path) as made:
         yield made
 
 

@@ -10,15 +10,18 @@ import select
 import signal
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tasks.adapters.sandbox.base import Job
 from tasks.adapters.sandbox.docker.cgroup import Cgroup
-from tasks.adapters.sandbox.docker.stream import Frames
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.adapters.sandbox.supervisor.disk import DISK, DiskMeter
 from tasks.adapters.sandbox.supervisor.log import CHUNK, CappedLog
 from tasks.domain.errors import SandboxError
+
+HEADER = 8
+"""Bytes before each frame of a container's output."""
 
 TICK_S = 0.05
 SHARE = 20
@@ -147,3 +150,30 @@ def _members(pids: list[int]) -> list[tree.Member]:
 
 def _tasks(pids: list[int]) -> int:
     return sum(process.threads for process in _members(pids))
+
+
+class Frames:
+    """Splits the output stream of a container into what its process wrote; pieces may have any size.
+
+    Each frame has a header of eight bytes (Docker's API, "Attach to a container").
+    """
+
+    def __init__(self) -> None:
+        self._header = b""
+        self._due = 0
+        """Bytes of the frame under way that have not come yet."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The payload in `data`, piece by piece."""
+        while data:
+            if not self._due:
+                missing = HEADER - len(self._header)
+                self._header, data = self._header + data[:missing], data[missing:]
+                if len(self._header) < HEADER:
+                    return
+                self._due = int.from_bytes(self._header[4:], "big")
+                self._header = b""
+                continue
+            piece, data = data[: self._due], data[self._due :]
+            self._due -= len(piece)
+            yield piece
