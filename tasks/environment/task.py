@@ -53,7 +53,7 @@ from tasks.environment.readiness import (
     trouble_of,
     wanting,
 )
-from tasks.environment.recipes import Recipe, load_recipes, load_service
+from tasks.environment.recipes import Recipe, assignments, load_recipes, load_service
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
 from tasks.environment.trouble import Trouble
 
@@ -281,7 +281,7 @@ def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnviron
         source_roots=recipe.source_roots or ("",),
         runner=recipe.runner,
         test_args=recipe.test_args,
-        env=recipe.env,
+        env=assignments(recipe.env),
     )
 
 
