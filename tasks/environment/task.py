@@ -104,7 +104,7 @@ def _environment_of(places: Places, settings: CheckSettings, unit: OfInstance, *
     if climbed.built is None:
         asked = store.read(EnvironmentAttempt, instance_id=instance.instance_id)
         last = max(asked, key=lambda row: row.tried_at).error.partition("\n")[0] if asked else "no rung was tried"
-        hint = f"FROM environment_attempt WHERE instance_id = '{instance.instance_id}'"
+        hint = f"see `FROM environment_attempt WHERE instance_id = '{instance.instance_id}'`"
         raise BuildFailed(f"no environment is ready: {last}", hint=hint)
     record_extensions(places, instance, climbed.built.environment)
     return climbed.built.environment.env_id

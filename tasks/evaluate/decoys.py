@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.claims import claims_of
+from tasks.adapters.store.database import selection
 from tasks.adapters.store.kept_answers import kept_answers
-from tasks.adapters.store.latest import literal
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.decoy import Decoy
@@ -55,7 +55,7 @@ def decoy_states(
     places: Places, sql: Path, snapshot: str, instances: Collection[InstanceId]
 ) -> dict[InstanceId, DecoyState]:
     """The decoys of these instances; those without golden tests are left out."""
-    asked = f"FROM decoy_state WHERE snapshot = {literal(snapshot)}"
+    asked = selection("decoy_state", {"snapshot": [snapshot]})
     (found,) = kept_answers(places.store, sql, ("decoy_state",), (asked,), places.answers)
     return {
         InstanceId(row["instance_id"]): DecoyState(

@@ -26,7 +26,7 @@ from tasks.adapters.patch.runnable import DEFINES_TESTS
 from tasks.adapters.patch.split import TEST_FOLDERS, TEST_MODULE
 from tasks.adapters.runner.job import INSIDE
 from tasks.adapters.runner.report import GRAVITY
-from tasks.adapters.store.database import query
+from tasks.adapters.store.database import query, selection
 from tasks.adapters.store.warehouse import Store
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import SwtError
@@ -90,7 +90,7 @@ def _cannot(environment: Environment | None) -> str:
 
 def _transitions(database: Path) -> dict[str, str]:
     """`before/after` → what such a case counts as."""
-    rows = query(database, "SELECT before, after, transition FROM swt_bench_transition").to_pylist()
+    rows = query(database, selection("swt_bench_transition")).to_pylist()
     return {f"{row['before']}/{row['after']}": row["transition"] for row in rows}
 
 
