@@ -146,7 +146,8 @@ OWN_SQL = (
     "tasks/adapters/llm/ledger.py",  # a SQLite file of its own, as the two below
     "tasks/adapters/llm/pace.py",
     "tasks/adapters/retrieval/counts.py",
-    "tasks/filter/",  # rules over Arrow tables, before anything is a row of the store
+    "tasks/filter/rules.py",  # a rule is a condition over Arrow tables, before anything is a row of the store
+    "tasks/filter/facts.py",  # applies the rules
 )
 """Modules whose statements are not questions about finished rows."""
 NO_SQL = (
