@@ -86,10 +86,10 @@ def _problem(error: ErrorDetails) -> str:
 
 def _path(keys: tuple[int | str, ...]) -> str:
     """`("price", 0, "input")` → `: price 1: input`."""
-    text = ""
+    text = before = ""
     for key in keys:
         if isinstance(key, int):
-            text += f" {key + 1}"
+            text, before = f"{text} {key + 1}", ""
         else:
-            text += f".{key}" if text and not text[-1].isdigit() else f": {key}"
+            text, before = text + ("." if before else ": ") + key, key
     return text
