@@ -3,11 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --no-loadscope-reorder
 
-.PHONY: demo test check fmt lock lowest clean help
+.PHONY: demo test test-slow test-all drills check fmt lock lowest clean help
 
 help:  ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.12")'
@@ -19,8 +20,16 @@ $(READY): requirements.lock pyproject.toml
 demo: $(READY)  ## everything there is, on the bundled project: no network, no engine, no key
 	$(BIN)/swt demo
 
-test: $(READY)  ## the tests
-	$(BIN)/python -m pytest --numprocesses auto --no-loadscope-reorder
+test: $(READY)  ## the default level: no engine, no server, at most five CPU minutes
+	$(PYTEST)
+
+test-slow: $(READY)  ## what the default level leaves out: engines, servers, kills; skips what is not installed
+	$(PYTEST) -m 'slow and not drill'
+
+test-all: test test-slow  ## both, as CI runs them
+
+drills: $(READY)  ## whole matrices and campaigns of kills, for nightly runs
+	$(PYTEST) -m drill
 
 check: $(READY)  ## lint, types, import rules, and whether every test can be imported
 	$(BIN)/ruff check .
@@ -40,7 +49,7 @@ lock: $(READY)  ## resolve requirements.lock again: hashes, no index address
 lowest: $(READY)  ## the tests with the oldest releases that pyproject.toml promises; half an hour more, so not in CI
 	$(PYTHON) -m venv --clear $(VENV)-lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)-lowest/bin/python --resolution lowest-direct -e '.[dev]'
-	$(VENV)-lowest/bin/python -m pytest --numprocesses auto --no-loadscope-reorder \
+	$(VENV)-lowest/bin/python -m pytest --numprocesses auto --no-loadscope-reorder -m 'not drill' \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning
 
 clean:  ## forget the environment and the warehouse

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import resource
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,15 @@ from tasks.rehearsal.services import PostgreSql, postgresql
 # No test fails by the clock: on a busy machine an example takes a hundred times as long.
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("project")
+
+
+NEEDS = ("docker", "postgresql", "s3", "network", "playwright", "harbor", "swebench", "datasets", "real")
+"""Markers of cases that need an engine, a server or another package. Each implies `slow`."""
+LEVELS = ("slow", "drill")
+"""Markers of cases that the default level leaves out."""
+BUDGET_S = 3.0
+"""CPU seconds of a case of the default level: three times what an idle machine takes for the largest, since a busy
+core with two threads needs about twice as long."""
 
 
 ENGINE = "tests/adapters/sandbox/"
@@ -42,10 +52,34 @@ def pytest_xdist_auto_num_workers() -> int:
     return 2 * (os.cpu_count() or 1)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with a slow test come first: begun last, one would leave all other cores without work at the end."""
-    slow = {item.path for item in items if item.get_closest_marker("slow") or item.get_closest_marker("docker")}
+    """Mark what needs an engine or a server as slow, and put files with slow cases first.
+
+    A slow file that starts last would leave the other processes without work.
+    """
+    for item in items:
+        if any(map(item.get_closest_marker, NEEDS)):
+            item.add_marker("slow")
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a case of the default level that uses more than its budget of processor time."""
+    before = cpu_s()
+    result = yield
+    used = cpu_s() - before
+    if used > BUDGET_S and not any(map(item.get_closest_marker, LEVELS)):
+        pytest.fail(f"{used:.1f} CPU s are over the budget of {BUDGET_S}: make it cheaper or mark it `slow`")
+    return result
+
+
+def cpu_s() -> float:
+    """CPU seconds of this process and of the processes that it has waited for."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 @pytest.fixture(scope="session")

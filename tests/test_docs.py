@@ -19,14 +19,14 @@ ROBUSTNESS = (ROOT / "docs" / "robustness.md").read_text("utf-8")
 ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, errors.SwtError)]
 
 
-@pytest.mark.parametrize("kind", ERRORS, ids=lambda kind: kind.__name__)
-def test_every_error_slug_has_a_section(kind: type[errors.SwtError]) -> None:
-    assert f"\n## {kind.slug}\n" in (ROOT / "docs" / "errors.md").read_text()
+def test_every_error_slug_has_a_section() -> None:
+    text = (ROOT / "docs" / "errors.md").read_text()
+    assert [kind.slug for kind in ERRORS if f"\n## {kind.slug}\n" not in text] == []
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "sql" / "tables").glob("*.sql")), ids=lambda path: path.stem)
-def test_every_question_is_in_the_list(path: Path) -> None:
-    assert f"`{path.stem}" in (ROOT / "sql" / "README.md").read_text()
+def test_every_question_is_in_the_list() -> None:
+    text = (ROOT / "sql" / "README.md").read_text()
+    assert [path.stem for path in (ROOT / "sql" / "tables").glob("*.sql") if f"`{path.stem}" not in text] == []
 
 
 def test_every_package_and_command_is_in_the_readme() -> None:

@@ -89,9 +89,8 @@ def arguments_of_git(call: ast.Call) -> list[ast.expr]:
     return [part for one in lists for part in one.elts]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_argument_of_git_that_somebody_chose_can_be_an_option(path: Path) -> None:
-    assert unguarded(path) == []
+def test_no_argument_of_git_that_somebody_chose_can_be_an_option() -> None:
+    assert [found for path in SOURCES for found in unguarded(path)] == []
 
 
 @pytest.mark.parametrize(

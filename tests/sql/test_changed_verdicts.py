@@ -23,7 +23,7 @@ def test_what_changed_is_told_with_what_it_follows_from(store: SqlStore) -> None
         store.judged(name, "golden", found)
     asked = {"snapshots": ["s"], "method": "golden"}
     for sql in (BEFORE, NOW):
-        store.con.execute(sql, asked)
+        store.ask(sql, asked)
     try:
         assert store.rows(COUNTS) == [("s", 5, 1, 3, 2, 0)], "golden tests without a case are not measured"
         assert store.rows(CHANGED) == [

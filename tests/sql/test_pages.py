@@ -11,9 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 from sql_store import SqlStore
-from sql_store import questions as known
 
-from tasks.adapters.store.questions import WITH_WITHDRAWN, as_tables, define, needed_by, views_of
+from tasks.adapters.store.questions import WITH_WITHDRAWN
 from tasks.report.prose import pieces
 from tasks.report.rows import ReportRows, questions
 from tasks.report.talk import Talk, TalkStep
@@ -35,12 +34,6 @@ HELD = "SELECT held_out FROM held_out WHERE snapshot = 's'"
 SOLVED = {"test_a.py::new": "- - failed passed"}
 
 
-@pytest.fixture
-def store() -> SqlStore:
-    """Rows only: `rows_of` computes each view once, as a report does, when all of them are there."""
-    return SqlStore([question for question in known() if question.name == "wilson"])
-
-
 def rows_of(store: SqlStore, *, with_golden: bool = False) -> ReportRows:
     asked = questions("s", with_golden=with_golden)
     found = {name: answer(store, sql, asked) for name, sql in asked.items()}
@@ -49,12 +42,8 @@ def rows_of(store: SqlStore, *, with_golden: bool = False) -> ReportRows:
 
 def answer(store: SqlStore, sql: str, names: Iterable[str]) -> tuple[dict[str, Any], ...]:
     """Rows of `sql`, with what `names` need."""
-    wanted = needed_by(known(), names)
-    have = {row[0] for row in store.con.sql("SELECT table_name FROM duckdb_tables()").fetchall()}
-    for question in known():
-        if question.name in wanted and not have & set(views_of(question)):
-            define(store.con, as_tables(question))
-    return tuple(store.con.sql(sql).to_arrow_table().to_pylist())
+    store.define(*names)
+    return tuple(store.ask(sql).to_arrow_table().to_pylist())
 
 
 def built(store: SqlStore, folder: Path, *, golden: bool = False) -> SiteMade:

@@ -40,12 +40,9 @@ RATES = "W, S, F_X, F_P, P_P"
 @pytest.fixture
 def given(store: SqlStore) -> Iterator[SqlStore]:
     """Tables in the place of `candidate_result`, `change_coverage` and `fix_status`."""
-    store.con.execute("BEGIN")
-    for name in ("candidate_result", "change_coverage", "fix_status"):
-        store.con.execute(f"CREATE TABLE given AS FROM {name} LIMIT 0; DROP VIEW {name}")
-        store.con.execute(f"ALTER TABLE given RENAME TO {name}")
-    yield store
-    store.con.execute("ROLLBACK")
+    with store.replaced("candidate_result", "change_coverage", "fix_status"):
+        yield store
+    store.con.execute("DROP TABLE IF EXISTS cell")
 
 
 def instances(store: SqlStore, snapshot: str, count: int, *, start: int = 0, created: str = "2023-01-01") -> None:

@@ -7,22 +7,11 @@ from pathlib import Path
 
 import pytest
 from sql_store import SqlStore
-from sql_store import questions as known
 from test_pages import HELD_BACK, HOSTILE, PATCH, Tags, answer, assert_every_link_leads_somewhere, built, small, texts
 
 PAGE = "repair/one/a.html"
 ATTEMPT = {"attempt_id": "a", "instance_key": "one", "instance_id": "one", "method": "tdflow", "model": "gpt"}
 SECRETS = {"submission": HELD_BACK, "case_id": f"test_a.py::{HELD_BACK}", "reasons": [f"touches-tests: {HELD_BACK}"]}
-
-
-def empty() -> SqlStore:
-    """Rows only, as in `test_pages`."""
-    return SqlStore([question for question in known() if question.name == "wilson"])
-
-
-@pytest.fixture
-def store() -> SqlStore:
-    return empty()
 
 
 def attempted(store: SqlStore, text: str = HELD_BACK) -> None:
@@ -51,7 +40,7 @@ def attempted(store: SqlStore, text: str = HELD_BACK) -> None:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site with an attempt, whose instance is not held out."""
-    store, folder = empty(), tmp_path_factory.mktemp("site")
+    store, folder = SqlStore(), tmp_path_factory.mktemp("site")
     small(store)
     attempted(store)
     assert built(store, folder).pages == 6 + 1 + 2 + 2 + 4 + 1

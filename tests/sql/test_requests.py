@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from sql_store import SqlStore, questions
+from sql_store import SqlStore
 
 CASE = "test_a.py::new"
-OWN_NAMES = "CREATE OR REPLACE VIEW requested_run AS FROM run"
+OWN_NAMES = "INSERT INTO requested_run BY NAME FROM run"
 """The join by the instance that made a run, which left the second of two instances unmeasured."""
 
 
@@ -39,11 +39,9 @@ def test_a_run_that_another_instance_made_is_measured(two: SqlStore) -> None:
 @pytest.fixture
 def by_own_names(two: SqlStore) -> Iterator[SqlStore]:
     """The same store with the old join; other tests use the connection too."""
-    two.con.execute(OWN_NAMES)
-    yield two
-    (question,) = (one for one in questions() if one.name == "requested_run")
-    for statement in question.statements:
-        two.con.execute(statement)
+    with two.replaced("requested_run"):
+        two.con.execute(OWN_NAMES)
+        yield two
 
 
 def test_a_stored_run_that_is_not_joined_is_found(by_own_names: SqlStore) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,7 +15,7 @@ from tasks.adapters.runner.launch import environment_mounts, process_env
 from tasks.adapters.sandbox.base import Finished, Job, Mount, Sandbox
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.errors import SandboxError
-from tasks.domain.names import CaseId, RepoPath, content_key
+from tasks.domain.names import CaseId, RepoPath
 from tasks.domain.run import Limits
 
 COLLECTING = Path(__file__).parent / "collecting"
@@ -85,12 +84,6 @@ class Collection:
     states: tuple[Collected, ...]
     """Empty where the process was ended before it could tell."""
     log: str
-
-
-@cache
-def collector_version() -> str:
-    """Content key of the script."""
-    return content_key("collector", [path.read_text(encoding="utf-8") for path in sorted(COLLECTING.glob("*.py"))])
 
 
 def collect(

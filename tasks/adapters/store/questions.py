@@ -96,6 +96,11 @@ def other_views(question: Question) -> Question:
     return replace(question, statements=rest)
 
 
+def created_by(question: Question) -> tuple[str, ...]:
+    """Names of the views and macros that a file defines."""
+    return tuple(match[2] for match in map(_created, question.statements))
+
+
 def views_of(question: Question) -> tuple[str, ...]:
     """Names of the views that a file defines; macros are not among them."""
     found = map(_created, question.statements)
