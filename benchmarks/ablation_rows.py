@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchmarks.knowing_model import KnownIssue
-from flows.localization import localize_here
-from flows.parameters import LocalizeRequest, SweepRequest
-from flows.settings import Settings
+from flows.interface.parameters import LocalizeRequest, SweepRequest
+from flows.interface.settings import Settings
+from flows.localize import localize_here
 from flows.sweep import sweep_here
-from tasks.adapters.llm.archive import open_archive
-from tasks.adapters.llm.request import ModelRequest
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.llm.records.request import ModelRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, Give
 from tasks.domain.instance import TaskInstance

@@ -31,13 +31,13 @@ import typer
 from benchmarks.ablation_rows import ABLATIONS, SNAPSHOT, Ablation, Warehouse
 from benchmarks.knowing_model import Knowing, KnownIssue, known_issue
 from flows.demo import DEMO, build_demo_mirror
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance

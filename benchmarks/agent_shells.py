@@ -8,7 +8,7 @@ from typing import Any
 
 from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.llm.base import Role, ToolSpec
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 
 WRITE_TEST = "printf 'def test_issue():\\n    assert False\\n' > tests/test_issue.py"
 COMMANDS = ("ls", WRITE_TEST, SUBMIT)
@@ -25,12 +25,12 @@ class ShellCall:
     arguments: dict[str, Any]
 
 
-def turn_of(call: Spoken) -> int:
+def turn_of(call: ClientRequest) -> int:
     """How many tools have answered so far."""
     return sum(message.role is Role.TOOL for message in call.messages)
 
 
-def next_command(call: Spoken) -> ShellCall | None:
+def next_command(call: ClientRequest) -> ShellCall | None:
     """The next of `COMMANDS`; null where the agent has no shell, or is to be told that all is done."""
     turn = turn_of(call)
     shell = next((tool for tool in call.tools if tool.name in SHELLS), None)

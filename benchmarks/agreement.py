@@ -17,8 +17,8 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from flows.settings import settings_from
-from tasks.adapters.store.duck import connected
+from flows.interface.settings import settings_from
+from tasks.adapters.store.files.duckdb_connection import connected
 
 GROUPS = ("project", "repository")
 """Columns by which the tables are grouped."""

@@ -6,7 +6,7 @@ Nothing is run. Every shard draws its candidates' runs from the CPU seconds that
 own cores; a machine gets an environment once; Prefect's server, the catalog, the object store and the provider of
 models are queues that all machines share, with the measured service times below. Two ways to cut are told beside each
 other: by instance, where all candidates of an instance are the work of one machine, and by minutes, as
-`flows/shards.py` does, where an instance may lie in many shards.
+`flows/engine/shards.py` does, where an instance may lie in many shards.
 
 A line for each: hours, what share of the machines' cores worked on tests, what share of the time each queue was busy,
 and which was busiest. Left out: a machine that fails, tests that disturb each other, the time to start machines.
@@ -32,7 +32,7 @@ from tasks.domain.errors import NotFound
 Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 RUNS, GUARDED_RUNS = 2, 6
-"""Of a candidate: before and after the fix, and with guards where it seems solved (`flows.parameters.ROUNDS`)."""
+"""Of a candidate: before and after the fix, and with guards where it seems solved (`ROUNDS`)."""
 OURS_S = 0.2
 """CPU seconds of ours in a run, beside its tests (benchmarks/README.md)."""
 START_S = 6.0

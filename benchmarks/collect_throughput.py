@@ -29,7 +29,7 @@ from benchmarks.measured import machine
 from tasks.adapters.git.changes import Changes, Commit, Counts, Range, Tree
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.schema import to_arrow
+from tasks.adapters.store.files.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository
 from tasks.domain.names import RepoName, Sha
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections

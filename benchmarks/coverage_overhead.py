@@ -22,7 +22,7 @@ import typer
 from benchmarks.inside import TRACER
 from benchmarks.measured import Cost, cost_of, machine, text_table
 from benchmarks.workloads import WORKLOADS, Workload
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.split import is_test_path
@@ -34,7 +34,7 @@ from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.names import InstanceKey, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Tracer
 from tasks.domain.run import PathRange, Watch
-from tasks.evaluate.probed_files import group_starts, probe_ranges
+from tasks.evaluate.runs.probed_files import group_starts, probe_ranges
 
 CACHE = Settings().cache
 WAYS = ("plain", "probe", "coverage", "settrace")

@@ -26,7 +26,7 @@ from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.sandbox.process import Process
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.tabular import markdown_table
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
 from tasks.domain.names import CaseId, RepoName, RepoPath

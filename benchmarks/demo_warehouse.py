@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
 

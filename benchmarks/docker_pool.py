@@ -33,8 +33,8 @@ from benchmarks.machine_networks import HERE, seen_by_containers
 from benchmarks.machines import Cluster, Machine, Work, cluster_of, end_as_by_ctrl_c, verdicts, with_whole_paths
 from benchmarks.prefect_server import POOL, Prefect, bare_server
 from benchmarks.three_workers import ended, place_of_server
-from flows.settings import PROJECT
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import Run
 from tasks.rehearsal.services import store_url
 

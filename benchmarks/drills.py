@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.options import Request, read_request
-from flows.run import Board, Summary, Threads, begin
-from flows.settings import Settings
+from flows.engine.units import Executor, Summary, ThreadExecutor, begin
+from flows.interface.options import Request, read_request
+from flows.interface.pipelines import STORIES, teller
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
-from flows.stories import STORIES, teller
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.localization import Locator
 from tasks.domain.validation import InvalidReason, Validation
 from tasks.rehearsal.contract import HELPFUL
@@ -167,7 +167,7 @@ MORE = (
 """What the script tells besides; these share their stage functions with the others."""
 
 
-def replies(call: Spoken) -> Step:
+def replies(call: ClientRequest) -> Step:
     """Of a model that extracts, retrieves and ranks where it is asked for files, hands in the golden patch where it is
     asked for one, and writes a test elsewhere."""
     if any(tool.name == "submit_patch" for tool in call.tools):
@@ -216,7 +216,7 @@ def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
         _import(settings, folder, POOL, rows[:1])
     if drill.asked["snapshot"] == RETIRED:
         _import(settings, folder, RETIRED, rows[:1])
-        assert tell("validate", {"snapshot": RETIRED}, settings, Threads(1)).exit_code == 0
+        assert tell("validate", {"snapshot": RETIRED}, settings, ThreadExecutor(1)).exit_code == 0
         _retire(Store(settings.store), RETIRED)
     if drill.asked["snapshot"] == ODD:
         first, last = json.loads(rows[0]), rows[-1]
@@ -224,7 +224,7 @@ def prepare_for(drill: Drill, settings: Settings, folder: Path) -> None:
         _import(settings, folder, ODD, [json.dumps(first), last])
     if drill.before:
         judged = {"candidates": drill.before, **OF_TWO}
-        assert tell("evaluate", judged, settings, Threads(1)).exit_code == 0
+        assert tell("evaluate", judged, settings, ThreadExecutor(1)).exit_code == 0
 
 
 def _retire(store: Store, snapshot: str) -> None:
@@ -241,7 +241,7 @@ def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) ->
     import_rows(settings, file, name)
 
 
-def tell(name: str, asked: dict[str, Any], settings: Settings, board: Board) -> Summary:
+def tell(name: str, asked: dict[str, Any], settings: Settings, board: Executor) -> Summary:
     story = next(story for story in STORIES if story.name == name)
     request: Request = read_request(story.request, asked)
     told: Summary = begin(

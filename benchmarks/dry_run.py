@@ -19,16 +19,16 @@ import typer
 
 from benchmarks.demo_warehouse import demo_warehouse
 from flows.demo import SNAPSHOT
-from flows.parameters import GenerateRequest
-from flows.settings import Settings
+from flows.interface.parameters import GenerateRequest
+from flows.interface.settings import Settings
 from flows.sweep import plan_here, sweep_here
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
 from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects.messages import tokens_of
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import LlmCall
 from tasks.generate.registry import OURS
@@ -70,7 +70,7 @@ class Talker:
 
     brief: bool
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         text, tool = self._answer(call)
         if not self.brief and tool is None:
             text = text + "\n" + WORDS * 2_000
@@ -81,7 +81,7 @@ class Talker:
         finish = Finish.TOOL_CALLS if calls else Finish.STOP
         return Step(reply=Reply(text=text, tool_calls=calls, usage=usage, finish_reason=finish))
 
-    def _answer(self, call: Spoken) -> tuple[str, ToolCall | None]:
+    def _answer(self, call: ClientRequest) -> tuple[str, ToolCall | None]:
         asked = [message.text for message in call.messages]
         said = sum(message.role == "assistant" for message in call.messages)
         looking = not self.brief and said < ROUNDS

@@ -28,11 +28,11 @@ import typer
 from benchmarks.base_commits import Row, file_rows, history_rows
 from benchmarks.environment_table import Judged, Measured, Spent, commits, table
 from benchmarks.measured import machine
-from flows.settings import PROJECT, Settings
+from flows.interface.settings import PROJECT, Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.database import ensure_views
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views
 from tasks.domain.errors import InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId
@@ -42,7 +42,7 @@ from tasks.domain.run import Run
 from tasks.domain.validation import CaseStability, Stability, Validation
 from tasks.environment.resolve import Climb
 from tasks.environment.task import CheckSettings, climb_for, record
-from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.intake.load import take_candidates
 from tasks.evaluate.task import Purpose, Ran, RunSettings, SuiteRuns, choose_instances, run_suites
 from tasks.scrape.repositories import find_repository, read_repositories
 from tasks.validate.task import ToJudge, golden_misses, golden_suites, judge_instances

@@ -26,11 +26,11 @@ from pathlib import Path
 from benchmarks.drills import DRILLS, MORE, Drill, prepare_for, prepared, tell, world
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.run import LEFT, NOTHING, Threads
-from flows.settings import Settings, settings_from
+from flows.engine.units import LEFT, NOTHING, ThreadExecutor
+from flows.interface.settings import Settings, settings_from
 from flows.snapshots import import_rows
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone, Unit
 from tasks.scrape.task import TOKEN_VARIABLES
@@ -130,7 +130,7 @@ def struck(drill: Drill, settings: Settings, folder: Path, round_: str, fault: s
 def board_of(drill: Drill, round_: str, fault: str) -> Faulty:
     """One on which a unit of the round has this fault."""
     victim = Victim(round_, FAULTS[fault], drill.place)
-    return Faulty(victim, Threads(1, AT_ONCE), asked=victim.asked, late=fault == LATE)
+    return Faulty(victim, ThreadExecutor(1, AT_ONCE), asked=victim.asked, late=fault == LATE)
 
 
 def _ended(drill: Drill, settings: Settings, board: Faulty) -> int:

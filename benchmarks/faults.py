@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from flows.run import Board, Failure, Round, Summary, Threads
+from flows.engine.units import Executor, Failure, Summary, TaskBatch, ThreadExecutor
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.retrying import Retries
 from tasks.domain.undone import Unit
@@ -25,7 +25,7 @@ class Faulty:
     """A board, with faults in the place of stage functions."""
 
     fault: Fault
-    board: Board = field(default_factory=lambda: Threads(2, AT_ONCE))
+    board: Executor = field(default_factory=lambda: ThreadExecutor(2, AT_ONCE))
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Round and subject of every unit, in the order of rounds."""
     made: list[int] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Faulty:
     late: bool = False
     """Whether the fault comes when the stage function has done its work: it is in the store, and nobody was told."""
 
-    def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+    def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         self.asked.extend((round_.name, unit.subject) for unit in round_.units)
 
         def function(unit: U) -> R:
@@ -45,7 +45,7 @@ class Faulty:
             self.made.append(getattr(result, "executed", 0))
             return result
 
-        faulty = Round(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
+        faulty = TaskBatch(name=round_.name, function=function, units=round_.units, at_once=round_.at_once)
         self.board.work(faulty, settled)
 
     def _fail(self, name: str, unit: Unit) -> None:

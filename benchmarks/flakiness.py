@@ -18,21 +18,21 @@ from pathlib import Path
 
 from benchmarks.flipping_repository import RATES, STABLE, rate_of, settings_with_instance
 from benchmarks.measured import machine, text_table
-from flows.parameters import ValidationRequest
-from flows.settings import Settings
-from flows.validation import validate_here
-from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.host import host_environment
+from flows.interface.parameters import ValidationRequest
+from flows.interface.settings import Settings
+from flows.validate import validate_here
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, RepoPath
 from tasks.domain.outcome import CodeState, Outcome, RunStatus, SandboxKind, SuiteKind
 from tasks.domain.run import Limits, Run, RunSpec, files_key
 from tasks.domain.validation import CaseStability, Stability
-from tasks.evaluate.plan import Bench, suite_specs
-from tasks.evaluate.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
+from tasks.evaluate.runs.plan import RunContext, suite_specs
+from tasks.evaluate.runs.validation_plan import Repeats, doubt_specs, settling_specs, validation_specs
 from tasks.validate.judge import Observed, SeenCase, case_rows
-from tasks.validate.observe import ToObserve, golden_suites_of, look
+from tasks.validate.observations import ToObserve, golden_suites_of, look
 from tasks.validate.verdict import STABLE as STABLE_KINDS
 from tasks.validate.verdict import Evidence, GoldenMiss, finding, quarantined
 
@@ -97,14 +97,14 @@ class Fate:
 class Rounds:
     """The runs of each round of one instance's validation."""
 
-    bench: Bench
+    bench: RunContext
     judging: Sequence[RunSpec]
     varied: Sequence[RunSpec]
     settling: Sequence[RunSpec]
     doubting: Sequence[RunSpec]
 
     @classmethod
-    def of(cls, bench: Bench, suite: Suite, repeats: Repeats) -> Rounds:
+    def of(cls, bench: RunContext, suite: Suite, repeats: Repeats) -> Rounds:
         return cls(
             bench=bench,
             judging=suite_specs(bench, suite),
@@ -127,7 +127,7 @@ def draw(rounds: Rounds, rate: float, lot: random.Random) -> Fate:
     return _fate(rounds.bench, seen, solved=solved, runs=runs)
 
 
-def _fate(bench: Bench, seen: Sequence[Observed], *, solved: bool, runs: int) -> Fate:
+def _fate(bench: RunContext, seen: Sequence[Observed], *, solved: bool, runs: int) -> Fate:
     rows = _rows(bench, seen)
     valid = finding(Evidence(runs=seen, cases=rows, golden=None if solved else GoldenMiss(reason="fails-after"))).valid
     (row,) = [row for row in rows if row.case_id == FLIPPING]
@@ -139,7 +139,7 @@ def _fate(bench: Bench, seen: Sequence[Observed], *, solved: bool, runs: int) ->
     )
 
 
-def _rows(bench: Bench, seen: Sequence[Observed]) -> tuple[CaseStability, ...]:
+def _rows(bench: RunContext, seen: Sequence[Observed]) -> tuple[CaseStability, ...]:
     cases = [SeenCase(case_id=name, path=RepoPath("test.py"), label=name) for name in (STEADY, FLIPPING)]
     return case_rows(bench.instance.instance_key, bench.environment.env_id, cases, seen)
 
@@ -163,10 +163,10 @@ def _drawn(specs: Iterable[RunSpec], rate: float, lot: random.Random) -> Iterato
             )
 
 
-def bench_of(instance: TaskInstance) -> tuple[Bench, Suite]:
+def bench_of(instance: TaskInstance) -> tuple[RunContext, Suite]:
     """The plan's view of an instance and of its golden suite."""
     environment = host_environment(instance.repo).environment
-    bench = Bench(
+    bench = RunContext(
         instance=instance,
         environment=environment,
         watches={},

@@ -8,7 +8,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.domain.instance import TaskInstance

@@ -22,7 +22,7 @@ import httpx
 from tasks.adapters.github.client import GitHub, PageSize
 from tasks.adapters.github.failures import NoTokenAccepted
 from tasks.adapters.github.tokens import TokenPool, tokens_from
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import ScrapeFailure
 from tasks.rehearsal.demo_history import build_mirror

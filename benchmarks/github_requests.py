@@ -30,7 +30,7 @@ import httpx
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.github.client import GitHub
 from tasks.adapters.github.tokens import TokenPool, tokens_from
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import RepoName
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.issues import mentioned

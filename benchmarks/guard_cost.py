@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tasks.adapters.store.database import query
-from tasks.adapters.store.latest import literal
+from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.views.database import query
 from tasks.adapters.tabular import text_table
 
 COST = """

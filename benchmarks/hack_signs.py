@@ -26,7 +26,7 @@ from typing import Annotated, Any
 import typer
 from scipy.stats import binomtest
 
-from flows.settings import settings_from
+from flows.interface.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.apply import ReadBase
 from tasks.domain.errors import NotFound

@@ -22,11 +22,11 @@ from benchmarks import own_plan
 from benchmarks.measured import machine, text_table
 from benchmarks.own_plan import Stage
 from benchmarks.public_plan import PublicPlan, PublicRun, throwaway
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.coverage.changed_lines import changed_lines
@@ -37,7 +37,7 @@ from tasks.domain.names import InstanceId, parse_instance_id
 from tasks.domain.outcome import Policy, SuiteKind
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.intake.load import take_candidates
 from tasks.evaluate.task import choose_instances
 
 CACHE = Settings().cache

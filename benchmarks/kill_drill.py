@@ -34,15 +34,15 @@ import typer
 
 from benchmarks.agent_shells import next_command, turn_of
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import GenerateRequest
-from flows.settings import Settings
+from flows.interface.parameters import GenerateRequest
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from flows.sweep import sweep_here
-from tasks.adapters.llm.archive import open_archive
+from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.dialects.all import BY_NAME
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.passing import canonical
@@ -91,15 +91,15 @@ class Answers:
     told: bool
     """Whether token counts are told."""
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         time.sleep(ANSWER_S)
         step = self._shell(call) if call.tools else self._text(call)
         return step if self.told else Step(reply=step.reply, fault=Fault.NO_USAGE)
 
-    def _text(self, call: Spoken) -> Step:
+    def _text(self, call: ClientRequest) -> Step:
         return text_step("```bash\nsubmit\n```\n" + HELPFUL if "Exit code:" in call.messages[-1].text else HELPFUL)
 
-    def _shell(self, call: Spoken) -> Step:
+    def _shell(self, call: ClientRequest) -> Step:
         if (command := next_command(call)) is None:
             return text_step("Done.")
         return Step(reply=calling(command.name, call_id=f"t{turn_of(call)}", **command.arguments))

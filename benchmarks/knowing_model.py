@@ -13,14 +13,14 @@ from pathlib import PurePosixPath
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Role
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch, to_text
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance
-from tasks.generate.given import changed_files
+from tasks.generate.hints import changed_files
 from tasks.rehearsal.scripted_model import calling
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
@@ -93,7 +93,7 @@ class Knowing:
 
     issues: tuple[KnownIssue, ...]
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         said = "\n".join(message.text for message in call.messages)
         known = next((one for one in self.issues if one.title in said), None)
         if known is None:
@@ -114,7 +114,7 @@ def _located(known: KnownIssue, last: str) -> str:
     return json.dumps({"ranked_files": known.ranked, "confidence_scores": scores}) if "ranked_files" in last else ""
 
 
-def _by_tools(known: KnownIssue, call: Spoken) -> Step:
+def _by_tools(known: KnownIssue, call: ClientRequest) -> Step:
     names, turn = {tool.name for tool in call.tools}, _turns(call)
     if "search_code" in names:
         search = calling("search_code", call_id="c0", code="def ", path=known.ranked[0])
@@ -124,7 +124,7 @@ def _by_tools(known: KnownIssue, call: Spoken) -> Step:
     return Step(reply=calling("bash", call_id="c0", command=known.command))
 
 
-def _in_words(known: KnownIssue, call: Spoken, said: str) -> str:
+def _in_words(known: KnownIssue, call: ClientRequest, said: str) -> str:
     first, turn = call.messages[0].text, _turns(call)
     if "same_problem" in said:
         return VERDICT
@@ -144,5 +144,5 @@ def _in_words(known: KnownIssue, call: Spoken, said: str) -> str:
     return DONE if written else f"{known.path}\n```python\n<<<<<<< SEARCH\n=======\n{known.text}>>>>>>> REPLACE\n```"
 
 
-def _turns(call: Spoken) -> int:
+def _turns(call: ClientRequest) -> int:
     return sum(message.role is Role.ASSISTANT for message in call.messages)

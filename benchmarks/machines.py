@@ -18,13 +18,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from benchmarks.machine_networks import Network, networks
-from flows.commands.machine import add_mirror
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.settings import PROJECT, Settings
+from flows.interface.commands.machine import add_mirror
+from flows.interface.settings import PROJECT, Settings
 from flows.snapshots import import_rows
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.decoy import Decoy
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.proposed_fix import ProposedFix
@@ -53,7 +53,7 @@ class Work:
     """Of SWE-bench's form, with these instances."""
     git: str = ""
     """Where their repositories are, with `{repo}` for OWNER/NAME; the demo's where it is empty."""
-    model: Callable[[Spoken], Step] = field(default_factory=lambda: answer)
+    model: Callable[[ClientRequest], Step] = field(default_factory=lambda: answer)
     """What answers the methods."""
 
     @property
@@ -124,7 +124,7 @@ class Machine:
 
     def start(self, command: Sequence[str]) -> None:
         """Work on a command of `swt`."""
-        self.run([sys.executable, "-c", "from flows.cli import main; main()", *command])
+        self.run([sys.executable, "-c", "from flows.interface.cli import main; main()", *command])
 
     def run(self, argv: Sequence[str]) -> None:
         with self.log.open("ab") as log:
@@ -191,7 +191,7 @@ def with_whole_paths(candidates: Sequence[str]) -> tuple[str, ...]:
     return tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in candidates)
 
 
-def answer(_: Spoken) -> Step:
+def answer(_: ClientRequest) -> Step:
     return replace(text_step(TEST), wait_s=THINKS_S)
 
 

@@ -16,7 +16,7 @@ import typer
 
 from benchmarks.measured import cost_of, machine
 from benchmarks.own_plan import IMPORTS, SWT, TIMEOUT_S
-from flows.settings import PROJECT
+from flows.interface.settings import PROJECT
 
 TIMES = 3
 

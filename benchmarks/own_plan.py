@@ -12,15 +12,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.measured import cost_of
-from flows.settings import PROJECT
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.outcome import RunStatus, Tracer
 from tasks.domain.run import Run
 
 TIMEOUT_S = 4 * 3600.0
-SWT = "from flows.cli import main; main()"
+SWT = "from flows.interface.cli import main; main()"
 """The command of the checkout that this file belongs to, whatever is installed."""
-IMPORTS = "import flows.cli, flows.evaluation, flows.commands.asking, pandas"
+IMPORTS = "import flows.interface.cli, flows.evaluate, flows.interface.commands.queries, pandas"
 STAGES = {
     "references": ("golden", "--no-guards", "--no-confirm"),
     "candidates": (None, "--no-guards", "--no-confirm"),

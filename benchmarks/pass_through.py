@@ -22,14 +22,14 @@ import typer
 from benchmarks.agent_shells import ShellCall, next_command, turn_of
 from benchmarks.demo_warehouse import demo_warehouse
 from flows.demo import SNAPSHOT
-from flows.parameters import GenerateRequest
+from flows.interface.parameters import GenerateRequest
 from flows.sweep import sweep_here
 from tasks.adapters.agents import running
 from tasks.adapters.agents.catalogue import agent_named
-from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
+from tasks.adapters.llm.dialects.spoken import ClientRequest, SpokenAnswer
 from tasks.adapters.llm.gateway.core import Gateway
 from tasks.adapters.llm.gateway.grant import GrantedRun
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.rehearsal.passing import held, values
 from tasks.rehearsal.scripted_provider.script import Step
@@ -65,12 +65,12 @@ SAID: list[Mapping[str, Any]] = []
 class Watched(Gateway):
     """A gateway that keeps what it is told."""
 
-    def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
+    def call(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> SpokenAnswer:
         SAID.append(spoken.body)
         return super().call(run, dialect, spoken)
 
 
-def script(call: Spoken) -> Step:
+def script(call: ClientRequest) -> Step:
     """Looks, writes the test, ends; each time with something that has to come back."""
     turn, command = turn_of(call), next_command(call)
     if "input" in call.body:

@@ -3,7 +3,7 @@
     python -m benchmarks.pool_order
 
 The first unit takes eight times as long as each of the others. *In order*: the next unit is handed out when the oldest
-one under way has ended, as our boards once did. *As they come*: `flows.run.Threads`. Units sleep, so that the seconds
+one under way has ended, as our boards once did. *As they come*: `ThreadExecutor`. Units sleep, so that the seconds
 are those of the waiting and nothing else.
 """
 
@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.measured import machine, text_table
-from flows.run import Round, Threads
+from flows.engine.units import TaskBatch, ThreadExecutor
 from tasks.domain.names import InstanceId
 from tasks.domain.undone import OfInstance
 
@@ -44,7 +44,7 @@ def in_order(units: Sequence[Sleep], at_once: int) -> None:
 
 
 def as_they_come(units: Sequence[Sleep], at_once: int) -> None:
-    Threads(at_once).work(Round(name="units", function=sleep, units=units), lambda place, result: None)  # noqa: ARG005
+    ThreadExecutor(at_once).work(TaskBatch(name="units", function=sleep, units=units), lambda place, result: None)  # noqa: ARG005
 
 
 def main() -> None:

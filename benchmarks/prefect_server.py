@@ -24,7 +24,7 @@ from typing import Any
 
 import tenacity
 
-from flows.settings import PROJECT
+from flows.interface.settings import PROJECT
 from tasks.domain.errors import InfrastructureError
 
 PROGRAM = Path(sys.executable).with_name("prefect")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self
 
 from tasks.adapters.llm.base import Role
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.patch.model import Refused, Status
 from tasks.adapters.patch.read import read_patch
 from tasks.rehearsal.scripted_provider.script import Step
@@ -72,7 +72,7 @@ class PublishedTests:
                     files[statements[name]].append(new)
         return cls({statement: tuple(some) for statement, some in files.items()}, waits_s)
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         opening = next(message.text for message in call.messages if message.role is Role.USER)
         known = next((some for statement, some in self.files.items() if statement in opening), ())
         replies = sum(message.role is Role.ASSISTANT for message in call.messages)

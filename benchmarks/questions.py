@@ -17,11 +17,11 @@ import duckdb
 
 from benchmarks.measured import machine
 from benchmarks.outcomes import write_store
-from flows.settings import PROJECT
-from tasks.adapters.store.database import replace_database
-from tasks.adapters.store.headers import headers
-from tasks.adapters.store.questions import named_queries
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import replace_database
+from tasks.adapters.store.views.headers import headers
+from tasks.adapters.store.views.sql_files import named_queries
 
 OLD = ("leaderboard", "overlap", "grader_disagreement", "contamination")
 PEAK = """
@@ -33,10 +33,10 @@ ASK = (
 import sys, time
 from pathlib import Path
 import duckdb, pyarrow
-from tasks.adapters.store import duck
+from tasks.adapters.store.files import duckdb_connection as duck
 if "plain" in sys.argv[3:]:
     duck.SETTINGS["memory_limit"] = "8GB"  # ours is too small for them; without any one took all of the machine
-from tasks.adapters.store.database import query
+from tasks.adapters.store.views.database import query
 started = time.process_time()
 rows = query(Path(sys.argv[1]), "FROM " + sys.argv[2]).num_rows
 """
@@ -64,7 +64,7 @@ JUDGE = (
     """
 import sys, time
 from pathlib import Path
-from tasks.adapters.store.database import build_views
+from tasks.adapters.store.views.database import build_views
 started = time.process_time()
 build_views(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
 """

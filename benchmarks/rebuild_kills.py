@@ -29,11 +29,11 @@ import typer
 
 from benchmarks.measured import machine, text_table
 from flows.demo import DEMO, build_demo_mirror
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import RebuildRequest
 from flows.rebuild import rebuild_here
-from flows.settings import Settings
-from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import verify
-from tasks.adapters.store.database import ensure_views, query
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 from tasks.rehearsal.local_github.hub import Hub

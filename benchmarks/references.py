@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 
 from benchmarks.agreement import markdown
-from flows.settings import settings_from
-from tasks.adapters.store.duck import connected
+from flows.interface.settings import settings_from
+from tasks.adapters.store.files.duckdb_connection import connected
 
 JUDGED = """
     CREATE TEMP TABLE judged AS

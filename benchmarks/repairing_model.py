@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.typed_commands import TYPED
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.patch.model import Patch, Refused
 from tasks.adapters.patch.read import read_patch
 from tasks.methods.edits.outline import outline
@@ -53,7 +53,7 @@ class KnowsItLater:
     tests: Tests | None = None
     """What Generate Tests hands in; without them the model is not asked to write tests."""
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         opening = call.messages[0].text
         turn = sum(bool(message.tool_calls) for message in call.messages)
         time.sleep(0.05)  # so that a kill may come while a question is under way

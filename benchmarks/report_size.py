@@ -15,9 +15,9 @@ from pathlib import Path
 
 import duckdb
 
-from tasks.adapters.store.latest import literal
-from tasks.adapters.store.questions import as_tables, define, named_queries, needed_by
-from tasks.adapters.store.schema import arrow_schema
+from tasks.adapters.store.files.schema import arrow_schema
+from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.views.sql_files import as_tables, define, named_queries, needed_by
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 from tasks.report.rows import ReportRows, questions

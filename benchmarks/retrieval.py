@@ -22,7 +22,7 @@ import typer
 from rank_bm25 import BM25Okapi
 
 from benchmarks.measured import machine, text_table
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.split import is_test_path
 from tasks.adapters.retrieval.budget import fitting

@@ -31,9 +31,9 @@ import typer
 
 from benchmarks.measured import machine, text_table
 from benchmarks.prefect_server import GONE, Prefect, descendants, documented_automation, prefect_server
-from flows.settings import PROJECT
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.latest import literal
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
 from tasks.rehearsal.local_github.opening import GitHubRequest, hub_for
 from tasks.rehearsal.local_github.serve import listening

@@ -21,11 +21,11 @@ from typing import Annotated
 import typer
 
 from benchmarks.measured import cost_of, machine, text_table
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.supervisor import tree
-from tasks.adapters.store.database import ensure_views
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Run
 
@@ -114,7 +114,7 @@ def _both(settings: dict[str, Settings], instance: str, candidates: Sequence[str
 
 
 def _evaluate(settings: Settings, instance: str, candidates: Sequence[str], sandbox: SandboxKind) -> Measured:
-    argv = [sys.executable, "-c", "from flows.cli import main; main()", "evaluate", *candidates]
+    argv = [sys.executable, "-c", "from flows.interface.cli import main; main()", "evaluate", *candidates]
     argv += ["--snapshot", SNAPSHOT, "--instances", instance, "--sandbox", sandbox, "--workers", "1"]
     places = {"SWT_STORE": settings.store, "SWT_CACHE": str(settings.cache), "SWT_DATABASE": str(settings.database)}
     log = Path(settings.store).parent / "log"

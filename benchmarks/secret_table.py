@@ -27,11 +27,11 @@ from benchmarks.corpus import PREFIX
 from benchmarks.second_corpus import known_of, suite_patch, tricks_of
 from benchmarks.trick_table import corpus_of
 from flows.demo import SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.database import query
+from tasks.adapters.store.views.database import query
 from tasks.evaluate.task import choose_instances
 
 NUMBERS = (3, 7, 8, 10, 12, 14, 15, 18)

@@ -33,11 +33,11 @@ import typer
 from benchmarks.measured import machine
 from benchmarks.outcomes import write_store
 from benchmarks.prefect_server import descendants
-from flows.settings import PROJECT
+from flows.interface.settings import PROJECT
 from tasks.adapters import leases
-from tasks.adapters.store.copying import copy
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.maintenance.copying import copy
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.names import InstanceKey, RunKey, content_key
 from tasks.domain.run import CaseOutcome, Run
 from tasks.rehearsal.services import postgresql, seaweed, store_url

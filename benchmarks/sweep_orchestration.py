@@ -24,14 +24,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.prefect_server import Prefect, prefect_server
-from flows.commands.machine import add_mirror
 from flows.demo import DEMO, build_demo_mirror
-from flows.parameters import SweepRequest
-from flows.settings import PROJECT, Settings, settings_from
+from flows.interface.commands.machine import add_mirror
+from flows.interface.parameters import SweepRequest
+from flows.interface.settings import PROJECT, Settings, settings_from
 from flows.sweep import chosen_instances
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName
 from tasks.domain.undone import OfInstance
@@ -131,7 +131,7 @@ def _prepare(settings: Settings, instances: Sequence[TaskInstance]) -> None:
 
 
 def _measure(settings: Settings, work: Path, methods: Sequence[str], think: float) -> list[Shard]:
-    def answer(call: Spoken) -> Step:  # noqa: ARG001 - a script
+    def answer(call: ClientRequest) -> Step:  # noqa: ARG001 - a script
         return replace(text_step(HELPFUL), wait_s=think)
 
     with ExitStack() as stack:

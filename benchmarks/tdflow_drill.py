@@ -30,7 +30,7 @@ from pathlib import Path
 
 from benchmarks.repairing_model import DEBUGGING, KnowsItLater
 from benchmarks.typed_commands import Answered, answered, command_table
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.environment import Environment
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.repair import RepairAttempt, RepairPatch, RepairStep

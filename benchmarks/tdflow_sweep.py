@@ -23,13 +23,13 @@ from typing import Any
 from benchmarks.prefect_server import prefect_server
 from benchmarks.repairing_model import KnowsItLater, Tests
 from benchmarks.tdflow_drill import SWT, environ_of
-from flows.settings import settings_from
+from flows.interface.settings import settings_from
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.instance import TaskInstance
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
-from tasks.repair.suite import GivenTests
+from tasks.repair.suite import TargetTests
 from tasks.scrape.swe_bench_rows import import_instances
 
 SNAPSHOT = "sweep"
@@ -54,7 +54,7 @@ class KnowsThemAll:
             model = KnowsItLater(row.patch, _tests(row, mirrors))
             self._about[_plain(row.problem_statement)] = self._about[_plain(model.useless(malformed=True))] = model
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         opening = _plain(call.messages[0].text)
         return next(model for known, model in self._about.items() if known in opening)(call)
 
@@ -65,7 +65,7 @@ def _plain(text: str) -> str:
 
 def _tests(row: TaskInstance, mirrors: Mirrors) -> Tests:
     read = partial(mirrors.read_file, row.repo, row.base_commit)
-    given = GivenTests.of_patch("golden", row.test_patch, read, None)
+    given = TargetTests.of_patch("golden", row.test_patch, read, None)
     return Tests(row.test_patch, {change.path: change.after or "" for change in given.changes})
 
 

@@ -16,12 +16,12 @@ from typing import Any
 from benchmarks.corpus import KINDS, Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.database import query
+from tasks.adapters.store.views.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId
 from tasks.domain.outcome import Policy

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tasks.adapters.llm.base import Message
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 
 _PLACE = r"(?m)^> .+\(\d+\).+\n-> "
 _FRAME = _PLACE + r"|^\*\*\* this is the (oldest|newest) frame"
@@ -64,7 +64,7 @@ class Answered:
     right: bool
 
 
-def answered(calls: Iterable[Spoken], opening: str, place: str) -> list[Answered]:
+def answered(calls: Iterable[ClientRequest], opening: str, place: str) -> list[Answered]:
     """What came of the script in each conversation whose first message has `opening`."""
     longest: dict[str, tuple[Message, ...]] = {}
     for call in calls:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from tasks.adapters.llm.base import Model, user
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.prompts import prompt
-from tasks.methods.answers import from_edits
 from tasks.methods.conversation import Conversation
 from tasks.methods.method import Assignment, MethodBudget, Proposal
 from tasks.methods.prompts import briefing, fit
+from tasks.methods.replies.patches import from_edits
 
 STEPS = 2
 

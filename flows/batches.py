@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.batches.desk import BatchDesk, Foreseen
-from tasks.adapters.llm.budget import Meter
+from tasks.adapters.llm.batches.desk import BatchClient, PlannedCall
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError, ProviderFailed
-from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.limits.budget import Meter
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.progress import shown
 from tasks.domain.errors import SwtError
 from tasks.generate.batching import foresee
@@ -29,13 +29,13 @@ TIMES = 3
 def answered_in_batches(
     settings: Settings,
     how: GenerationSettings,
-    board: Switchboard,
+    board: ModelRouter,
     meter: Meter,
     units: Sequence[MethodWork],
     model_for: Callable[[MethodWork], Model],
-) -> Switchboard:
+) -> ModelRouter:
     """The switchboard for generation: it has the replies, and withholds what got none."""
-    desk, failed = BatchDesk(board), dict[str, ModelError]()
+    desk, failed = BatchClient(board), dict[str, ModelError]()
     for _ in range(TIMES):
         calls = [one for one in _foreseen(settings, how, units, model_for) if _again(failed.get(one.request.call_key))]
         for model in sorted({one.request.model for one in calls}):
@@ -51,8 +51,8 @@ def _foreseen(
     how: GenerationSettings,
     units: Sequence[MethodWork],
     model_for: Callable[[MethodWork], Model],
-) -> list[Foreseen]:
-    found: list[Foreseen] = []
+) -> list[PlannedCall]:
+    found: list[PlannedCall] = []
     with shown("prompts", len(units)) as advance:
         for unit in units:
             try:

@@ -10,19 +10,19 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flows.parameters import GenerateRequest
-from flows.run import StoryRun, bind
-from flows.settings import Settings
+from flows.engine.units import FlowRun, bind
+from flows.interface.parameters import GenerateRequest
+from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.budget import Meter
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.limits.budget import Meter
+from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
 from tasks.domain.localization import TOP_N, Localization, RetrieverKind
 from tasks.domain.names import InstanceId, InstanceKey
-from tasks.generate.estimate import Remaining, WorkEstimate
+from tasks.generate.estimate import MissingCalls, WorkEstimate
 from tasks.localize.settings import AgentSettings, Bm25Settings
 from tasks.localize.task import AgentSearch, Bm25Batch, found_before, rank_batch, search_with_agent
 from tasks.methods.method import Method
@@ -40,7 +40,7 @@ Context = Mapping[tuple[InstanceId, str], tuple[str, ...]]
 class SearchModels:
     """Hands the agent its model, metered and recorded."""
 
-    board: Switchboard
+    board: ModelRouter
     meter: Meter
     payer: str
 
@@ -62,7 +62,7 @@ def label_of(settings: AgentSettings) -> str:
 
 
 def retrieve(
-    run: StoryRun,
+    run: FlowRun,
     request: GenerateRequest,
     methods: Sequence[Method],
     instances: Sequence[TaskInstance],
@@ -106,9 +106,9 @@ def searches_of(request: GenerateRequest, names: Iterable[InstanceId]) -> list[A
 
 def foreseen_searches(
     request: GenerateRequest, names: Iterable[InstanceId], settings: Settings
-) -> Mapping[str, list[Remaining]]:
+) -> Mapping[str, list[MissingCalls]]:
     """Model → what its searches would ask for, one for each instance, with nobody asked."""
-    found: defaultdict[str, list[Remaining]] = defaultdict(list)
+    found: defaultdict[str, list[MissingCalls]] = defaultdict(list)
     for unit in searches_of(request, names):
         how, known = unit.settings, found_before(settings.places, unit) is not None
         one = WorkEstimate(
@@ -118,7 +118,7 @@ def foreseen_searches(
             grows=False,
             tokens_out=None if how.reply_tokens is None else how.calls * how.reply_tokens,
         )
-        found[unit.model].append(Remaining(estimate=one, finished=frozenset({unit.model} if known else ())))
+        found[unit.model].append(MissingCalls(estimate=one, finished=frozenset({unit.model} if known else ())))
     return found
 
 
@@ -134,7 +134,7 @@ def ranked_batches(snapshot: str, names: Sequence[InstanceId], how: Bm25Settings
 
 
 def _ranked(
-    run: StoryRun, snapshot: str, names: Sequence[InstanceId], settings: Settings, how: Bm25Settings
+    run: FlowRun, snapshot: str, names: Sequence[InstanceId], settings: Settings, how: Bm25Settings
 ) -> dict[InstanceId, tuple[str, ...]]:
     """BM25's files, of the instances whose retrieval was done."""
     done = run.round("retrieval", bind(rank_batch, settings.places), ranked_batches(snapshot, names, how))
@@ -149,7 +149,7 @@ def _ranked(
 
 
 def _located(
-    run: StoryRun, units: Sequence[AgentSearch], settings: Settings, locator: SearchModels
+    run: FlowRun, units: Sequence[AgentSearch], settings: Settings, locator: SearchModels
 ) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
     """Instance and model that looked → the agent's files; of one that gave up, none."""
     ask = bind(search_with_agent, settings.places, locator)
@@ -160,7 +160,7 @@ def _located(
 
 
 def _foreseen(
-    run: StoryRun, units: Sequence[AgentSearch], settings: Settings
+    run: FlowRun, units: Sequence[AgentSearch], settings: Settings
 ) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
     """What the agent found before; else as many of BM25's files as it would be asked for."""
     known = {unit: found_before(settings.places, unit) for unit in units}

@@ -9,18 +9,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from flows.evaluation import evaluate_here
-from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
+from flows.interface.settings import RESOURCES, Settings
+from flows.interface.snapshot_parameters import RebuildRequest
+from flows.judge_repairs import FixesSummary, fixes_here
 from flows.rebuild import RebuildSummary, rebuild_here
-from flows.repairs import repair_here
-from flows.settings import RESOURCES, Settings
-from flows.snapshot_parameters import RebuildRequest
+from flows.repair import repair_here
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary, sweep_here
-from tasks.adapters.store.database import selection
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import selection
+from tasks.adapters.store.views.in_memory import answers
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import say
 from tasks.domain.collect import PullRequest, Rejection

@@ -6,7 +6,7 @@ isolates it.
 
 Whoever opens the server's pages sees what runs, and why not: a flow run is called after what it does, a task run
 `<round> <subject>`, with its scope where a subject has several units, and tagged with both. What fails is Failed there
-with the reason as its message. Retries are those of `flows.run.attempt`, inside the task, so that both boards have one
+with the reason as its message. Retries are those of `attempt` (engine/units.py), inside the task, so that both boards have one
 policy.
 """
 
@@ -46,13 +46,13 @@ from prefect.states import Completed, Failed
 from prefect.task_runners import TaskRunner, ThreadPoolTaskRunner
 from pydantic import Field
 
-from flows.options import FILE, Option, Parameter, files, parameters, read_names, read_request
-from flows.parameters import SharedRequest
-from flows.run import NOTHING, USAGE, Board, Failure, R, Round, S, StoryRun, U, attempt, log
-from flows.settings import Settings, settings_here
-from flows.shards import planned, share
-from flows.stories import STORIES, Story, teller
-from tasks.adapters.store.warehouse import Store
+from flows.engine.shards import planned, share
+from flows.engine.units import NOTHING, USAGE, Executor, Failure, FlowRun, R, S, TaskBatch, U, attempt, log
+from flows.interface.options import FILE, Option, Parameter, files, parameters, read_names, read_request
+from flows.interface.parameters import SharedRequest
+from flows.interface.pipelines import STORIES, Pipeline, teller
+from flows.interface.settings import Settings, settings_here
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.text import in_words, printable
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries
@@ -83,12 +83,12 @@ TIMEOUT_S = 5 * 24 * 3600
 worker for ever."""
 
 
-def tasks_of(settings: Settings) -> Board:
+def tasks_of(settings: Settings) -> Executor:
     """Where the units of a flow run are worked on."""
-    return PrefectTasks(settings.workers)
+    return PrefectExecutor(settings.workers)
 
 
-def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) -> Flow[..., Any]:
+def flow_of(story: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
     """The story as a flow, with its request as parameters."""
 
     def told(**values: Any) -> State[None]:
@@ -102,7 +102,7 @@ def flow_of(story: Story[Any], board: Callable[[Settings], Board] = tasks_of) ->
             if shards != 1 and request.runs:
                 names = {one.name: values.get(one.name) for one in files(story.request) if one.option.text is FILE}
                 _share(request, settings, shards, names)
-            run = StoryRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
+            run = FlowRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
             summary = teller(story)(request, settings, run)
         except SwtError as error:
             return refused(error)
@@ -144,7 +144,7 @@ def _share(request: SharedRequest, settings: Settings, shards: int, names: Mappi
         share(asked, names, Progress("shards", len(asked)).tell)
 
 
-def _title_of(story: Story[Any]) -> Callable[[], str]:
+def _title_of(story: Pipeline[Any]) -> Callable[[], str]:
     """What a flow run does, from its parameters."""
 
     def title() -> str:
@@ -174,20 +174,20 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-def _doc(story: Story[Any], taken: Iterable[Parameter]) -> str:
+def _doc(story: Pipeline[Any], taken: Iterable[Parameter]) -> str:
     """What the story does, and its parameters as Prefect reads them."""
     lines = [f"    {one.name}: {one.help_in_form}" for one in taken]
     return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
 
 
 @dataclass(frozen=True, slots=True)
-class PrefectTasks:
+class PrefectExecutor:
     """One task run for each unit, in the flow run that is under way; at most `at_once` of them are."""
 
     at_once: int
     retries: Retries = field(default_factory=Retries)
 
-    def work(self, round_: Round[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+    def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         progress = Progress(round_.name, len(round_.units))
         at_once = min(round_.at_once or self.at_once, AT_ONCE)
         ended: _Ended[R] = _Ended()
@@ -208,7 +208,7 @@ class PrefectTasks:
                 log.warning("%s: Prefect ended the task run before it began; here is another", names[place])
                 self._submit(round_, place, names[place], ended)
 
-    def _submit(self, round_: Round[U, R], place: int, name: str, ended: _Ended[R]) -> None:
+    def _submit(self, round_: TaskBatch[U, R], place: int, name: str, ended: _Ended[R]) -> None:
         unit = round_.units[place]
 
         def body() -> State[None]:
@@ -244,7 +244,7 @@ class PrefectTasks:
         return told[0]
 
 
-def task_run_names(round_: Round[U, R]) -> tuple[str, ...]:
+def task_run_names(round_: TaskBatch[U, R]) -> tuple[str, ...]:
     """`<round> <subject>`, and the scope where a subject has several units: one for each method and model, say."""
     times = Counter(unit.subject for unit in round_.units)
     return tuple(

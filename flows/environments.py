@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from flows.run import StoryRun, bind
-from flows.settings import Settings
+from flows.engine.units import FlowRun, bind
+from flows.interface.settings import Settings
 from tasks.domain.names import EnvId, InstanceId
 from tasks.domain.undone import InEnvironment, OfInstance
 from tasks.environment.task import CheckSettings, build_again, find_environment, has_environment, prepare_environment
@@ -25,18 +25,18 @@ def check_settings(settings: Settings) -> CheckSettings:
     return CheckSettings(sandbox=settings.sandbox, trusted=settings.trusted)
 
 
-def find(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
+def find(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     """The environments of instances, of those that have one; not all of them need be on this machine."""
     return _round(run, bind(find_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
-def prepare(run: StoryRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
+def prepare(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     """The environments of instances, of those that have one, all of them on this machine."""
     return _round(run, bind(prepare_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
 @dataclass(frozen=True, slots=True)
-class WhereNeeded(Generic[U, R]):
+class EnvironmentOnDemand(Generic[U, R]):
     """A stage function that wants the environment of its unit, after `find`: what is not on this machine is built
     before, unless nothing is left to do."""
 
@@ -59,7 +59,7 @@ class WhereNeeded(Generic[U, R]):
 
 
 def _round(
-    run: StoryRun, function: Callable[[OfInstance], EnvId], snapshot: str, names: Iterable[InstanceId]
+    run: FlowRun, function: Callable[[OfInstance], EnvId], snapshot: str, names: Iterable[InstanceId]
 ) -> dict[InstanceId, EnvId]:
     units = [OfInstance(snapshot=snapshot, instance_id=name) for name in names]
     return {unit.instance_id: env_id for unit, env_id in run.round("environments", function, units)}

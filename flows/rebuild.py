@@ -17,25 +17,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flows.evaluation import run_settings
-from flows.parameters import ValidationRequest
-from flows.run import StoryRun, Threads, begin, bind, line_of, log
-from flows.settings import RESOURCES, Settings
-from flows.snapshot_parameters import RebuildRequest
+from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of, log
+from flows.evaluate import run_settings
+from flows.interface.parameters import ValidationRequest
+from flows.interface.settings import RESOURCES, Settings
+from flows.interface.snapshot_parameters import RebuildRequest
 from flows.snapshots import made_line
-from flows.validation import ValidationSummary, validate_inside
+from flows.validate import ValidationSummary, validate_inside
 from tasks.adapters.git.sources import source_of
 from tasks.adapters.pruning import free_gb
-from tasks.adapters.store.database import ensure_views
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.text import counted
 from tasks.domain.collect import Repository
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.names import InstanceId
-from tasks.domain.undone import Left, OfRepository, OfSnapshot, Undone
+from tasks.domain.undone import OfRepository, OfSnapshot, PartialFailure, Undone
 from tasks.domain.window import since_when
+from tasks.evaluate.runs.validation_plan import Repeats
 from tasks.evaluate.task import check_sandbox
-from tasks.evaluate.validation_plan import Repeats
 from tasks.filter.rules import RuleLimits
 from tasks.filter.task import ToFilter, filter_pull_requests
 from tasks.scrape.repositories import find_repository, read_repositories
@@ -63,7 +63,7 @@ from tasks.snapshot.task import (
     published_before,
     withdrawal_of,
 )
-from tasks.validate.rota import power
+from tasks.validate.schedule import power
 from tasks.validate.task import choose, valid_now
 
 STORY = "rebuild"
@@ -112,12 +112,12 @@ class RebuildSummary:
 
 def rebuild_here(request: RebuildRequest, settings: Settings, repeats: Repeats | None = None) -> RebuildSummary:
     """Rebuild in this process, on threads, with no server."""
-    board, store = Threads(settings.workers), Store(settings.store)
+    board, store = ThreadExecutor(settings.workers), Store(settings.store)
     return begin(STORY, request.title, store, board, lambda run: rebuild(request, settings, run, repeats))
 
 
 def rebuild(
-    request: RebuildRequest, settings: Settings, run: StoryRun, repeats: Repeats | None = None
+    request: RebuildRequest, settings: Settings, run: FlowRun, repeats: Repeats | None = None
 ) -> RebuildSummary:
     """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
     begun = time.monotonic()
@@ -149,7 +149,7 @@ def rebuild(
     )
 
 
-def _reach(settings: Settings, run: StoryRun, chosen: Sequence[Repository]) -> list[Repository]:
+def _reach(settings: Settings, run: FlowRun, chosen: Sequence[Repository]) -> list[Repository]:
     """The repositories that answer. Asked before anything starts: a missing token is found in seconds, not hours."""
     units = [
         Reach(
@@ -165,7 +165,7 @@ def _reach(settings: Settings, run: StoryRun, chosen: Sequence[Repository]) -> l
 
 
 def _collect(
-    request: RebuildRequest, settings: Settings, run: StoryRun, chosen: Sequence[Repository]
+    request: RebuildRequest, settings: Settings, run: FlowRun, chosen: Sequence[Repository]
 ) -> list[InstanceId]:
     """The instances that pass the filter. A repository that a round could not do goes through the later ones as far as
     it is known: what was collected before is still there."""
@@ -203,7 +203,7 @@ class Validated:
 def _validate(
     request: RebuildRequest,
     settings: Settings,
-    run: StoryRun,
+    run: FlowRun,
     passed: Sequence[InstanceId],
     repeats: Repeats,
     begun: float,
@@ -251,7 +251,7 @@ def _look_first(request: RebuildRequest, settings: Settings) -> None:
 def _publish(
     request: RebuildRequest,
     settings: Settings,
-    run: StoryRun,
+    run: FlowRun,
     collected: Coverage,
     validated: Iterable[ValidationSummary],
     previous: str,
@@ -270,9 +270,9 @@ def _publish(
     return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")
 
 
-def _hold_back(run: StoryRun, name: str, short: Iterable[Coverage]) -> PublicationOutcome:
+def _hold_back(run: FlowRun, name: str, short: Iterable[Coverage]) -> PublicationOutcome:
     said = "; ".join(map(str, short))
-    run.leave("publish", "", [Left(subject=name, error=HELD_BACK, detail=said, may_pass=True)])
+    run.leave("publish", "", [PartialFailure(subject=name, error=HELD_BACK, detail=said, may_pass=True)])
     return PublicationOutcome(published=None, remark=f"{name} is not published, and stays a draft: {said}")
 
 

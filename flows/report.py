@@ -14,10 +14,10 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from flows.run import StoryRun, Threads, begin, bind
-from flows.settings import Settings
-from flows.snapshot_parameters import RateRequest, ReportRequest
-from tasks.adapters.store.warehouse import Store
+from flows.engine.units import FlowRun, ThreadExecutor, begin, bind
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import RateRequest, ReportRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
 from tasks.domain.names import file_name
@@ -48,7 +48,7 @@ class ReportSummary:
         return self.built.index.absolute().as_uri() if self.built else ""
 
 
-def report(request: ReportRequest, settings: Settings, run: StoryRun) -> ReportSummary:
+def report(request: ReportRequest, settings: Settings, run: FlowRun) -> ReportSummary:
     """The story."""
     snapshot = chosen_snapshot(settings.places, request.snapshot)
     folder = request.out or report_folder(settings, snapshot)
@@ -60,7 +60,7 @@ def report(request: ReportRequest, settings: Settings, run: StoryRun) -> ReportS
 
 def report_here(request: ReportRequest, settings: Settings) -> ReportSummary:
     """Write it in this process, with no server."""
-    board = Threads(settings.workers)
+    board = ThreadExecutor(settings.workers)
     return begin(STORY, request.title, Store(settings.store), board, lambda run: report(request, settings, run))
 
 
@@ -126,7 +126,7 @@ class RatingSummary:
     exit_code: int
 
 
-def rate_methods(request: RateRequest, settings: Settings, run: StoryRun) -> RatingSummary:
+def rate_methods(request: RateRequest, settings: Settings, run: FlowRun) -> RatingSummary:
     """The story."""
     # With scipy's optimizers: a second, which no report should wait for.
     from tasks.ability.task import Rating, abilities, rate

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.parameters import ValidationRequest
-from flows.run import StoryRun, bind
-from flows.settings import Settings
-from flows.snapshot_parameters import PublishRequest, WithdrawRequest
-from flows.validation import validate_inside
-from tasks.adapters.store.database import ensure_views, query, selection
-from tasks.adapters.store.warehouse import Store
+from flows.engine.units import FlowRun, bind
+from flows.interface.parameters import ValidationRequest
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import PublishRequest, WithdrawRequest
+from flows.validate import validate_inside
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query, selection
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import counted, say
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.published import SnapshotChange
 from tasks.domain.undone import OfSnapshot
-from tasks.evaluate.validation_plan import Repeats
+from tasks.evaluate.runs.validation_plan import Repeats
 from tasks.scrape.task import import_snapshot
 from tasks.snapshot.compose import changes
 from tasks.snapshot.gate import coverage
@@ -63,7 +63,7 @@ class SnapshotSummary:
     exit_code: int
 
 
-def freeze(request: PublishRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
+def freeze(request: PublishRequest, settings: Settings, run: FlowRun) -> SnapshotSummary:
     """The story: validate the instances of a pool and publish those that are valid, unless any could not be judged."""
     validated = validate_inside(run, ValidationRequest(snapshot=request.pool), settings, Repeats())
     names = [row.instance_id for row in validated.validations]
@@ -91,7 +91,7 @@ def _issued(one: PublicationOutcome) -> str:
     return made_line(made)
 
 
-def withdraw(request: WithdrawRequest, settings: Settings, run: StoryRun) -> SnapshotSummary:
+def withdraw(request: WithdrawRequest, settings: Settings, run: FlowRun) -> SnapshotSummary:
     """The story: a row that says why a published snapshot is not to be used any more."""
     row = withdraw_snapshot(settings.places, request.snapshot, request.reason, request.instance)
     ensure_views(settings.store, settings.database, settings.sql)

@@ -25,38 +25,38 @@ from flows.context import (
     search_settings,
     wants_files,
 )
-from flows.environments import WhereNeeded, find, prepare
-from flows.evaluation import EvaluationSummary, evaluate_inside, run_settings
-from flows.parameters import EvaluationRequest, GenerateRequest
-from flows.run import StoryRun, Threads, begin, bind, line_of
-from flows.settings import Settings
+from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of
+from flows.environments import EnvironmentOnDemand, find, prepare
+from flows.evaluate import EvaluationSummary, evaluate_inside, run_settings
+from flows.interface.parameters import EvaluationRequest, GenerateRequest
+from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.batches.desk import BatchDesk, check_taken
-from tasks.adapters.llm.budget import Budget, Meter
+from tasks.adapters.llm.batches.desk import BatchClient, check_taken
+from tasks.adapters.llm.catalogue.model_facts import record_models
 from tasks.adapters.llm.factory import metered, open_switchboard
-from tasks.adapters.llm.model_facts import record_models
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.progress import shown
-from tasks.adapters.store.database import ensure_views
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work
 from tasks.domain.names import EnvId, InstanceId, InstanceKey
 from tasks.domain.undone import Undone
-from tasks.evaluate.controls import GOLDEN, NOP
-from tasks.evaluate.stored import source_of
+from tasks.evaluate.intake.controls import GOLDEN, NOP
+from tasks.evaluate.intake.stored_candidates import source_of
 from tasks.evaluate.task import check_sandbox, choose_instances
 from tasks.generate.batching import check_batches
 from tasks.generate.cells import Cell, cells_of
 from tasks.generate.choice import Window, drawn, inside
-from tasks.generate.estimate import Remaining
-from tasks.generate.given import changed_files, fixes_in, most_changed
+from tasks.generate.estimate import MissingCalls
+from tasks.generate.hints import changed_files, fixes_in, most_changed
 from tasks.generate.planning import Planned, Prospect, check_sent, environments_in_use, plan_text, planned, prospects_of
 from tasks.generate.registry import method_named
 from tasks.generate.task import GOLDEN as GOLDEN_FIX
@@ -107,12 +107,12 @@ class SweepSummary:
 
 def sweep_here(request: GenerateRequest, settings: Settings, patience: CallRetries | None = None) -> SweepSummary:
     """Sweep in this process, on threads, with no server."""
-    board, store = Threads(settings.workers), Store(settings.store)
+    board, store = ThreadExecutor(settings.workers), Store(settings.store)
     return begin(STORY, request.title, store, board, lambda run: sweep(request, settings, run, patience))
 
 
 def sweep(
-    request: GenerateRequest, settings: Settings, run: StoryRun, patience: CallRetries | None = None
+    request: GenerateRequest, settings: Settings, run: FlowRun, patience: CallRetries | None = None
 ) -> SweepSummary:
     """The story. `patience` says how often one model call is tried."""
     methods = _methods(request, settings)
@@ -126,7 +126,7 @@ def sweep(
         run, settings, request.snapshot, [row.instance_id for row in instances]
     )
     board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
-    BatchDesk(board).settle()
+    BatchClient(board).settle()
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
         with metered(run.store, settings.cache, request.payer, budget, name=payer) as meter:
@@ -135,13 +135,13 @@ def sweep(
             units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
             how = generation_settings(settings)
             if request.batch:
-                model_of, keys = _Desk(request, board, meter, names).model, {names[key]: key for key in names}
+                model_of, keys = _ModelProvider(request, board, meter, names).model, {names[key]: key for key in names}
                 board = answered_in_batches(
                     settings, how, board, meter, units, lambda work: model_of(work, keys[work.instance_id])
                 )
             lacks = bind(is_left, settings.places, how)
-            work = bind(generate, settings.places, how, _Desk(request, board, meter, names).model)
-            ask = WhereNeeded(settings, lacks, work)
+            work = bind(generate, settings.places, how, _ModelProvider(request, board, meter, names).model)
+            ask = EnvironmentOnDemand(settings, lacks, work)
             done = run.round("generation", ask, units, at_once=settings.callers)
     finally:
         board.close()
@@ -181,25 +181,25 @@ class SweepPlan:
         return plan_text(self.rows)
 
 
-def sweep_or_plan(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepSummary | SweepPlan:
+def sweep_or_plan(request: GenerateRequest, settings: Settings, run: FlowRun) -> SweepSummary | SweepPlan:
     """The story of a sweep, or of its dry run."""
     return plan_sweep(request, settings, run) if request.dry_run else sweep(request, settings, run)
 
 
 def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
     """Plan in this process, on threads."""
-    board, store = Threads(settings.workers), Store(settings.store)
+    board, store = ThreadExecutor(settings.workers), Store(settings.store)
     return begin("plan", f"plan of {request.title}", store, board, lambda run: plan_sweep(request, settings, run))
 
 
-def plan_sweep(request: GenerateRequest, settings: Settings, run: StoryRun) -> SweepPlan:
+def plan_sweep(request: GenerateRequest, settings: Settings, run: FlowRun) -> SweepPlan:
     """Count what is missing, method by method and model by model."""
     methods = _methods(request, settings)
     prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store, batch=request.batch)
     instances = chosen_instances(request, settings)
     found_files = retrieve(run, request, methods, instances, settings)
     asked_of = [(row.instance_id, model) for row in instances for model in request.models]
-    looks = _Looks(request, settings, {asked: found_files.get(asked, ()) for asked in asked_of})
+    looks = _CostPreview(request, settings, {asked: found_files.get(asked, ()) for asked in asked_of})
     rows = _planned_searches(request, methods, instances, settings, prospects)
     with shown("prompts", len(methods) * len(instances)) as advance:
         for method in methods:
@@ -229,7 +229,7 @@ def _planned_searches(
     return [planned(label, label, looks, prospects[model]) for model, looks in found.items()]
 
 
-class _Looks:
+class _CostPreview:
     """Looks at what methods would ask for on instances."""
 
     def __init__(self, request: GenerateRequest, settings: Settings, context: Context) -> None:
@@ -239,7 +239,7 @@ class _Looks:
         self.store = Store(settings.store)
         self.environments = environments_in_use(self.store)
 
-    def at(self, method: Method, instance: TaskInstance) -> Remaining:
+    def at(self, method: Method, instance: TaskInstance) -> MissingCalls:
         key = instance.instance_key
         environment = self.environments.get(key) or host_environment(instance.repo).environment
         ready = {instance.instance_id: environment.env_id}
@@ -251,11 +251,11 @@ class _Looks:
 
 
 @dataclass(frozen=True, slots=True)
-class _Desk:
+class _ModelProvider:
     """Hands out models, metered and recorded."""
 
     request: GenerateRequest
-    board: Switchboard
+    board: ModelRouter
     meter: Meter
     names: Mapping[InstanceKey, InstanceId]
 
@@ -281,7 +281,7 @@ def open_board(
     *,
     patience: CallRetries | None = None,
     batch: bool = False,
-) -> Switchboard:
+) -> ModelRouter:
     """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
     a ceiling in dollars would need."""
     store = Store(settings.store)
@@ -377,7 +377,7 @@ def _fix(request: GenerateRequest, instance: TaskInstance, store: Store) -> tupl
 
 
 def _evaluated(
-    request: GenerateRequest, settings: Settings, run: StoryRun, instances: Iterable[TaskInstance]
+    request: GenerateRequest, settings: Settings, run: FlowRun, instances: Iterable[TaskInstance]
 ) -> EvaluationSummary:
     """Judge the candidates of the sweep, and the controls."""
     sources = [source_of(request.label(method), model) for method in request.methods for model in request.models]

@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tasks.adapters.store.database import empty_database
-from tasks.adapters.store.dictionary import dictionary
-from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.views.database import empty_database
+from tasks.adapters.store.views.dictionary import dictionary
+from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain import errors
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,7 +30,7 @@ def test_every_question_is_in_the_list() -> None:
 
 
 def test_every_package_and_command_is_in_the_readme() -> None:
-    from flows.cli import app
+    from flows.interface.cli import app
 
     text = (ROOT / "README.md").read_text()
     commands = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
@@ -40,7 +40,7 @@ def test_every_package_and_command_is_in_the_readme() -> None:
 
 def test_the_data_dictionary_is_current() -> None:
     text = (ROOT / "docs" / "data-dictionary.md").read_text("utf-8")
-    assert text == dictionary(), "run: python -m tasks.adapters.store.dictionary docs/data-dictionary.md"
+    assert text == dictionary(), "run: python -m tasks.adapters.store.views.dictionary docs/data-dictionary.md"
 
 
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", ROBUSTNESS, re.S))

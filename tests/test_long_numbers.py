@@ -11,8 +11,8 @@ from domain_rows import NoHistory
 from tasks.domain.errors import UsageError
 from tasks.domain.names import parse_instance_id
 from tasks.domain.window import since_when
-from tasks.environment.pythons import Interpreter, allows
-from tasks.environment.versions import numbers
+from tasks.environment.project_files.pythons import Interpreter, allows
+from tasks.environment.project_files.versions import numbers
 from tasks.localize.replies import parse_action
 from tasks.methods.conversation import Unusable
 from tasks.methods.redaction import IssueText, fixed_by, pull_numbers, pull_urls

@@ -176,7 +176,7 @@ STARTS = (
         environment="this process's",
     ),
     ProcessStart(
-        module="tasks/adapters/store/provenance.py",
+        module="tasks/adapters/store/files/provenance.py",
         runs="git, asked for the product's own commit",
         third_party=False,
         where=HOST,

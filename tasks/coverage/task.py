@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.places import Places

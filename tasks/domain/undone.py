@@ -99,7 +99,7 @@ class OfRepository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left:
+class PartialFailure:
     """A part of a unit that its stage could not do, where the rest of it was done."""
 
     subject: str
@@ -113,9 +113,9 @@ class Left:
     """What to do about it."""
 
     @staticmethod
-    def by(subject: str, error: SwtError, *, tried_again: bool = True) -> Left:
+    def by(subject: str, error: SwtError, *, tried_again: bool = True) -> PartialFailure:
         """What an error of ours left."""
-        return Left(
+        return PartialFailure(
             subject=subject,
             error=error.slug,
             detail=str(error),

@@ -11,10 +11,17 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass
 
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.project import Project, read_project
-from tasks.environment.pyproject import read_pyproject
-from tasks.environment.requirements import Read, Requirements, normal, parse_lines, read_requirements, unique
-from tasks.environment.setup_files import read_setup_cfg, read_setup_py
+from tasks.environment.project_files.project import Project, read_project
+from tasks.environment.project_files.pyproject import read_pyproject
+from tasks.environment.project_files.requirements import (
+    Read,
+    Requirements,
+    normal,
+    parse_lines,
+    read_requirements,
+    unique,
+)
+from tasks.environment.project_files.setup_files import read_setup_cfg, read_setup_py
 
 INFERRED = "inferred"
 """What stands where an environment has the name of its recipe."""

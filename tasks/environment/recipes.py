@@ -24,7 +24,7 @@ from tasks.adapters.uv.plan import Beside
 from tasks.domain.errors import BadInput
 from tasks.domain.names import RepoName, RepoPath, Sha, path_component, repo_folder
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.versions import VersionRule, numbers
+from tasks.environment.project_files.versions import VersionRule, numbers
 
 KEYS = "tasks/environment/recipes.py documents the keys"
 """Hint of every error."""

@@ -16,14 +16,14 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.names import EnvId, RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
 from tasks.environment.inference import INFERRED, READERS, RungResult, infer, source_roots, suite_command
-from tasks.environment.mending import Means, mend
-from tasks.environment.project import PROJECT_FILES, Project, read_project
-from tasks.environment.pythons import choose_python
+from tasks.environment.plan_adjustments import BuildOptions, mend
+from tasks.environment.project_files.project import PROJECT_FILES, Project, read_project
+from tasks.environment.project_files.pythons import choose_python
+from tasks.environment.project_files.requirements import Read, Requirements, parse_lines, read_requirements
+from tasks.environment.project_files.version_files import NO_VERSION, latest_version, version_files
+from tasks.environment.project_files.versions import derive_version
+from tasks.environment.readiness.build_problems import BuildProblem
 from tasks.environment.recipes import Picked, Recipe, RecipeBook, ServiceRecipe, assignments
-from tasks.environment.requirements import Read, Requirements, parse_lines, read_requirements
-from tasks.environment.trouble import Trouble
-from tasks.environment.version_files import NO_VERSION, latest_version, version_files
-from tasks.environment.versions import derive_version
 
 Books = Mapping[RepoName, RecipeBook]
 
@@ -231,14 +231,14 @@ class _Climber:
 
     instance: TaskInstance
     build: Callable[[EnvironmentPlan], BuiltEnvironment]
-    check: Callable[[BuiltEnvironment], Trouble | None]
-    means: Means
+    check: Callable[[BuiltEnvironment], BuildProblem | None]
+    means: BuildOptions
     attempts: list[EnvironmentAttempt] = field(default_factory=list)
     tried: set[EnvironmentPlan] = field(default_factory=set)
     usable: tuple[EnvironmentPlan, BuiltEnvironment] | None = None
     """The last one that can be used, though it lacks something."""
 
-    def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | Trouble:
+    def rung(self, plan: EnvironmentPlan) -> BuiltEnvironment | BuildProblem:
         """The environment of one rung, mended as long as there is a way; else the last that can be used, else what is
         left in the way."""
         found = self._try(plan)
@@ -249,7 +249,7 @@ class _Climber:
             if mended is None or self.is_over or replace(mended, rung="") in self.tried:
                 break
             plan, found = mended, self._try(mended)
-        if isinstance(found, Trouble) and self.usable:
+        if isinstance(found, BuildProblem) and self.usable:
             plan, found = self.usable
             self.attempts.append(_attempt(self.instance, plan.rung, found.environment.env_id, None, 0.0))
         return found
@@ -258,7 +258,7 @@ class _Climber:
     def is_over(self) -> bool:
         return len(self.attempts) >= TRIED
 
-    def _try(self, plan: EnvironmentPlan) -> BuiltEnvironment | Trouble:
+    def _try(self, plan: EnvironmentPlan) -> BuiltEnvironment | BuildProblem:
         self.tried.add(replace(plan, rung=""))
         started = time.monotonic()
         built, trouble = self._build_and_check(plan)
@@ -272,12 +272,12 @@ class _Climber:
         assert trouble is not None
         return trouble
 
-    def _build_and_check(self, plan: EnvironmentPlan) -> tuple[BuiltEnvironment | None, Trouble | None]:
+    def _build_and_check(self, plan: EnvironmentPlan) -> tuple[BuiltEnvironment | None, BuildProblem | None]:
         try:
             built = self.build(plan)
         except BuildFailed as error:
             packages = error.packages if isinstance(error, PackageFailed) else frozenset()
-            return None, Trouble(Cause.BUILD, tuple(sorted(packages)), str(error))
+            return None, BuildProblem(Cause.BUILD, tuple(sorted(packages)), str(error))
         return built, self.check(built)
 
 
@@ -285,8 +285,8 @@ def climb(
     instance: TaskInstance,
     plans: Iterable[EnvironmentPlan],
     build: Callable[[EnvironmentPlan], BuiltEnvironment],
-    check: Callable[[BuiltEnvironment], Trouble | None],
-    means: Means,
+    check: Callable[[BuiltEnvironment], BuildProblem | None],
+    means: BuildOptions,
 ) -> Climb:
     """Build the first plan that can be built and that `check` finds nothing against; every attempt is recorded.
 
@@ -316,7 +316,7 @@ def already(instance: TaskInstance, built: BuiltEnvironment, rung: str) -> Climb
 
 
 def _attempt(
-    instance: TaskInstance, rung: str, env_id: EnvId | None, trouble: Trouble | None, seconds: float
+    instance: TaskInstance, rung: str, env_id: EnvId | None, trouble: BuildProblem | None, seconds: float
 ) -> EnvironmentAttempt:
     return EnvironmentAttempt(
         instance_key=instance.instance_key,

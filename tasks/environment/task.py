@@ -21,11 +21,11 @@ from tasks.adapters.runner.launch import FIXED_ENV, complete
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
-from tasks.adapters.store.provenance import version_of
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.provenance import version_of
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.builder import Builder, environment_root, is_built, load_environment, machine_builder
-from tasks.adapters.uv.host import RECIPE as HOST
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import RECIPE as HOST
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment, EnvironmentPlan
 from tasks.adapters.uv.services import services_named
@@ -37,13 +37,13 @@ from tasks.domain.outcome import RunnerKind, SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
 from tasks.domain.undone import InEnvironment, OfInstance
-from tasks.environment.drivers import drivers
 from tasks.environment.extensions import extension_builds, with_extensions
 from tasks.environment.inference import INFERRED, READERS
-from tasks.environment.mending import Means
-from tasks.environment.project import read_project
-from tasks.environment.readiness import (
-    Demand,
+from tasks.environment.plan_adjustments import BuildOptions
+from tasks.environment.project_files.project import read_project
+from tasks.environment.readiness.build_problems import BuildProblem
+from tasks.environment.readiness.check import (
+    TestRequirements,
     demand,
     driven_cases,
     judge,
@@ -53,9 +53,9 @@ from tasks.environment.readiness import (
     trouble_of,
     wanting,
 )
+from tasks.environment.readiness.data_readers import drivers
 from tasks.environment.recipes import Recipe, assignments, load_recipes, load_service
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
-from tasks.environment.trouble import Trouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,11 +177,11 @@ def climb_for(places: Places, settings: CheckSettings, instance: TaskInstance) -
     if resolved.picked and resolved.picked.recipe.install == "host":
         built = _on_this_interpreter(instance, resolved.picked.recipe)
         asked = demand(instance, partial(mirrors.read_file, instance.repo, instance.base_commit))
-        if isinstance(asked, Demand) and asked.data:
+        if isinstance(asked, TestRequirements) and asked.data:
             _check(places, settings, instance, built)  # for the cases that read it: there is no other rung to try
         return already(instance, built, "host")
     interpreters = machine_interpreters(places.cache)
-    means = Means(project=read_project(read, READERS), interpreters=interpreters)
+    means = BuildOptions(project=read_project(read, READERS), interpreters=interpreters)
     return climb(
         instance,
         plan_ladder(resolved, read, interpreters, committed_at),
@@ -198,7 +198,7 @@ def _check(
     built: BuiltEnvironment,
     *,
     declared: tuple[str, ...] = (),
-) -> Trouble | None:
+) -> BuildProblem | None:
     """What is known of this instance in this environment, else what collecting its tests says.
 
     `declared` are names of all that the project asks for, which its tests may skip themselves without.
@@ -217,7 +217,7 @@ def _check(
     inside = partial(_collect, places, instance, built, sandbox)
     inferred = environment.recipe == INFERRED
     drivers = _drivers(places, instance, environment, asked.data)
-    trouble: Trouble | None = None
+    trouble: BuildProblem | None = None
     found: Collection | None = None
     if drivers or asked.data:
         found = inside(asked.watching(drivers, own))

@@ -21,8 +21,8 @@ from tasks.adapters.locking import Claim
 from tasks.adapters.runner.job import runner_version
 from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.pick import swept
-from tasks.adapters.store.claims import claims_of
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.maintenance.claims import claims_of
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.text import counted
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
@@ -37,11 +37,11 @@ from tasks.domain.outcome import RunStatus, RunVariant, SandboxKind, Tracer
 from tasks.domain.places import Places
 from tasks.domain.proposed_fix import FixRun, ProposedFix
 from tasks.domain.run import Limits, Run, RunRequest, RunSpec
-from tasks.domain.undone import InEnvironment, Left
-from tasks.evaluate.execute import Workshop, execute
-from tasks.evaluate.intake import intake_version
-from tasks.evaluate.plan import (
-    Bench,
+from tasks.domain.undone import InEnvironment, PartialFailure
+from tasks.evaluate.intake.submissions import intake_version
+from tasks.evaluate.runs.execute import RunResources, execute
+from tasks.evaluate.runs.plan import (
+    RunContext,
     confirmation_specs,
     decoy_spec,
     distinct,
@@ -51,7 +51,7 @@ from tasks.evaluate.plan import (
     traced,
     watches,
 )
-from tasks.evaluate.validation_plan import (
+from tasks.evaluate.runs.validation_plan import (
     Repeats,
     doubt_specs,
     hangs,
@@ -106,7 +106,7 @@ class Ran:
 
     executed: int = 0
     reused: int = 0
-    left: tuple[Left, ...] = ()
+    left: tuple[PartialFailure, ...] = ()
     """Of the executed ones, those that failed for reasons of ours."""
 
     def __add__(self, other: Ran) -> Ran:
@@ -163,7 +163,7 @@ def lacks_runs(places: Places, settings: RunSettings, unit: SuiteRuns) -> bool:
     return any(spec.run_key not in answers for spec in specs)
 
 
-def _wanted(places: Places, settings: RunSettings, bench: Bench, unit: SuiteRuns) -> Iterator[RunSpec]:
+def _wanted(places: Places, settings: RunSettings, bench: RunContext, unit: SuiteRuns) -> Iterator[RunSpec]:
     store = Store(places.store)
     suites = [suite for suite in store.read(Suite, suite_id=unit.suite_ids) if suite.files]  # none would mean all
     plan = _plan(store, places, settings, bench.instance, unit)
@@ -186,14 +186,16 @@ def write_fix_runs(store: Store, runs: Iterable[tuple[ProposedFix, Suite, RunSpe
     store.write(sorted(links - known, key=lambda link: link.run_key))
 
 
-def _answers(store: Store, bench: Bench, specs: Iterable[RunSpec], *, traced_will_do: bool) -> dict[RunKey, RunKey]:
+def _answers(
+    store: Store, bench: RunContext, specs: Iterable[RunSpec], *, traced_will_do: bool
+) -> dict[RunKey, RunKey]:
     """The key of a planned run → the key of the stored run that answers; those without an answer are left out."""
     known = store.run_keys()
     found = ((spec, _may_answer(bench, spec, traced_will_do=traced_will_do)) for spec in specs)
     return {spec.run_key: next(key for key in keys if key in known) for spec, keys in found if known.intersection(keys)}
 
 
-def _may_answer(bench: Bench, spec: RunSpec, *, traced_will_do: bool) -> tuple[RunKey, ...]:
+def _may_answer(bench: RunContext, spec: RunSpec, *, traced_will_do: bool) -> tuple[RunKey, ...]:
     """Keys of the runs that answer for a planned one, the first that is stored."""
     return (spec.run_key, traced(bench, spec).run_key) if traced_will_do else (spec.run_key,)
 
@@ -201,7 +203,7 @@ def _may_answer(bench: Bench, spec: RunSpec, *, traced_will_do: bool) -> tuple[R
 def make_runs(
     places: Places,
     settings: RunSettings,
-    bench: Bench,
+    bench: RunContext,
     wanted: Iterable[RunSpec],
     *,
     traced_will_do: bool = False,
@@ -253,12 +255,12 @@ def make_runs(
     )
 
 
-def _left(run: Run) -> Left:
+def _left(run: Run) -> PartialFailure:
     detail = f"{run.suite_kind} {run.code_state} {run.variant}: {run.detail}"
-    return Left(subject=run.instance_id, error=InfrastructureError.slug, detail=detail, may_pass=True)
+    return PartialFailure(subject=run.instance_id, error=InfrastructureError.slug, detail=detail, may_pass=True)
 
 
-Plan = Callable[[Bench, Suite], tuple[RunSpec, ...]]
+Plan = Callable[[RunContext, Suite], tuple[RunSpec, ...]]
 
 
 def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskInstance, unit: SuiteRuns) -> Plan:
@@ -270,7 +272,7 @@ def _plan(store: Store, places: Places, settings: RunSettings, instance: TaskIns
             edits = _guard_edits(store, places, instance)
         decoys = store.read(ProposedFix, fix_id=unit.decoys) if unit.decoys else ()
 
-        def guards(bench: Bench, suite: Suite) -> tuple[RunSpec, ...]:
+        def guards(bench: RunContext, suite: Suite) -> tuple[RunSpec, ...]:
             with claims.claim(f"guard-plan-{suite.suite_id}", wait=True):
                 secret = _guard_secret(store, suite)
             write_fix_runs(store, [(decoy, suite, decoy_spec(bench, suite, decoy)) for decoy in decoys])
@@ -316,7 +318,7 @@ def _guard_secret(store: Store, suite: Suite) -> str:
     return drawn.secret
 
 
-def _run_once(store: Store, workshop: Workshop, spec: RunSpec, claim: Claim) -> Iterator[Run]:
+def _run_once(store: Store, workshop: RunResources, spec: RunSpec, claim: Claim) -> Iterator[Run]:
     """Run and store, the run row last: a kill leaves either all of it or nothing that counts.
 
     A run that fails for reasons of ours is tried once more; only the second failure is kept. None is kept where
@@ -333,13 +335,15 @@ def _run_once(store: Store, workshop: Workshop, spec: RunSpec, claim: Claim) -> 
     yield run
 
 
-def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId) -> Bench:
+def bench_of(
+    places: Places, settings: RunSettings, snapshot: str, instance_id: InstanceId, env_id: EnvId
+) -> RunContext:
     """What all runs of an instance have in common; its environment has to be in the store."""
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=snapshot, instance_id=instance_id)
     (environment,) = store.read(Environment, env_id=env_id)
     changed = store.read(ChangedLine, instance_key=instance.instance_key)
-    return Bench(
+    return RunContext(
         instance=instance,
         environment=environment,
         watches=watches(changed),
@@ -350,9 +354,9 @@ def bench_of(places: Places, settings: RunSettings, snapshot: str, instance_id: 
     )
 
 
-def _workshop(places: Places, settings: RunSettings, environment: Environment) -> Workshop:
+def _workshop(places: Places, settings: RunSettings, environment: Environment) -> RunResources:
     sandbox = swept(settings.sandbox, trusted=settings.trusted, base=places.scratch)
-    return Workshop(
+    return RunResources(
         trees=Trees(Mirrors(places.mirrors), places.trees),
         sandbox=sandbox,
         bases=Bases(places.bases) if sandbox.overlays(places.bases) else None,

@@ -13,8 +13,8 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tasks.adapters.store.duck import connected
-from tasks.adapters.store.schema import Column, columns, from_arrow
+from tasks.adapters.store.files.duckdb_connection import connected
+from tasks.adapters.store.files.schema import Column, columns, from_arrow
 from tasks.domain.collect import PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.names import RepoName
 from tasks.filter.paths import is_test

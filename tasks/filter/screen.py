@@ -10,7 +10,7 @@ from functools import partial
 
 from tasks.adapters.git.changes import Changes, Range
 from tasks.adapters.patch.read import to_text
-from tasks.adapters.store.schema import to_arrow
+from tasks.adapters.store.files.schema import to_arrow
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName, instance_id

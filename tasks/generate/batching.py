@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.batches.desk import Foreseen, foreseeing
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.batches.desk import PlannedCall, foreseeing
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.places import Places
 from tasks.domain.variant import PLAIN, Variant
@@ -25,7 +25,7 @@ def check_batches(methods: Sequence[Method], variant: Variant) -> None:
         raise UsageError("the localization agent's calls cannot be asked in batches", hint="leave out --batch")
 
 
-def foresee(places: Places, settings: GenerationSettings, model: Model, work: MethodWork) -> tuple[Foreseen, ...]:
+def foresee(places: Places, settings: GenerationSettings, model: Model, work: MethodWork) -> tuple[PlannedCall, ...]:
     """The calls that work on one instance is going to make and that nobody has answered; none where it is done, and
     none where it cannot be done: generation comes to the same end, and says so."""
     store, writer = Store(places.store), foreseeing(model)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from tasks.adapters.store.database import query, selection
+from tasks.adapters.store.views.database import query, selection
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, content_key
 

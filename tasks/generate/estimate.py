@@ -38,7 +38,7 @@ class WorkEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remaining:
+class MissingCalls:
     """A method on an instance, for several models."""
 
     estimate: WorkEstimate

@@ -1,6 +1,6 @@
 """What a sweep would ask for: calls, tokens and dollars for each method and model. No model is asked, no test is run.
 
-Dollars come from what the store's own instances cost (past.py), between their 10th and 90th percentile. Where there are
+Dollars come from what the store's own instances cost (past_costs.py), between their 10th and 90th percentile. Where there are
 too few, prompts are rendered and counted (estimate.py): at least those that are sent in any case, all of them in the
 provider's cache, with replies of one token; at most all calls with replies as long as their limit, and with prompts as
 long as the model's context where they grow from call to call. One plan took such prompts for the first one's size: an
@@ -21,15 +21,15 @@ import pyarrow as pa
 
 from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.batches.desk import SHARE, check_taken
+from tasks.adapters.llm.catalogue.models import read_models
+from tasks.adapters.llm.catalogue.prices import Price, read_prices
 from tasks.adapters.llm.dialects.all import refuse_unsent
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.prices import Price, read_prices
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.variant import Variant
-from tasks.generate.estimate import Remaining, WorkEstimate
-from tasks.generate.past import Past, past_of
+from tasks.generate.estimate import MissingCalls, WorkEstimate
+from tasks.generate.past_costs import Past, past_of
 from tasks.generate.task import asked_options
 
 
@@ -120,7 +120,7 @@ def plan_text(rows: Sequence[Planned]) -> str:
     return f"{table}\nat most {calls} calls, {said_tokens} tokens sent, {said_usd}{basis}; nothing was asked"
 
 
-def planned(method: str, label: str, found: Sequence[Remaining], asked: Prospect) -> Planned:
+def planned(method: str, label: str, found: Sequence[MissingCalls], asked: Prospect) -> Planned:
     """What is missing of a method with a model, by what was found on each instance. `label`: as it is counted."""
     missing = [work.estimate for work in found if asked.model not in work.finished]
     calls = sum(one.calls for one in missing)

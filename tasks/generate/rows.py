@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
-from tasks.adapters.store.provenance import provenance
+from tasks.adapters.store.files.provenance import provenance
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import SwtError
 from tasks.domain.generation import Generation, GenerationStatus, Mode

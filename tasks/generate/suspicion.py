@@ -12,7 +12,7 @@ from datetime import datetime
 
 from tasks.adapters.agents.hiding import packages_of
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.guards import TrajectoryAudit
 from tasks.generate.rows import MethodUnit, candidate_of
 from tasks.methods.method import Proposal

@@ -16,8 +16,8 @@ from functools import partial
 from tasks.adapters.llm.base import Model, Options
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.scratch import spare_folder
-from tasks.adapters.store.claims import claims_of
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.maintenance.claims import claims_of
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError
@@ -27,18 +27,18 @@ from tasks.domain.names import InstanceKey, ModelName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places
 from tasks.domain.run import Limits
-from tasks.domain.undone import InEnvironment, Left
+from tasks.domain.undone import InEnvironment, PartialFailure
 from tasks.domain.variant import PLAIN, Variant
-from tasks.generate.estimate import PaperBench, Remaining, estimate
+from tasks.generate.estimate import MissingCalls, PaperBench, estimate
 from tasks.generate.registry import method_named
 from tasks.generate.rows import MethodUnit, candidate_of, failure_of, finished_rows, generation_of
 from tasks.generate.suspicion import Made, audit_made
 from tasks.methods.briefing import brief
-from tasks.methods.hands import Hands
-from tasks.methods.journal import Journal, journal_of
 from tasks.methods.method import Assignment, CodePatch, Method, MethodBudget
 from tasks.methods.notes import Notes, RecordedModel
 from tasks.methods.redaction import find_pointers, redaction_rows
+from tasks.methods.replay_log import ReplayLog, journal_of
+from tasks.methods.resources import InstanceResources
 
 GOLDEN = "golden"
 """The fix of the instance itself."""
@@ -116,7 +116,7 @@ class Generated:
     """Candidates without."""
     reused: int = 0
     """Samples that were in the store."""
-    left: tuple[Left, ...] = ()
+    left: tuple[PartialFailure, ...] = ()
     """Instances on which provider, budget or machine failed: they have no candidate and may be asked for again."""
     generation_ids: tuple[str, ...] = ()
     """Of what was made or found."""
@@ -156,11 +156,13 @@ def is_left(places: Places, settings: GenerationSettings, work: MethodWork) -> b
     return not finished(store, unit_of(store, places, settings, work)[1])
 
 
-def unit_of(store: Store, places: Places, settings: GenerationSettings, work: MethodWork) -> tuple[Hands, MethodUnit]:
+def unit_of(
+    store: Store, places: Places, settings: GenerationSettings, work: MethodWork
+) -> tuple[InstanceResources, MethodUnit]:
     """What the method is given, and with which hands it works."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
-    hands = Hands.of(places, settings, instance, environment)
+    hands = InstanceResources.of(places, settings, instance, environment)
     return hands, MethodUnit(
         instance=instance,
         assignment=_assignment(store, work, hands),
@@ -176,12 +178,12 @@ def estimate_work(
     instance: TaskInstance,
     environment: Environment,
     works: Sequence[MethodWork],
-) -> Remaining:
+) -> MissingCalls:
     """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing.
 
     `works` are the same but for the model; the files that the first is shown stand for those of the others.
     """
-    hands, work = Hands.of(places, settings, instance, environment), works[0]
+    hands, work = InstanceResources.of(places, settings, instance, environment), works[0]
     store, known = Store(places.store), method_named(work.method)
     budget = settings.budget.changed(work.variant)
     units = [
@@ -194,7 +196,7 @@ def estimate_work(
         )
         for one in works
     ]
-    return Remaining(
+    return MissingCalls(
         estimate=estimate(known, units[0].assignment, PaperBench(hands.paths, hands.read), budget),
         finished=frozenset(unit.model for unit in units if finished(store, unit)),
     )
@@ -210,7 +212,7 @@ def _reused(known: tuple[Generation, ...]) -> Generated:
     return Generated(reused=len(known), generation_ids=tuple(row.generation_id for row in known))
 
 
-def _ask(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor) -> Generated:
+def _ask(store: Store, unit: MethodUnit, hands: InstanceResources, model_for: ModelFor) -> Generated:
     """Runs the method and stores what comes of it."""
     journal = journal_of(hands.places, unit.generation_ids[0])
     with journal, spare_folder(hands.places.scratch) as folder:
@@ -221,7 +223,7 @@ def _ask(store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor) -> G
 
 
 def _noted(
-    store: Store, unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes, journal: Journal
+    store: Store, unit: MethodUnit, hands: InstanceResources, model_for: ModelFor, notes: Notes, journal: ReplayLog
 ) -> Generated:
     """The rows of a method that is stopped say so and no more."""
     started = datetime.now(UTC)
@@ -229,7 +231,7 @@ def _noted(
         made = _made(unit, hands, model_for, notes, journal)
     except InfrastructureError as error:
         store.write([failure_of(unit, error, started, datetime.now(UTC))])
-        return Generated(left=(Left.by(unit.instance.instance_id, error),))
+        return Generated(left=(PartialFailure.by(unit.instance.instance_id, error),))
     finally:
         heard = notes.close()
     noted = store.put_file(heard) if heard else ""
@@ -241,7 +243,9 @@ def _noted(
     return Generated(proposed=proposed, nothing=len(made) - proposed, generation_ids=ids)
 
 
-def _made(unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes, journal: Journal) -> list[Made]:
+def _made(
+    unit: MethodUnit, hands: InstanceResources, model_for: ModelFor, notes: Notes, journal: ReplayLog
+) -> list[Made]:
     """What the method hands in, each with its time and how much it had seen."""
     with JournaledWorkbench(replace(hands.supplies(), told=notes.ran), journal) as bench:
         model = RecordedModel(model_for(unit.instance.instance_key), notes)
@@ -249,7 +253,7 @@ def _made(unit: MethodUnit, hands: Hands, model_for: ModelFor, notes: Notes, jou
         return [Made(proposal=one, at=datetime.now(UTC), steps=notes.steps) for one in proposals]
 
 
-def _assignment(store: Store, work: MethodWork, hands: Hands) -> Assignment:
+def _assignment(store: Store, work: MethodWork, hands: InstanceResources) -> Assignment:
     """What the method is told; pointers to the fix are taken out of the issue."""
     test_file = [work.test_file] if work.test_file else []
     return Assignment(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.methods.conversation import Unusable
-from tasks.methods.json_replies import first_object
+from tasks.methods.replies.json_replies import first_object
 
 EXTRACT, VIEW_FILE, VIEW_README = "extract_relevant", "view_file", "view_readme"
 SEARCHES = {"get_bm25_top10": 10, "get_bm25_top20": 20, "get_bm25_top30": 30}

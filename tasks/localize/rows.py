@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tasks.adapters.retrieval.budget import ENCODING
 from tasks.adapters.retrieval.variants import RETRIEVERS
-from tasks.adapters.store.provenance import provenance
+from tasks.adapters.store.files.provenance import provenance
 from tasks.domain.localization import (
     IssueReport,
     Localization,

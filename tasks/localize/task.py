@@ -19,8 +19,8 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
-from tasks.adapters.store.database import Value, query, selection
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import Value, query, selection
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.localization import (
@@ -33,9 +33,9 @@ from tasks.domain.localization import (
 )
 from tasks.domain.names import InstanceId, InstanceKey, RepoPath, content_key
 from tasks.domain.places import Places
-from tasks.domain.undone import Left, OfInstance
+from tasks.domain.undone import OfInstance, PartialFailure
 from tasks.localize.agent import investigate
-from tasks.localize.bm25 import retrieve
+from tasks.localize.bm25_method import retrieve
 from tasks.localize.repository import open_commit
 from tasks.localize.rows import Plan, Rows, agent_plan, bm25_plan, rows_of
 from tasks.localize.settings import AgentSettings, Bm25Settings
@@ -54,7 +54,7 @@ class Localized:
     """Found in the store."""
     timeouts: int
     """Of those made, the ones to be tried again."""
-    left: tuple[Left, ...]
+    left: tuple[PartialFailure, ...]
     """Reports that have no rows: their mirror or commit is missing, a budget is used up …"""
     localization_ids: tuple[str, ...]
     """Of the whole batch, in the order of the reports."""
@@ -110,7 +110,8 @@ def search_with_agent(
     """Let the agent locate the bug of one issue. It reads the issue as methods do, without pointers to the fix."""
     report = _shown(places, unit)
     done = localize_with_agent(places, unit.settings, (report,), unit.model, partial(models, unit))
-    timeouts = [Left.by(unit.subject, ProviderFailed("no reply in time", kind="timeout"))] if done.timeouts else []
+    late = ProviderFailed("no reply in time", kind="timeout")
+    timeouts = [PartialFailure.by(unit.subject, late)] if done.timeouts else []
     return replace(done, left=(*(replace(one, subject=unit.subject) for one in done.left), *timeouts))
 
 
@@ -195,7 +196,9 @@ def _localize(places: Places, plans: Sequence[Plan], make: Callable[[Plan], Rows
         made=len(made),
         reused=len(ids) - len(missing),
         timeouts=sum(rows.run.status is LocalizationStatus.TIMEOUT for rows in made),
-        left=tuple(Left.by(plan.report.instance_key, problem, tried_again=not together) for plan, problem in failed),
+        left=tuple(
+            PartialFailure.by(plan.report.instance_key, problem, tried_again=not together) for plan, problem in failed
+        ),
         localization_ids=ids,
     )
 

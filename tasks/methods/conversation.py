@@ -11,7 +11,7 @@ from tasks.adapters.llm.base import Finish, Message, Model, ModelQuestion, Optio
 from tasks.adapters.llm.errors import ContextTooLong
 from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
-from tasks.methods.replies import presentable
+from tasks.methods.replies.visible import presentable
 
 SHORTER = 2
 """How often a context that is too long for the model is halved."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SHARED = Path(__file__).parent / "templates"
-"""What templates of any folder may include: the assignment, and the formats that `answers.py` reads."""
+"""What templates of any folder may include: the assignment, and the formats that `patches.py` reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ class Toolbox:
 
 
 @dataclass(frozen=True, slots=True)
-class HandingIn(Generic[Value]):
+class SubmitTool(Generic[Value]):
     """The tool that ends a sub-agent's work."""
 
     spec: ToolSpec
@@ -99,7 +99,7 @@ class HandingIn(Generic[Value]):
 
 
 def work_until_submitted(
-    thread: Thread, tools: Mapping[str, ModelTool], submission: HandingIn[Value], *, reminder: str
+    thread: Thread, tools: Mapping[str, ModelTool], submission: SubmitTool[Value], *, reminder: str
 ) -> Value | None:
     """What a sub-agent submits after calling tools as it likes. Null where its conversation's budget is used up before,
     or where its messages no longer fit into the model's context; the conversation's branches say which.

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tasks.adapters.llm.serving import listener, serving
+from tasks.adapters.llm.transport.http_server import listener, serving
 
 METHODS = ["GET", "HEAD", "PUT", "POST", "DELETE"]
 OF_A_HOP = frozenset({b"connection", b"keep-alive", b"transfer-encoding", b"expect", b"te", b"upgrade"})

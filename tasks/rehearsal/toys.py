@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 
 from tasks.adapters.sandbox.process import Process
-from tasks.adapters.uv.host import host_environment
-from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.adapters.uv.host_environment import host_environment
+from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
 from tasks.domain.method_task import ExampleTest, MethodTask
 from tasks.domain.names import InstanceKey, RepoName, RepoPath, Sha, content_key
 from tasks.domain.outcome import RunnerKind
@@ -58,7 +58,7 @@ class Toy:
         """A bench with the toy's files, in folders below `scratch`."""
         scratch.mkdir(parents=True, exist_ok=True)
         fill = partial(_fill, self.files)
-        supplies = Supplies(
+        supplies = WorkspaceConfig(
             paths=tuple(sorted(self.files)),
             read_base=lambda path: self.files[path].encode() if path in self.files else None,
             fill=fill,

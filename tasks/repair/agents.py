@@ -14,17 +14,17 @@ from pathlib import Path
 from tasks.adapters.agents.base import Agent
 from tasks.adapters.agents.catalogue import agent_named
 from tasks.adapters.agents.mini_swe_agent import SUBMIT
-from tasks.adapters.agents.running import Allowance, Returned, send
+from tasks.adapters.agents.running import AgentLimits, AgentResult, send
 from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.model import Rung
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.method_task import MethodTask
 from tasks.domain.repair import RepairEnd
-from tasks.methods.journal import Journal
 from tasks.methods.prompts import Templates
+from tasks.methods.replay_log import ReplayLog
 from tasks.repair.settings import TdflowLimits
-from tasks.repair.suite import GivenTests, Goal, Trials
+from tasks.repair.suite import TargetTests, TestGoal, Trials
 from tasks.repair.tdflow import PatchTried, Worked
 
 ERRAND = Templates(Path(__file__).parent / "errand")
@@ -48,13 +48,13 @@ class Outing:
 
     agent: Agent
     task: MethodTask
-    tests: GivenTests
+    tests: TargetTests
     bench: Workbench
     model: Model
     limits: TdflowLimits
-    journal: Journal
+    journal: ReplayLog
     step: Callable[[AgentStep], None]
-    patch: Callable[[PatchTried, Goal], None]
+    patch: Callable[[PatchTried, TestGoal], None]
 
     def work(self) -> tuple[Worked, str]:
         """What it came to, and the name of the file with what the agent was told, answered and ran.
@@ -66,7 +66,7 @@ class Outing:
         started = datetime.now(UTC)
         with trials.fork(()) as bench:
             calls = self.agent.calls
-            allowance = Allowance(calls=calls, seconds=self.limits.seconds, told=self.agent.told(calls))
+            allowance = AgentLimits(calls=calls, seconds=self.limits.seconds, told=self.agent.told(calls))
             back = send(self.agent, self.errand(goal), bench, self.model, allowance)
         changes = self._own(back.changes)
         patch = render(changes)
@@ -87,7 +87,7 @@ class Outing:
         end = RepairEnd.PASSED if tried.passed else RepairEnd.ITERATIONS
         return Worked(end=end, tried=(tried,)), back.account.trajectory
 
-    def errand(self, goal: Goal) -> str:
+    def errand(self, goal: TestGoal) -> str:
         """What the agent is told."""
         shown = goal.targets[: self.limits.debugged]
         return ERRAND.render(
@@ -113,7 +113,7 @@ class Outing:
 class AgentStep:
     """What an agent did."""
 
-    back: Returned
+    back: AgentResult
     patch: str
     touched: tuple[str, ...]
     """Tests that it was given, and changed or deleted."""

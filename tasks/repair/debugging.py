@@ -8,7 +8,7 @@ from types import TracebackType
 
 from tasks.adapters.debugger.session import DebugAnswer, DebugSession
 from tasks.adapters.workbench.base import Workbench
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 from tasks.methods.tools import ModelTool, tool_spec
 
 SPEC = tool_spec(
@@ -28,7 +28,7 @@ class CaseDebugger:
     bench: Workbench
     path: str
     case_id: str
-    journal: Journal
+    journal: ReplayLog
     name: str
     """In the journal."""
     said: list[str] = field(default_factory=list)

@@ -18,14 +18,14 @@ from tasks.domain.names import content_key
 from tasks.domain.outcome import RunStatus
 from tasks.domain.repair import SubAgent
 from tasks.methods.conversation import Unusable
-from tasks.methods.diffs import diffs_in
 from tasks.methods.edits.outline import outline
-from tasks.methods.journal import Journal
-from tasks.methods.tools import HandingIn, ModelTool, tool_spec
+from tasks.methods.replay_log import ReplayLog
+from tasks.methods.replies.diffs import diffs_in
+from tasks.methods.tools import ModelTool, SubmitTool, tool_spec
 from tasks.repair.exploring import Explorer, folder
 from tasks.repair.prompts import prompt
 from tasks.repair.sub_agents import SubAgents
-from tasks.repair.suite import CaseSeen, GivenTests, SuiteRun, put
+from tasks.repair.suite import CaseSeen, SuiteRun, TargetTests, put
 
 MESSAGE, LOG = 2_000, 4_000
 """Characters of one test's message, and of what a run printed where it has no tests."""
@@ -55,14 +55,14 @@ class ReproductionWriter:
     """The work on one issue. `Unusable` is what the sub-agent is told."""
 
     name: str
-    """Of the tests, as `GivenTests` has it."""
+    """Of the tests, as `TargetTests` has it."""
     task: MethodTask
     bench: Workbench
     """Stays as it is: runs are made on forks of it."""
-    journal: Journal
+    journal: ReplayLog
     runs: dict[str, SuiteRun] = field(default_factory=dict)
     """By the patch that was evaluated."""
-    tests: GivenTests | None = None
+    tests: TargetTests | None = None
     """What was handed in."""
 
     def work(self, agents: SubAgents) -> str:
@@ -70,7 +70,7 @@ class ReproductionWriter:
         with self.bench.fork() as bench:
             opening = prompt("generate.j2", task=self.task, listing=folder(bench))
             tools = {_EVALUATE.name: ModelTool(_EVALUATE, self.evaluate_tests), **Explorer(bench).tools}
-            submission = HandingIn(_SUBMIT, lambda patch, tests: self.submit(patch, tests))
+            submission = SubmitTool(_SUBMIT, lambda patch, tests: self.submit(patch, tests))
             turns = agents.limits.generate_turns
             return agents.work(SubAgent.GENERATE_TESTS, 0, opening, tools, submission, turns) or ""
 
@@ -108,9 +108,9 @@ class ReproductionWriter:
             raise Unusable("touches-code", f"It changes {', '.join(touched)}, and only tests are asked for.")
         return text
 
-    def _given(self, text: str) -> GivenTests:
+    def _given(self, text: str) -> TargetTests:
         try:
-            return GivenTests.of_patch(self.name, text, self.bench.base, None)
+            return TargetTests.of_patch(self.name, text, self.bench.base, None)
         except BadInput as error:
             raise Unusable("cannot-be-placed", str(error)) from error
 
@@ -126,7 +126,7 @@ class ReproductionWriter:
         self.runs[text] = run
         return run
 
-    def _cases(self, given: GivenTests, run: SuiteRun, places: list[NamedTest]) -> list[CaseSeen]:
+    def _cases(self, given: TargetTests, run: SuiteRun, places: list[NamedTest]) -> list[CaseSeen]:
         """The cases of tests that are where they are said to be, each with a line of its own."""
         if not places or len({(place.path, place.line) for place in places}) < len(places):
             raise Unusable("no-place", "Name each test once, PATH:LINE NAME, each on a line of its own.")

@@ -6,20 +6,20 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from tasks.adapters.store.provenance import provenance
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.provenance import provenance
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, EnvId, MethodName, ModelName
 from tasks.domain.repair import LoneCase, RepairAttempt, RepairAudit, RepairPatch, RepairStep, SubAgent
 from tasks.repair.agents import AgentStep
-from tasks.repair.alone import Lone, how_it_ended
-from tasks.repair.seen import AttemptNotes, Noted
+from tasks.repair.isolated_case import IsolatedResult, how_it_ended
 from tasks.repair.settings import METHOD
 from tasks.repair.sub_agents import StepTaken
-from tasks.repair.suite import CaseSeen, Goal
+from tasks.repair.suite import CaseSeen, TestGoal
 from tasks.repair.tdflow import PatchTried, Worked
+from tasks.repair.transcripts import AttemptTranscript, Noted
 
 
 class AttemptRows:
@@ -90,7 +90,7 @@ class AttemptRows:
         )
         self.store.write([row])
 
-    def patch(self, tried: PatchTried, goal: Goal) -> None:
+    def patch(self, tried: PatchTried, goal: TestGoal) -> None:
         row = RepairPatch(
             **self.owner,
             iteration=tried.iteration,
@@ -109,7 +109,7 @@ class AttemptRows:
         )
         self.store.write([row])
 
-    def lone(self, iteration: int, case: CaseSeen, seen: Lone) -> None:
+    def lone(self, iteration: int, case: CaseSeen, seen: IsolatedResult) -> None:
         row = LoneCase(
             **self.owner,
             iteration=iteration,
@@ -128,7 +128,7 @@ class AttemptRows:
         """What tests are called that the attempt has written itself."""
         return f"{self.owner['method']}@{self.owner['model']}"
 
-    def tests(self, patch: str, notes: AttemptNotes) -> None:
+    def tests(self, patch: str, notes: AttemptTranscript) -> None:
         """The tests that were written, as a candidate to be judged like others, with how they came about; empty for
         none."""
         method, model, key = self.owner["method"], self.owner["model"], self.instance.instance_key

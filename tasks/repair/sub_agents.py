@@ -11,7 +11,7 @@ from tasks.adapters.llm.base import Model, ModelQuestion, Reply, user
 from tasks.domain.repair import SubAgent
 from tasks.methods.conversation import Conversation, Thread
 from tasks.methods.method import MethodBudget
-from tasks.methods.tools import HandingIn, ModelTool, work_until_submitted
+from tasks.methods.tools import ModelTool, SubmitTool, work_until_submitted
 from tasks.repair.settings import TdflowLimits
 
 REMINDER = "Call a tool. When you are done, hand in what you were asked for with the tool for it."
@@ -68,7 +68,7 @@ class SubAgents:
         number: int,
         opening: str,
         tools: dict[str, ModelTool],
-        submission: HandingIn[str],
+        submission: SubmitTool[str],
         turns: int,
         name: str = "",
         case_id: str = "",

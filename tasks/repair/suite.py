@@ -17,7 +17,7 @@ from tasks.domain.names import content_key
 from tasks.domain.outcome import FAILURES, Outcome, Phase, RunStatus
 from tasks.domain.pairing import paired, place_name
 from tasks.methods.edits.outline import outline
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 
 _NO_END = "see whether `swt validate` finds the instance's environment in order"
 SOURCE_LINES = 200
@@ -25,7 +25,7 @@ SOURCE_LINES = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenTests:
+class TargetTests:
     """A test patch to work with."""
 
     name: str
@@ -40,14 +40,14 @@ class GivenTests:
     that fail."""
 
     @staticmethod
-    def of_patch(name: str, patch: str, read_base: ReadBase, fail_to_pass: Iterable[str] | None) -> GivenTests:
+    def of_patch(name: str, patch: str, read_base: ReadBase, fail_to_pass: Iterable[str] | None) -> TargetTests:
         """`BadInput` where it does not apply to the base commit, or where none of it runs."""
         changes = changes_of(f"the tests of {name}", patch, read_base, hint="take others with --tests")
         files = files_that_run(changes, helpers=True)
         if not files:
             raise BadInput(f"the tests of {name} have no file that runs", hint="take others with --tests")
         wanted = None if fail_to_pass is None else frozenset(fail_to_pass)
-        return GivenTests(name=name, patch=patch, changes=changes, files=files, fail_to_pass=wanted)
+        return TargetTests(name=name, patch=patch, changes=changes, files=files, fail_to_pass=wanted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,19 +137,19 @@ class SuiteRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Goal:
+class TestGoal:
     """What a run on the base commit came to: the tests that have to pass, and those that must not come to fail."""
 
     targets: tuple[CaseSeen, ...]
     guarded: tuple[CaseSeen, ...]
 
     @staticmethod
-    def of(run: SuiteRun, tests: GivenTests) -> Goal:
+    def of(run: SuiteRun, tests: TargetTests) -> TestGoal:
         wanted = tests.fail_to_pass
         failing = [case for case in run.cases if case.fails]
         if wanted is not None:
             failing = [case for case in failing if not case.collected or not wanted.isdisjoint(case.known_as)]
-        return Goal(targets=tuple(failing), guarded=tuple(case for case in run.cases if not case.fails))
+        return TestGoal(targets=tuple(failing), guarded=tuple(case for case in run.cases if not case.fails))
 
     def failing(self, run: SuiteRun) -> tuple[CaseSeen, ...]:
         """Targets that do not pass in a run, with what it says of them."""
@@ -215,13 +215,13 @@ class Trials:
 
     bench: Workbench
     """Stays as it is: runs are made on forks of it."""
-    tests: GivenTests
-    journal: Journal
+    tests: TargetTests
+    journal: ReplayLog
 
-    def goal(self) -> Goal:
+    def goal(self) -> TestGoal:
         """What has to pass, and what has to stay as it is. `SandboxError` where the tests do not run to their end on
         the base commit, `NotFound` where none of them fails."""
-        goal = Goal.of(self.run("base", ()), self.tests)
+        goal = TestGoal.of(self.run("base", ()), self.tests)
         if not goal.targets:
             raise NotFound(
                 f"no test of {self.tests.name} fails on the base commit, so there is nothing to work towards",

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tasks.adapters.llm.base import Model
-from tasks.adapters.store.claims import claims_of
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.maintenance.claims import claims_of
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
 from tasks.domain.environment import Environment
@@ -27,17 +27,17 @@ from tasks.domain.places import Places
 from tasks.domain.repair import RepairAttempt, RepairEnd, Roles, SubAgent
 from tasks.domain.undone import InEnvironment
 from tasks.methods.briefing import brief
-from tasks.methods.hands import Hands
-from tasks.methods.journal import Journal, journal_of
+from tasks.methods.replay_log import ReplayLog, journal_of
+from tasks.methods.resources import InstanceResources
 from tasks.repair.agents import Outing, made_of, repairing
 from tasks.repair.generating import ReproductionWriter
 from tasks.repair.prompts import PROMPTS
 from tasks.repair.rows import AttemptRows
-from tasks.repair.seen import AttemptNotes, notes_of
 from tasks.repair.settings import GENERATE, GOLDEN, METHOD, RepairSettings, TdflowLimits
 from tasks.repair.sub_agents import SubAgents
-from tasks.repair.suite import GivenTests
+from tasks.repair.suite import TargetTests
 from tasks.repair.tdflow import Tdflow, Worked
+from tasks.repair.transcripts import AttemptTranscript, notes_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +75,7 @@ def repair(places: Places, settings: RepairSettings, models: Models, unit: Repai
     store = Store(places.store)
     (instance,) = store.read(TaskInstance, snapshot=unit.snapshot, instance_id=unit.instance_id)
     (environment,) = store.read(Environment, env_id=unit.env_id)
-    hands = Hands.of(places, settings, instance, environment)
+    hands = InstanceResources.of(places, settings, instance, environment)
     tests, tests_usd = (None, None) if unit.tests == GENERATE else _tests(store, unit, hands)
     attempt_id = _attempt_id(unit, hands, settings, tests)
     if known := store.read(RepairAttempt, attempt_id=attempt_id):
@@ -111,11 +111,11 @@ class _Work:
     limits: TdflowLimits
     models: Models
     rows: AttemptRows
-    journal: Journal
-    notes: AttemptNotes
+    journal: ReplayLog
+    notes: AttemptTranscript
     bench: LocalWorkbench
 
-    def by_tdflow(self, task: MethodTask, tests: GivenTests | None, tests_usd: float | None) -> RepairAttempt:
+    def by_tdflow(self, task: MethodTask, tests: TargetTests | None, tests_usd: float | None) -> RepairAttempt:
         """Sub-agents work, the first of them on the tests where none are given."""
         rows, started = self.rows, datetime.now(UTC)
         agents = SubAgents(
@@ -142,7 +142,7 @@ class _Work:
         noted = self.notes.keep_repair(tests.patch if tests else "")
         return rows.attempt(name, tests_usd, worked, started, noted)
 
-    def by_agent(self, task: MethodTask, tests: GivenTests, tests_usd: float | None) -> RepairAttempt:
+    def by_agent(self, task: MethodTask, tests: TargetTests, tests_usd: float | None) -> RepairAttempt:
         """An agent of other people does all of it."""
         rows, started = self.rows, datetime.now(UTC)
         worked, trajectory = Outing(
@@ -163,11 +163,11 @@ class _Work:
         return self.models(self.unit, self.rows.instance.instance_key, agent, step)
 
 
-def _tests(store: Store, unit: RepairWork, hands: Hands) -> tuple[GivenTests, float | None]:
+def _tests(store: Store, unit: RepairWork, hands: InstanceResources) -> tuple[TargetTests, float | None]:
     """The tests that the work is given, and what generating them cost."""
     if unit.tests == GOLDEN:
         instance = hands.instance
-        return GivenTests.of_patch(GOLDEN, instance.test_patch, hands.read, instance.FAIL_TO_PASS), 0.0
+        return TargetTests.of_patch(GOLDEN, instance.test_patch, hands.read, instance.FAIL_TO_PASS), 0.0
     method, _, model = unit.tests.partition("@")
     where = {"instance_id": unit.instance_id, "snapshot": unit.snapshot, "method": method}
     where |= {"model": model} if model else {}
@@ -175,7 +175,7 @@ def _tests(store: Store, unit: RepairWork, hands: Hands) -> tuple[GivenTests, fl
     if not rows:
         raise NotFound(f"there are no tests of {unit.tests} for {unit.instance_id}", hint="swt generate makes them")
     newest = max(rows, key=lambda row: (row.created_at, row.candidate_id))
-    return GivenTests.of_patch(unit.tests, newest.patch, hands.read, None), _paid(store, where)
+    return TargetTests.of_patch(unit.tests, newest.patch, hands.read, None), _paid(store, where)
 
 
 def _paid(store: Store, where: dict[str, str]) -> float | None:
@@ -185,7 +185,7 @@ def _paid(store: Store, where: dict[str, str]) -> float | None:
     return None if None in costs or not costs else sum(cost or 0.0 for cost in costs)
 
 
-def _attempt_id(unit: RepairWork, hands: Hands, settings: RepairSettings, tests: GivenTests | None) -> str:
+def _attempt_id(unit: RepairWork, hands: InstanceResources, settings: RepairSettings, tests: TargetTests | None) -> str:
     """Content key of all that decides an attempt."""
     given = [[change.path, change.after] for change in tests.changes] if tests else []
     wanted = None if tests is None or tests.fail_to_pass is None else sorted(tests.fail_to_pass)

@@ -27,16 +27,16 @@ from tasks.domain.method_task import MethodTask
 from tasks.domain.names import content_key
 from tasks.domain.repair import RepairEnd, SubAgent
 from tasks.methods.conversation import Unusable
-from tasks.methods.diffs import diffs_in
-from tasks.methods.journal import Journal
-from tasks.methods.tools import HandingIn, tool_spec
-from tasks.repair.alone import Lone, LoneRuns
+from tasks.methods.replay_log import ReplayLog
+from tasks.methods.replies.diffs import diffs_in
+from tasks.methods.tools import SubmitTool, tool_spec
 from tasks.repair.debugging import CaseDebugger
 from tasks.repair.exploring import Explorer, folder
+from tasks.repair.isolated_case import IsolatedResult, IsolationSearch
 from tasks.repair.prompts import prompt
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import SubAgents
-from tasks.repair.suite import CaseSeen, GivenTests, Goal, SuiteRun, Trials, source_of
+from tasks.repair.suite import CaseSeen, SuiteRun, TargetTests, TestGoal, Trials, source_of
 
 TARGET, GUARDED = "reproduction", "regression"
 
@@ -82,13 +82,13 @@ class Tdflow:
     is begun with the same journal goes on from there."""
 
     task: MethodTask
-    tests: GivenTests
+    tests: TargetTests
     bench: Workbench
     """Stays as it is: sub-agents and runs work on forks of it."""
     agents: SubAgents
-    journal: Journal
-    patch: Callable[[PatchTried, Goal], None]
-    lone: Callable[[int, CaseSeen, Lone], None]
+    journal: ReplayLog
+    patch: Callable[[PatchTried, TestGoal], None]
+    lone: Callable[[int, CaseSeen, IsolatedResult], None]
     """Hears of every test that was run alone, with the iteration."""
 
     @property
@@ -118,7 +118,7 @@ class Tdflow:
         return Worked(end=RepairEnd.ITERATIONS, tried=tuple(tried))
 
     def _iteration(
-        self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]
+        self, number: int, goal: TestGoal, earlier: Sequence[dict[str, object]]
     ) -> tuple[PatchTried, list[tuple[CaseSeen, str, str, str]]]:
         """One patch, with the tests that it fails as the next Explore Files is shown them."""
         proposed = self._explore(number, goal, earlier)
@@ -160,7 +160,7 @@ class Tdflow:
             debugged=len(debugged),
         ), cases
 
-    def _explore(self, number: int, goal: Goal, earlier: Sequence[dict[str, object]]) -> str | None:
+    def _explore(self, number: int, goal: TestGoal, earlier: Sequence[dict[str, object]]) -> str | None:
         with self.trials.fork(()) as bench:
             shown = goal.targets[: self.limits.debugged]
             text = prompt(
@@ -171,7 +171,7 @@ class Tdflow:
                 left_out=len(goal.targets) - len(shown),
                 listing=folder(bench),
             )
-            submission = HandingIn(_SUBMIT_PATCH, self._read_patch)
+            submission = SubmitTool(_SUBMIT_PATCH, self._read_patch)
             return self.agents.work(
                 SubAgent.EXPLORE_FILES, number, text, Explorer(bench).tools, submission, self.limits.explore_turns
             )
@@ -189,29 +189,36 @@ class Tdflow:
                     raise Unusable("does-not-apply", f"It cannot be applied: {found.reason.value}: {found.detail}")
                 return revised
 
-            submission = HandingIn(_SUBMIT_PATCH, lambda patch: read(patch))
+            submission = SubmitTool(_SUBMIT_PATCH, lambda patch: read(patch))
             return self.agents.work(
                 SubAgent.REVISE_PATCH, number, text, Explorer(bench).tools, submission, self.limits.revise_turns
             )
 
-    def _alone(self, number: int, applied: Applied, run: SuiteRun, cases: Sequence[CaseSeen]) -> dict[CaseSeen, Lone]:
+    def _alone(
+        self, number: int, applied: Applied, run: SuiteRun, cases: Sequence[CaseSeen]
+    ) -> dict[CaseSeen, IsolatedResult]:
         """What each of these tests does alone: a debugger sees nothing else."""
-        found: dict[CaseSeen, Lone] = {}
+        found: dict[CaseSeen, IsolatedResult] = {}
         asked = content_key("changes", [[one.path, one.after] for one in applied.changes])
         for case in cases:
 
             def see(case: CaseSeen = case) -> object:
                 with self.trials.fork(applied.changes) as bench:
                     earlier = run.cases[: run.cases.index(case)] if case in run.cases else ()
-                    return LoneRuns(bench=bench, files=self.tests.files, case=case, earlier=earlier).find_out().facts
+                    search = IsolationSearch(bench=bench, files=self.tests.files, case=case, earlier=earlier)
+                    return search.find_out().facts
 
             name = f"alone {number} {case.case_id}"
-            found[case] = Lone.of_facts(self.journal.once(name, asked, see))
+            found[case] = IsolatedResult.of_facts(self.journal.once(name, asked, see))
             self.lone(number, case, found[case])
         return found
 
     def _debug(
-        self, number: int, applied: Applied, chosen: Sequence[tuple[CaseSeen, str]], lone: Mapping[CaseSeen, Lone]
+        self,
+        number: int,
+        applied: Applied,
+        chosen: Sequence[tuple[CaseSeen, str]],
+        lone: Mapping[CaseSeen, IsolatedResult],
     ) -> list[str]:
         """A report for each test; empty where none was handed in."""
 
@@ -222,7 +229,9 @@ class Tdflow:
         with ThreadPoolExecutor(self.limits.at_once) as pool:
             return list(pool.map(report, range(len(chosen))))
 
-    def _debug_one(self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str, lone: Lone) -> str:
+    def _debug_one(
+        self, number: int, place: int, applied: Applied, case: CaseSeen, kind: str, lone: IsolatedResult
+    ) -> str:
         name = f"{number}.{place}"
         with self.trials.fork(applied.changes) as bench, self._debugger(bench, case, name) as debugger:
             text = prompt(
@@ -236,7 +245,7 @@ class Tdflow:
                 state=debugger.start(),
             )
             tools = {"debugger": debugger.tool, **Explorer(bench).tools}
-            submission = HandingIn(_SUBMIT_REPORT, lambda report: str(report))
+            submission = SubmitTool(_SUBMIT_REPORT, lambda report: str(report))
             found = self.agents.work(
                 SubAgent.DEBUG_ONE, number, text, tools, submission, self.limits.debug_turns, name, case.case_id
             )

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.adapters.store.database import carry_away, query, selection
-from tasks.adapters.store.provenance import project_commit
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.provenance import project_commit
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import carry_away, query, selection
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import file_name

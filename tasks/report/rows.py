@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.store.database import selection
-from tasks.adapters.store.loaded import answers
+from tasks.adapters.store.views.database import selection
+from tasks.adapters.store.views.in_memory import answers
 
 Row = Mapping[str, Any]
 """One row of an answer, by column."""

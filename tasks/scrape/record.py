@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.collect import Issue, IssueLink, PullRequest
 from tasks.domain.names import RepoName, repo_folder
 from tasks.scrape.links import known_of, links_of

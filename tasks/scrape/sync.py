@@ -26,7 +26,7 @@ from typing import Any
 from tasks.adapters.github.failures import GitHubFailed, GitHubGone, StaleCursor
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
-from tasks.domain.undone import Left
+from tasks.domain.undone import PartialFailure
 from tasks.scrape.fetching import FetchedPage, SyncContext, Walk, keep_page, owner_and_name
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, KINDS, REPOSITORY, PageKind
 from tasks.scrape.page_store import moment
@@ -58,7 +58,7 @@ class SyncReport:
     """Empty where everything is up to date."""
 
     @property
-    def left(self) -> tuple[Left, ...]:
+    def left(self) -> tuple[PartialFailure, ...]:
         """These failures, as what is undone of the sync."""
         return tuple(_left(failure) for failure in self.failures)
 
@@ -71,15 +71,16 @@ class IssuesReport:
     failures: tuple[ScrapeFailure, ...]
 
     @property
-    def left(self) -> tuple[Left, ...]:
+    def left(self) -> tuple[PartialFailure, ...]:
         """An issue that is not there will not be there next time either, and nothing is left to do about it."""
         return tuple(_left(failure) for failure in self.failures if failure.trouble is not ScrapeTrouble.GONE)
 
 
-def _left(failure: ScrapeFailure) -> Left:
+def _left(failure: ScrapeFailure) -> PartialFailure:
     gone = failure.trouble is ScrapeTrouble.GONE
     slug = GitHubGone.slug if gone else GitHubFailed.slug
-    return Left(subject=failure.repo, error=slug, detail=f"{failure.kind}: {failure.message}", may_pass=not gone)
+    detail = f"{failure.kind}: {failure.message}"
+    return PartialFailure(subject=failure.repo, error=slug, detail=detail, may_pass=not gone)
 
 
 def sync_repository(context: SyncContext, repo: RepoName, *, since: datetime | None = None) -> SyncReport:

@@ -20,7 +20,7 @@ from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub, RequestRetries
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.collect import IssueLink
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance

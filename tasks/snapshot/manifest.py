@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from typing import Any
 
-from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
+from tasks.adapters.store.files.provenance import project_commit, project_dirty, project_version
 from tasks.domain.environment import Environment
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import EnvId, InstanceKey, content_key

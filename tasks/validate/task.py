@@ -13,8 +13,8 @@ from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.patch.apply import apply_stored
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.store.database import query, selection
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query, selection
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
@@ -26,8 +26,8 @@ from tasks.domain.places import Places
 from tasks.domain.undone import InEnvironment
 from tasks.domain.validation import CaseStability, InvalidReason, MonthTurn, Stability, Validation
 from tasks.validate.judge import case_rows
-from tasks.validate.observe import ToObserve, ValidationRuns, golden_suites_of, look, slowest_first
-from tasks.validate.rota import Record, records, to_look_at, turn
+from tasks.validate.observations import ToObserve, ValidationRuns, golden_suites_of, look, slowest_first
+from tasks.validate.schedule import Record, records, to_look_at, turn
 from tasks.validate.verdict import Evidence, GoldenMiss, Judgement, finding, quarantined
 
 NAMED = 5

@@ -12,7 +12,7 @@ from benchmarks.corpus import CORPUS, KINDS
 from benchmarks.secret_table import HONEST, Entry, play
 from benchmarks.trick_table import END, PAGE, START, corpus_of, judge_corpus, table
 from flows.demo import build_demo_mirror
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.second_corpus import second_corpus, suite_patch
 from benchmarks.secret_table import entries_of, play
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import available

@@ -7,8 +7,10 @@ import hashlib
 from pathlib import Path
 
 from tasks.adapters.runner.collect import COLLECTING
-from tasks.environment import late_imports, plugins, readiness, trouble
-from tasks.environment.readiness import CHECK_VERSION
+from tasks.environment.readiness import build_problems as trouble
+from tasks.environment.readiness import check as readiness
+from tasks.environment.readiness import late_imports, plugins
+from tasks.environment.readiness.check import CHECK_VERSION
 
 DECIDED_BY = {"b1554bd1a21443bdd6e7952a777fb60e": "6c15aecc3bc66a80"}
 """Version → digest of the code that it stands for."""

@@ -26,7 +26,7 @@ from tasks.adapters.extensions.products import products_for
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
@@ -39,8 +39,8 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.undone import OfInstance
 from tasks.environment.task import CheckSettings, prepare_environment
-from tasks.evaluate.plan import fix_spec, guard_specs
-from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.intake.load import take_candidates
+from tasks.evaluate.runs.plan import fix_spec, guard_specs
 from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites
 from tasks.integrity.edits import guard_edits
 from tasks.scrape.swe_bench_rows import import_instances

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.domain.names import RepoPath
-from tasks.environment.drivers import AT_MOST, drivers
+from tasks.environment.readiness.data_readers import AT_MOST, drivers
 
 
 def test_what_many_modules_say_does_not_hide_the_driver() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from domain_rows import environment_row
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.builder import ROW
 from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.errors import InfrastructureError, NotFound

@@ -9,8 +9,8 @@ from tasks.adapters.sandbox.base import Finished
 from tasks.domain.environment import Cause
 from tasks.domain.names import RepoPath
 from tasks.domain.outcome import CodeState
-from tasks.environment.late_imports import imported_modules, wanted_by_imports
-from tasks.environment.readiness import Demand, wanting
+from tasks.environment.readiness.check import TestRequirements, wanting
+from tasks.environment.readiness.late_imports import imported_modules, wanted_by_imports
 
 SOURCE = """
 import os.path as path
@@ -62,7 +62,7 @@ def test_what_bodies_import_and_what_skips_name_is_one_trouble_that_can_be_borne
         Change(path=RepoPath("tests/test_gone.py"), before="import gone\n", after=None),
     )
     golden = (RepoPath("tests/test_new.py"), RepoPath("tests/test_gone.py"))
-    sources = Demand(before=(), after=golden, changes=changes).sources
+    sources = TestRequirements(before=(), after=golden, changes=changes).sources
     ended = Finished(exit_code=0, timed_out=False, limit="", log_truncated=False, wall_s=1.0, cpu_s=1.0)
     states = (
         Collected(name=CodeState.BEFORE, skips=("needs gone",)),

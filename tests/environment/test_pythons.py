@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.uv.plan import Interpreter
-from tasks.environment.project import Project
-from tasks.environment.pythons import RELEASED, allows, choose_python
+from tasks.environment.project_files.project import Project
+from tasks.environment.project_files.pythons import RELEASED, allows, choose_python
 
 
 def made(version: str) -> Interpreter:

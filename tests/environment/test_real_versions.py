@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tasks.environment.project_files.versions import VersionRule, derive_version, numbers
 from tasks.environment.recipes import load_recipes
-from tasks.environment.versions import VersionRule, derive_version, numbers
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared" / "data"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.environment.requirements import Requirements, name_of, normal, parse_lines, read_requirements
+from tasks.environment.project_files.requirements import Requirements, name_of, normal, parse_lines, read_requirements
 
 
 @pytest.mark.parametrize(

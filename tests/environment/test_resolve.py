@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from domain_rows import task_instance
 
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.plan import Building, BuiltEnvironment, EnvironmentPlan, Interpreter, TextFile
 from tasks.adapters.uv.process import PackageFailed
 from tasks.domain.environment import Cause
@@ -16,12 +16,12 @@ from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
-from tasks.environment.mending import Means
-from tasks.environment.project import Project
+from tasks.environment.plan_adjustments import BuildOptions
+from tasks.environment.project_files.project import Project
+from tasks.environment.project_files.requirements import Read
+from tasks.environment.readiness.build_problems import BuildProblem
 from tasks.environment.recipes import load_recipes
-from tasks.environment.requirements import Read
 from tasks.environment.resolve import MENDED, Books, Climb, climb, plan_ladder, resolve
-from tasks.environment.trouble import Trouble
 
 HAVE = tuple(
     Interpreter(path=Path(f"/opt/{version}/bin/python"), version=version, base_prefix=Path(f"/opt/{version}"))
@@ -114,11 +114,11 @@ def test_a_machine_without_the_interpreter(books) -> None:
 
 def go_up(
     build: Callable[[EnvironmentPlan], BuiltEnvironment],
-    check: Callable[[BuiltEnvironment], Trouble | None] = lambda _: None,
+    check: Callable[[BuiltEnvironment], BuildProblem | None] = lambda _: None,
     some: Iterable[EnvironmentPlan] = (),
 ) -> Climb:
     project = Project(extras={"test": ("Mock>=2",)})
-    return climb(instance(), tuple(some) or plans(), build, check, Means(project=project, interpreters=HAVE))
+    return climb(instance(), tuple(some) or plans(), build, check, BuildOptions(project=project, interpreters=HAVE))
 
 
 def plans() -> tuple[EnvironmentPlan, ...]:
@@ -238,7 +238,7 @@ def test_our_own_failure_ends_the_climb_for_a_retry() -> None:
 class Checks:
     """Says what is said of the environments in turn, then that one is ready."""
 
-    def __init__(self, *said: Trouble) -> None:
+    def __init__(self, *said: BuildProblem) -> None:
         self.said = list(said)
         self.plans: list[EnvironmentPlan] = []
 
@@ -246,12 +246,12 @@ class Checks:
         self.plans.append(plan)
         return built()
 
-    def __call__(self, _: BuiltEnvironment) -> Trouble | None:
+    def __call__(self, _: BuiltEnvironment) -> BuildProblem | None:
         return self.said.pop(0) if self.said else None
 
 
 def test_a_module_that_is_missing_is_asked_for_as_the_project_would() -> None:
-    checks = Checks(Trouble(Cause.MISSING_MODULE, ("mock.mock", "yaml"), "No module named 'mock'"))
+    checks = Checks(BuildProblem(Cause.MISSING_MODULE, ("mock.mock", "yaml"), "No module named 'mock'"))
     climbed = go_up(checks.build, checks, plans()[1:])
     assert [one.rung for one in climbed.attempts] == ["bare", "bare, with mock, pyyaml"]
     assert [one.cause for one in climbed.attempts] == ["missing-module", ""]
@@ -260,21 +260,22 @@ def test_a_module_that_is_missing_is_asked_for_as_the_project_would() -> None:
 
 
 def test_what_is_installed_and_missing_all_the_same_is_not_asked_for_again() -> None:
-    checks = Checks(*[Trouble(Cause.MISSING_MODULE, ("click",), f"{n}: No module named 'click'") for n in range(9)])
+    module = ("click",)
+    checks = Checks(*[BuildProblem(Cause.MISSING_MODULE, module, f"{n}: No module named 'click'") for n in range(9)])
     climbed = go_up(checks.build, checks)
     assert [one.rung for one in climbed.attempts] == ["extras", "bare"]
     assert climbed.built is None
 
 
 def test_a_rung_is_not_mended_for_ever() -> None:
-    checks = Checks(*[Trouble(Cause.MISSING_MODULE, (f"m{n}",), f"No module named 'm{n}'") for n in range(50)])
+    checks = Checks(*[BuildProblem(Cause.MISSING_MODULE, (f"m{n}",), f"No module named 'm{n}'") for n in range(50)])
     climbed = go_up(checks.build, checks)
     assert climbed.built is None
     assert len(climbed.attempts) == 2 * (MENDED + 1)
 
 
 def test_two_rungs_that_end_in_the_same_words_end_the_climb() -> None:
-    own = Trouble(Cause.PROJECT, (), "E   ImportError: cannot import name 'x' from 'name'")
+    own = BuildProblem(Cause.PROJECT, (), "E   ImportError: cannot import name 'x' from 'name'")
     three = (*plans(), replace(plans()[0], requirements=("other",)))
     checks = Checks(own, own, own)
     assert len(go_up(checks.build, checks, three).attempts) == 2
@@ -282,13 +283,13 @@ def test_two_rungs_that_end_in_the_same_words_end_the_climb() -> None:
 
 @pytest.mark.parametrize(("bound", "version"), [("<=3.9", "3.9.18"), (">=3.12", "3.12.1")])
 def test_a_complaint_about_python_asks_for_another_one(bound: str, version: str) -> None:
-    checks = Checks(Trouble(Cause.PYTHON, (bound,), "x"))
+    checks = Checks(BuildProblem(Cause.PYTHON, (bound,), "x"))
     go_up(checks.build, checks)
     assert [plan.interpreter.version for plan in checks.plans] == ["3.11.7", version]
 
 
 def test_an_unknown_option_asks_for_its_plugin() -> None:
-    checks = Checks(Trouble(Cause.MISSING_PLUGIN, ("--cov", "--cov-report"), "x"))
+    checks = Checks(BuildProblem(Cause.MISSING_PLUGIN, ("--cov", "--cov-report"), "x"))
     go_up(checks.build, checks)
     assert checks.plans[1].requirements[-1] == "pytest-cov"
 
@@ -341,19 +342,19 @@ def test_metadata_that_does_not_build_is_left_out() -> None:
 
 
 def test_a_name_that_is_only_guessed_is_not_built() -> None:
-    checks = Checks(Trouble(Cause.MISSING_MODULE, ("mock", "yaml", "strange.part"), "x"))
+    checks = Checks(BuildProblem(Cause.MISSING_MODULE, ("mock", "yaml", "strange.part"), "x"))
     go_up(checks.build, checks, plans()[1:])
     assert checks.plans[1].building.wheels_only == ("strange",)
 
 
 def test_a_folder_that_a_script_would_have_named_is_given() -> None:
-    checks = Checks(Trouble(Cause.VARIABLE, ("THING_TEST_TEMPDIR",), "x"))
+    checks = Checks(BuildProblem(Cause.VARIABLE, ("THING_TEST_TEMPDIR",), "x"))
     go_up(checks.build, checks)
     assert checks.plans[1].env == ("THING_TEST_TEMPDIR=/tmp/thing_test_tempdir",)
 
 
 def test_what_tests_skip_themselves_without_is_asked_for() -> None:
-    checks = Checks(Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'"))
+    checks = Checks(BuildProblem(Cause.SKIPS, ("mock",), "could not import 'mock'"))
     climbed = go_up(checks.build, checks, plans()[1:])
     assert [(one.rung, one.cause) for one in climbed.attempts] == [("bare", "skips"), ("bare, with mock", "")]
     assert checks.plans[1].requirements == ("click>=8", "pytest", "Mock>=2")
@@ -361,8 +362,8 @@ def test_what_tests_skip_themselves_without_is_asked_for() -> None:
 
 
 def test_where_it_is_not_to_be_had_the_environment_is_used_as_it_is() -> None:
-    wants = Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'")
-    worse = Trouble(Cause.INCOMPATIBLE, (), "it works with nothing")
+    wants = BuildProblem(Cause.SKIPS, ("mock",), "could not import 'mock'")
+    worse = BuildProblem(Cause.INCOMPATIBLE, (), "it works with nothing")
     for said in (wants, worse), (wants, wants):
         checks = Checks(*said)
         climbed = go_up(checks.build, checks, plans()[1:])
@@ -374,7 +375,7 @@ def test_where_it_is_not_to_be_had_the_environment_is_used_as_it_is() -> None:
 
 
 def test_what_tests_skip_themselves_without_may_not_build() -> None:
-    checks = Checks(Trouble(Cause.SKIPS, ("mock",), "could not import 'mock'"))
+    checks = Checks(BuildProblem(Cause.SKIPS, ("mock",), "could not import 'mock'"))
 
     def build(plan: EnvironmentPlan) -> BuiltEnvironment:
         if "Mock>=2" in plan.requirements:

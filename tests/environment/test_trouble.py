@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tasks.domain.environment import Cause
-from tasks.environment.trouble import first_trouble, last_error, read_trouble, tail, wanted_by_skips
+from tasks.environment.readiness.build_problems import first_trouble, last_error, read_trouble, tail, wanted_by_skips
 
 CASES = tomllib.loads((Path(__file__).parent / "cases" / "troubles.toml").read_text())["cases"]
 

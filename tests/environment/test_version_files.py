@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tasks.environment.version_files import latest_version, version_files, version_module
+from tasks.environment.project_files.version_files import latest_version, version_files, version_module
 
 
 def reader(**files: str) -> Callable[[str], str | None]:

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 import pytest
 
-from tasks.evaluate import definitions
-from tasks.evaluate.edited import edited_definitions
+from tasks.evaluate.runs import definitions
+from tasks.evaluate.runs.edited_definitions import edited_definitions
 
 MODULE = """
 import pytest

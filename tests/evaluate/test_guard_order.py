@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from tasks.domain.outcome import CodeState, RunVariant
-from tasks.evaluate.plan import in_secret_order
+from tasks.evaluate.runs.plan import in_secret_order
 
 DRAWS = 4_000
 

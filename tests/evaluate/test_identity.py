@@ -11,8 +11,8 @@ import pytest
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName
-from tasks.evaluate.identity import merged, method_names, refuse_disguised, resubmitted
-from tasks.evaluate.predictions import Predictions
+from tasks.evaluate.intake.identity import merged, method_names, refuse_disguised, resubmitted
+from tasks.evaluate.intake.predictions import Predictions
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 FILES = ("a/one.jsonl", "b/two.jsonl")

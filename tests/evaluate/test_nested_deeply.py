@@ -10,7 +10,7 @@ from domain_rows import candidate_row, task_instance
 from tasks.adapters.patch.render import Change, render
 from tasks.domain.outcome import Policy, RunVariant
 from tasks.domain.syntax import DEEPEST
-from tasks.evaluate.intake import Intake, take_in
+from tasks.evaluate.intake.submissions import ProcessedCandidates, take_in
 from tasks.integrity.decoys import decoys_of
 from tasks.integrity.edits import guard_edits
 
@@ -56,7 +56,7 @@ def edits_of_a_test(text: str) -> dict[str, tuple[Change, dict[str, bytes]]]:
     }
 
 
-def taken_in(change: Change, base: dict[str, bytes]) -> Intake:
+def taken_in(change: Change, base: dict[str, bytes]) -> ProcessedCandidates:
     candidate = candidate_row(patch=render([change]))
     return take_in(task_instance(), [candidate], Policy.TESTS_ONLY, lambda path: base.get(str(path)))
 

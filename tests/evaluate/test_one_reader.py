@@ -13,16 +13,16 @@ from domain_rows import task_instance
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.llm.models import Models
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.catalogue.models import Models
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, SwtError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName
 from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
-from tasks.evaluate.checking import check_submission
-from tasks.evaluate.taking import take_candidates
+from tasks.evaluate.intake.file_check import check_submission
+from tasks.evaluate.intake.load import take_candidates
 
 REPO, BASE = RepoName("acme/box"), Sha("1" * 40)
 INSTANCES = tuple(

@@ -8,7 +8,7 @@ from domain_rows import candidate_row, task_instance
 from tasks.adapters.patch.model import Refused
 from tasks.domain.candidate import Candidate, Suite
 from tasks.domain.outcome import Policy, SuiteKind
-from tasks.evaluate.policy import Ruling, golden_suite, submit
+from tasks.evaluate.intake.patch_filter import SubmissionDecision, golden_suite, submit
 
 BASE = {
     "src/x.py": b"a\n",
@@ -38,7 +38,7 @@ def candidate(patch: str) -> Candidate:
     return candidate_row(patch=patch)
 
 
-def rule(patch: str, policy: Policy = Policy.TESTS_ONLY, golden: Suite | None = None) -> Ruling:
+def rule(patch: str, policy: Policy = Policy.TESTS_ONLY, golden: Suite | None = None) -> SubmissionDecision:
     return submit(candidate(patch), golden, policy, BASE.get)
 
 

@@ -16,8 +16,8 @@ from tasks.adapters.rows.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha
-from tasks.evaluate.controls import golden_candidate, nop_candidate
-from tasks.evaluate.predictions import Predictions, predictions_of, read_predictions
+from tasks.evaluate.intake.controls import golden_candidate, nop_candidate
+from tasks.evaluate.intake.predictions import Predictions, predictions_of, read_predictions
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

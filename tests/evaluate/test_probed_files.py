@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.domain.run import PathRange
-from tasks.evaluate.probed_files import GROUP, LAST, group_starts, probe_ranges
+from tasks.evaluate.runs.probed_files import GROUP, LAST, group_starts, probe_ranges
 
 PATHS = [f"pkg/{folder}/m{number}.py" for folder in "abc" for number in range(7)]
 

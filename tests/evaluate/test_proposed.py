@@ -13,9 +13,9 @@ from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.domain.names import InstanceId
 from tasks.domain.proposed_fix import ProposedFix
-from tasks.evaluate.controls import partial_fixes
-from tasks.evaluate.proposed import HandedIn, propose
-from tasks.evaluate.repairs import RepairRow
+from tasks.evaluate.intake.controls import partial_fixes
+from tasks.evaluate.repairs.repairs_file import RepairRow
+from tasks.evaluate.repairs.sanitize import HandedIn, propose
 
 BASE = {
     "src/x.py": b"a\n",

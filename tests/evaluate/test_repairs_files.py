@@ -11,7 +11,7 @@ from domain_rows import task_instance
 
 from tasks.domain.errors import BadInput
 from tasks.domain.proposed_fix import HackSign
-from tasks.evaluate.repairs import Repairs, Told, read_repairs
+from tasks.evaluate.repairs.repairs_file import Repairs, Told, read_repairs
 
 SIGNS = ", ".join(sorted(set(HackSign) - {HackSign.NONE}))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.evaluate.shared_fixtures import only_shares_fixtures
+from tasks.evaluate.intake.shared_fixtures import only_shares_fixtures
 
 BASE = '''"""Fixtures of the project."""
 import pytest

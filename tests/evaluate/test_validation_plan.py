@@ -11,15 +11,15 @@ import pytest
 from domain_rows import SOME_DAY, run_row
 
 from tasks.adapters.runner.launch import FIXED_ENV, other_seed
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.candidate import Suite
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import CaseId, FixId, RepoPath, RunKey, SuiteId
 from tasks.domain.outcome import EDITED, CaseOrder, CodeState, RunStatus, RunVariant, SandboxKind, SuiteKind, Tracer
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, Run, RunSpec, files_key
-from tasks.evaluate.plan import DECOY_WALL_S, Bench, guard_specs
-from tasks.evaluate.validation_plan import Repeats, doubt_specs, hangs, settling_specs, validation_specs
+from tasks.evaluate.runs.plan import DECOY_WALL_S, RunContext, guard_specs
+from tasks.evaluate.runs.validation_plan import Repeats, doubt_specs, hangs, settling_specs, validation_specs
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
@@ -27,9 +27,9 @@ LIBRARY = "/usr/lib/faketime/libfaketime.so.1"
 
 
 @pytest.fixture
-def bench() -> Bench:
+def bench() -> RunContext:
     instance = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances[0]
-    return Bench(
+    return RunContext(
         instance=instance,
         environment=host_environment(instance.repo).environment,
         watches={},
@@ -40,7 +40,7 @@ def bench() -> Bench:
 
 
 @pytest.fixture
-def suite(bench: Bench) -> Suite:
+def suite(bench: RunContext) -> Suite:
     files = (RepoPath("tests/test_recipe.py"),)
     return Suite(
         suite_id=SuiteId("s"),
@@ -59,7 +59,7 @@ def golden(specs: tuple[RunSpec, ...], state: CodeState) -> list[RunSpec]:
     return [spec for spec in specs if spec.suite_kind is SuiteKind.GOLDEN and spec.code_state is state]
 
 
-def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, suite: Suite) -> None:
+def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: RunContext, suite: Suite) -> None:
     """And two more of the golden tests on each side."""
     specs = validation_specs(bench, suite, Repeats(faketime=LIBRARY))
     variants = [RunVariant.REORDERED, RunVariant.RERUN, RunVariant.RESEEDED]
@@ -76,7 +76,7 @@ def test_three_before_and_five_after_with_the_one_of_the_verdict(bench: Bench, s
     assert len({spec.run_key for spec in specs}) == 16
 
 
-def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench: Bench, suite: Suite) -> None:
+def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench: RunContext, suite: Suite) -> None:
     first, second = (validation_specs(bench, suite, Repeats()) for _ in range(2))
     drawn = [spec for spec in first if spec.variant is RunVariant.REORDERED]
 
@@ -86,7 +86,7 @@ def test_another_order_is_drawn_for_each_run_and_the_same_for_the_same_run(bench
     assert all(spec.order_seed is None for spec in first if spec not in drawn)
 
 
-def test_a_run_of_chosen_cases_is_another_run(bench: Bench, suite: Suite) -> None:
+def test_a_run_of_chosen_cases_is_another_run(bench: RunContext, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats())
     chosen = [replace(spec, cases=(CaseId("tests/test_a.py::test_b"),)) for spec in specs]
     others = [replace(spec, cases=(CaseId("tests/test_a.py::test_c"),)) for spec in specs]
@@ -94,7 +94,7 @@ def test_a_run_of_chosen_cases_is_another_run(bench: Bench, suite: Suite) -> Non
     assert len({spec.run_key for spec in (*specs, *chosen, *others)}) == 3 * len(specs)
 
 
-def test_all_checks_have_the_same_conditions(bench: Bench, suite: Suite) -> None:
+def test_all_checks_have_the_same_conditions(bench: RunContext, suite: Suite) -> None:
     """Reversed order and another hash seed; only runs on decoys have a shorter limit, since a mutant can loop."""
     edits = [
         GuardEdit(
@@ -133,14 +133,14 @@ def test_all_checks_have_the_same_conditions(bench: Bench, suite: Suite) -> None
     assert {spec.limits.wall_s for spec in guard_specs(short, suite, edits, [decoy])} == {1.0}
 
 
-def test_without_faketime_and_in_containers_the_year_is_left_out(bench: Bench, suite: Suite) -> None:
+def test_without_faketime_and_in_containers_the_year_is_left_out(bench: RunContext, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats())
 
     assert [spec.variant for spec in golden(specs, CodeState.AFTER)][-1] is RunVariant.RERUN
     assert len({spec.run_key for spec in specs}) == len(specs) == 16
 
 
-def test_settling_repeats_what_was_not_run_yet(bench: Bench, suite: Suite) -> None:
+def test_settling_repeats_what_was_not_run_yet(bench: RunContext, suite: Suite) -> None:
     made = {spec.run_key for spec in validation_specs(bench, suite, Repeats())}
     more = settling_specs(bench, suite, Repeats(more=10))
 
@@ -148,7 +148,7 @@ def test_settling_repeats_what_was_not_run_yet(bench: Bench, suite: Suite) -> No
     assert not made & {spec.run_key for spec in more}
 
 
-def test_doubts_are_settled_with_a_network_and_without(bench: Bench, suite: Suite) -> None:
+def test_doubts_are_settled_with_a_network_and_without(bench: RunContext, suite: Suite) -> None:
     specs = doubt_specs(bench, suite)
     assert len({spec.run_key for spec in specs}) == 4
     assert [(spec.variant, spec.network) for spec in specs] == [
@@ -169,7 +169,7 @@ def ended(spec: RunSpec, number: int, *, status: RunStatus = RunStatus.TIMEOUT, 
     )
 
 
-def test_what_ran_into_the_time_limit_twice_on_one_code_state_hangs(bench: Bench, suite: Suite) -> None:
+def test_what_ran_into_the_time_limit_twice_on_one_code_state_hangs(bench: RunContext, suite: Suite) -> None:
     specs = validation_specs(bench, suite, Repeats())
     before, after = (golden(specs, state) for state in (CodeState.BEFORE, CodeState.AFTER))
     once, twice = [ended(before[0], 1)], [ended(before[0], 1), ended(before[1], 2)]
@@ -191,7 +191,7 @@ def test_what_ran_into_the_time_limit_twice_on_one_code_state_hangs(bench: Bench
     ],
     ids=lambda columns: next(iter(columns)),
 )
-def test_other_runs_do_not_say_that_it_hangs(bench: Bench, suite: Suite, columns: dict[str, Any]) -> None:
+def test_other_runs_do_not_say_that_it_hangs(bench: RunContext, suite: Suite, columns: dict[str, Any]) -> None:
     """Those that ended, under a shorter limit, of an older runner, on edited code, of other files."""
     spec, *_ = golden(validation_specs(bench, suite, Repeats()), CodeState.BEFORE)
 

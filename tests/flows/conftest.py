@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.pick import available
 from tasks.domain.outcome import SandboxKind

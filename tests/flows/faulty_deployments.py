@@ -12,10 +12,10 @@ import httpx
 from prefect import task_engine
 
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
-from flows.deployments import PrefectTasks, flow_of
-from flows.run import Board
-from flows.settings import Settings
-from flows.stories import STORIES
+from flows.deployments import PrefectExecutor, flow_of
+from flows.engine.units import Executor
+from flows.interface.pipelines import STORIES
+from flows.interface.settings import Settings
 
 FULL = "SWT_TEST_FULL_ROUNDS"
 """Variable that names the file."""
@@ -25,13 +25,13 @@ BUSY = "busy"
 """A line of that file: the first task run's question for a place under its tags is answered by 503."""
 
 
-def faulty(settings: Settings) -> Board:
+def faulty(settings: Settings) -> Executor:
     rounds = Path(os.environ[FULL]).read_text().splitlines()
     if BUSY in rounds:
         answers = iter((_busy,))
         asked = task_engine._concurrency
         task_engine._concurrency = lambda **words: next(answers, asked)(**words)  # type: ignore[attr-defined]
-    return Faulty(disk_full(*rounds), PrefectTasks(settings.workers, AT_ONCE))
+    return Faulty(disk_full(*rounds), PrefectExecutor(settings.workers, AT_ONCE))
 
 
 @contextmanager

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from flows.commands.asking import rebuild_views
-from flows.localization import localize_here
-from flows.parameters import GenerateRequest, LocalizeRequest, SweepRequest
-from flows.settings import Settings
+from flows.interface.commands.queries import rebuild_views
+from flows.interface.parameters import GenerateRequest, LocalizeRequest, SweepRequest
+from flows.interface.settings import Settings
+from flows.localize import localize_here
 from flows.sweep import plan_here, sweep_here
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Generation
@@ -32,7 +32,7 @@ PAPER = f"```custom-diff\ndiff\ntests/test_issue.py\ninsert\nEOF\n{TEST}end diff
 SEARCH = '```search\nsearch_method("scaled")\nsearch_class(class_name="Recipe")\n```'
 
 
-def answer(call: Spoken) -> Step:
+def answer(call: ClientRequest) -> Step:
     """One model for all of them."""
     asked = [message.text for message in call.messages]
     if "extract_relevant" in asked[0] or "ranked_files" in asked[-1]:

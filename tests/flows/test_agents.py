@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.commands.machine import install_agents
-from flows.settings import Settings
+from flows.interface.cli import app
+from flows.interface.commands.machine import install_agents
+from flows.interface.settings import Settings
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.install import place
 from tasks.domain.errors import NotFound

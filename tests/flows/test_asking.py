@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands.asking import ask, listing, rebuild_views
-from flows.settings import Settings
-from tasks.adapters.store.database import query
-from tasks.adapters.store.questions import named_queries
+from flows.interface.commands.queries import ask, listing, rebuild_views
+from flows.interface.settings import Settings
+from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.errors import StoreError
 
 LISTS = (
-    "from flows.commands.asking import listing; from flows.settings import Settings; "
+    "from flows.interface.commands.queries import listing; from flows.interface.settings import Settings; "
     "listing(Settings(), everything=True)"
 )
 

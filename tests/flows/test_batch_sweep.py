@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.parameters import GenerateRequest
-from flows.settings import Settings
+from flows.interface.parameters import GenerateRequest
+from flows.interface.settings import Settings
 from flows.sweep import plan_here, sweep_here
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall
@@ -46,7 +46,7 @@ REQUEST = GenerateRequest(
 )
 
 
-def helpful(_: Spoken) -> Step:
+def helpful(_: ClientRequest) -> Step:
     return text_step(HELPFUL, prompt=1000, completion=100)
 
 

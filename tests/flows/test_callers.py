@@ -18,14 +18,26 @@ from prefect.utilities.callables import parameter_schema
 from pydantic import BaseModel, create_model
 from typer.testing import CliRunner
 
-from flows.cli import app
 from flows.deployments import FLOWS, check_password
-from flows.options import FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Parameter, Request, parameters
-from flows.parameters import CANDIDATES, PARTIAL
-from flows.settings import settings_from
-from flows.stories import STORIES, Story
+from flows.interface.cli import app
+from flows.interface.options import (
+    FILE,
+    INSTANCE,
+    OUTPUT,
+    REPOSITORY,
+    SNAPSHOT,
+    TEXT,
+    Option,
+    Parameter,
+    Request,
+    parameters,
+)
+from flows.interface.parameters import CANDIDATES, PARTIAL
+from flows.interface.pipelines import STORIES, Pipeline
+from flows.interface.settings import settings_from
 from tasks.domain.errors import BadInput, UsageError
-from tasks.evaluate import controls, stored
+from tasks.evaluate.intake import controls
+from tasks.evaluate.intake import stored_candidates as stored
 
 PATHS = ("../x", "/etc/passwd", "a/../../x", "..", ".ssh", "-x", "a\0b", "a\nb")
 EACH = [(story, one) for story in STORIES for one in parameters(story.request)]
@@ -37,12 +49,12 @@ PARSED = {
 """Parameters of free text: looked up among names, parsed or shown. A path does not belong here."""
 
 
-def told(story: Story[Any], one: Parameter) -> str:
+def told(story: Pipeline[Any], one: Parameter) -> str:
     return f"{story.name}.{one.name}"
 
 
 @pytest.mark.parametrize(("story", "one"), EACH, ids=[told(*each) for each in EACH])
-def test_no_parameter_of_a_deployment_is_a_path(story: Story[Any], one: Parameter) -> None:
+def test_no_parameter_of_a_deployment_is_a_path(story: Pipeline[Any], one: Parameter) -> None:
     """Each parameter of text says what it names; a path can only be the name of a file in the inbox or of an output."""
     if issubclass(one.kind, os.PathLike):
         assert one.option.text in (FILE, OUTPUT)
@@ -61,7 +73,7 @@ def test_no_parameter_of_a_deployment_is_a_path(story: Story[Any], one: Paramete
         assert accepted(story, one, word + "METHOD" * word.endswith(":"))
 
 
-def accepted(story: Story[Any], one: Parameter, value: str) -> bool:
+def accepted(story: Pipeline[Any], one: Parameter, value: str) -> bool:
     """Whether both gates take a value: the server, by the schema, and the flow, by its signature."""
     given = [value] if one.many else value
     schema = parameter_schema(FLOWS[story.name]).model_dump_for_openapi()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
-from tasks.adapters.store.warehouse import Store
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
 

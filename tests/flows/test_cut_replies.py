@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from flows.parameters import GenerateRequest
-from flows.settings import Settings
+from flows.interface.parameters import GenerateRequest
+from flows.interface.settings import Settings
 from flows.sweep import sweep_here
 from tasks.adapters.llm.base import Finish, Reply
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus
 from tasks.rehearsal.contract import HELPFUL

@@ -10,12 +10,12 @@ import pytest
 from domain_rows import task_instance
 from scratch_git import git
 
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest, ValidationRequest
-from flows.settings import Settings
-from flows.validation import validate_here
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.settings import Settings
+from flows.validate import validate_here
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.environment import DrivenCase
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName

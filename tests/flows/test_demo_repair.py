@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from flows.demo import REPAIRED, repair_demo
-from flows.settings import Settings
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import Settings
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.generation import Generation
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.repair import RepairAttempt, RepairAudit, RepairPatch

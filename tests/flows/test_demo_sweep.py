@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.demo import sweep_demo
-from flows.settings import Settings
-from tasks.adapters.store.database import query
+from flows.interface.settings import Settings
+from tasks.adapters.store.views.database import query
 
 
 @pytest.mark.slow

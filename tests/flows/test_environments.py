@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from compiled_project import CAN_COMPILE, COMMANDS, NO_COMPILER, REPO, compiled_mirror, write_instance, write_recipe
 
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places

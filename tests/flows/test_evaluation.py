@@ -16,19 +16,19 @@ from typing import Any
 
 import pytest
 
-from flows.commands.asking import show_log
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import EvaluationSummary, evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import PROJECT, Settings
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from flows.evaluate import EvaluationSummary, evaluate_here
+from flows.interface.commands.queries import show_log
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import PROJECT, Settings
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.errors import BadInput, NotFound, UsageError
 from tasks.domain.guards import LintFinding
 from tasks.domain.outcome import Policy
-from tasks.evaluate.intake import intake_version
-from tasks.evaluate.taking import Taken, take_candidates
+from tasks.evaluate.intake.load import LoadedCandidates, take_candidates
+from tasks.evaluate.intake.submissions import intake_version
 from tasks.evaluate.task import choose_instances
 
 STEADY = ("3", "5", "7", "8", "10", "12", "14", "15")
@@ -158,7 +158,7 @@ def test_candidates_are_judged_again_only_by_other_code_or_as_other_ones(setting
     chosen = choose_instances(settings.places, SNAPSHOT, FEW)
     tables = (Candidate, Submission, Suite, EditedDefinition, LintFinding)
 
-    def take(*sources: str) -> Taken:
+    def take(*sources: str) -> LoadedCandidates:
         return take_candidates(settings.places, sources, chosen, Policy.TESTS_ONLY, references=True)
 
     first = take("golden", "nop")
@@ -246,7 +246,7 @@ def test_a_changed_grader_rescores_everything_without_a_run(judged: Settings, tm
     before = rows(judged, "SELECT count(*) FILTER (solved) AS n FROM paper")
     sql = tmp_path / "sql"
     _copy_sql(sql, lambda text: text.replace("t.fail_to_pass AND NOT t.fails_after", "NOT t.fails_after"))
-    from tasks.adapters.store.database import build_views
+    from tasks.adapters.store.views.database import build_views
 
     other = replace(judged, database=tmp_path / "other.duckdb")
     build_views(other.store, other.database, sql)
@@ -282,8 +282,8 @@ def test_killed_five_times_it_ends_with_the_rows_of_an_undisturbed_run(
 def _start_and_kill(settings: Settings, *, after: float) -> None:
     """Evaluate in a process of its own, and kill it without warning so many seconds after its first run began."""
     code = (
-        "import os, sys; from pathlib import Path; from flows.settings import settings_from; "
-        "from flows.evaluation import *; from flows.parameters import *; "
+        "import os, sys; from pathlib import Path; from flows.interface.settings import settings_from; "
+        "from flows.evaluate import *; from flows.interface.parameters import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
         f"instances={FEW!r}, confirm=False, guards=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "

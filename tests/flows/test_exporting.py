@@ -21,24 +21,24 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.commands.asking import ask, export
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
+from flows.engine.units import ThreadExecutor, begin
+from flows.evaluate import evaluate_here
+from flows.interface.cli import app
+from flows.interface.commands.queries import ask, export
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import PROJECT, Settings
+from flows.interface.snapshot_parameters import RateRequest, ReportRequest
 from flows.report import rate_methods, report_folder, report_here
-from flows.run import Threads, begin
-from flows.settings import PROJECT, Settings
-from flows.snapshot_parameters import RateRequest, ReportRequest
 from flows.snapshots import import_rows
-from tasks.adapters.llm.models import read_models
+from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
-from tasks.evaluate.checking import check_submission
-from tasks.evaluate.predictions import read_predictions
+from tasks.evaluate.intake.file_check import check_submission
+from tasks.evaluate.intake.predictions import read_predictions
 from tasks.report.exports import swe_bench_row
 
 ASKED = re.findall(r"^## (\d+)\. .*?```sql\n(.*?);?\n```", (PROJECT / "docs" / "asking.md").read_text(), re.S | re.M)
@@ -112,7 +112,7 @@ def test_abilities_stand_beside_the_scores(judged: Settings, monkeypatch: pytest
 
 def test_an_unknown_grader_is_said(judged: Settings, caplog: pytest.LogCaptureFixture) -> None:
     run = partial(rate_methods, RateRequest(grader="mine"), judged)
-    assert begin("rate", "rate", Store(judged.store), Threads(1), run).exit_code == 3
+    assert begin("rate", "rate", Store(judged.store), ThreadExecutor(1), run).exit_code == 3
     assert "there is no grader mine" in caplog.text
 
 

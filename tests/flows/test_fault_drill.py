@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.drills import DRILLS, MORE, Drill, prepare_for, world
 from benchmarks.fault_drill import FAULTS, completed, struck
-from flows.settings import Settings
+from flows.interface.settings import Settings
 from tasks.scrape.task import TOKEN_VARIABLES
 
 FLOWS = Path(__file__).parents[2] / "flows"

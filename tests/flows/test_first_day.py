@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from flows.cli import main
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.fixes import fixes_here
-from flows.parameters import (
+from flows.engine.units import ThreadExecutor
+from flows.evaluate import evaluate_here
+from flows.interface.cli import main
+from flows.interface.parameters import (
     EvaluationRequest,
     FixesRequest,
     GenerateRequest,
@@ -24,16 +24,16 @@ from flows.parameters import (
     Locator,
     StrengthRequest,
 )
-from flows.run import Threads
-from flows.settings import PROJECT, Settings
+from flows.interface.settings import PROJECT, Settings
+from flows.judge_repairs import fixes_here
 from flows.snapshots import list_snapshots
 from flows.sweep import open_board, sweep_here
-from tasks.adapters.llm.budget import Budget
+from tasks.adapters.llm.limits.budget import Budget
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import pick, swept
-from tasks.adapters.store.database import ensure_views, query
-from tasks.adapters.store.disk import LocalDisk
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.disk import LocalDisk
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import NotFound, SandboxError, SwtError, UsageError
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
@@ -222,11 +222,11 @@ def test_the_list_has_every_snapshot_that_tables_have(settings: Settings) -> Non
 
 
 def test_a_log_file_gets_lines_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    from flows.run import Round
+    from flows.engine.units import TaskBatch
     from tasks.domain.undone import OfInstance
 
     units = [OfInstance(snapshot="s", instance_id=name) for name in ("a", "b", "c")]
-    Threads(1, every_s=0.0).work(Round(name="runs", function=str, units=units), lambda place, result: None)
+    ThreadExecutor(1, every_s=0.0).work(TaskBatch(name="runs", function=str, units=units), lambda place, result: None)
     assert [line for line in capsys.readouterr().err.splitlines() if line.startswith("runs:")] == [
         "runs: 1 of 3",
         "runs: 2 of 3",

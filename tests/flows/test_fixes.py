@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import FixesRequest
-from flows.settings import Settings
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from flows.interface.parameters import FixesRequest
+from flows.interface.settings import Settings
+from flows.judge_repairs import FixesSummary, fixes_here
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.proposed_fix import Repair
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluation import EvaluationSummary, evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
+from flows.evaluate import EvaluationSummary, evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
 from tasks.adapters.runner import report
-from tasks.adapters.store.database import query
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound
 
 INSTANCE = "rolling-swt-bench__larder-3"

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from flows.settings import PROJECT
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone
 
 NAMES = tuple(f"owner__name-{number}" for number in range(3))
 COMMAND = f"""
 import sys, time
 from pathlib import Path
-from flows.cli import app, main
-from flows.run import Threads, begin
-from flows.stories import end
-from tasks.adapters.store.warehouse import Store
+from flows.interface.cli import app, main
+from flows.engine.units import Threads, begin
+from flows.interface.pipelines import end
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.undone import OfInstance
 
 folder = Path.cwd()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.fixes import fixes_here
-from flows.parameters import FixesRequest
-from flows.settings import Settings
-from tasks.adapters.store.database import query
+from flows.interface.parameters import FixesRequest
+from flows.interface.settings import Settings
+from flows.judge_repairs import fixes_here
+from tasks.adapters.store.views.database import query
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
 

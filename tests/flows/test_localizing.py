@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.localization import localize_here
-from flows.parameters import LocalizeRequest
-from flows.settings import Settings
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.warehouse import Store
+from flows.interface.cli import app
+from flows.interface.parameters import LocalizeRequest
+from flows.interface.settings import Settings
+from flows.localize import localize_here
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, Locator, RetrieverKind
@@ -25,7 +25,7 @@ INSTANCE = "rolling-swt-bench__larder-3"
 AGENT = LocalizeRequest(snapshot="demo", method=Locator.AGENT, model="scripted", instances=(INSTANCE,))
 
 
-def locates(call: Spoken) -> Step:
+def locates(call: ClientRequest) -> Step:
     """Extracts, retrieves, and names one file, of which it is sure."""
     last = call.messages[-1].text
     if "extract_relevant()" in last:

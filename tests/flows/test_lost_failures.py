@@ -12,15 +12,15 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.parameters import ValidationRequest
+from flows.engine.units import begin
+from flows.interface.parameters import ValidationRequest
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import PublishRequest, RebuildRequest
 from flows.rebuild import RebuildSummary, rebuild
-from flows.run import begin
-from flows.settings import Settings
-from flows.snapshot_parameters import PublishRequest, RebuildRequest
 from flows.snapshots import SnapshotSummary, freeze, import_rows
-from flows.validation import STORY, ValidationSummary, validate
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from flows.validate import STORY, ValidationSummary, validate
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.instance import Snapshot
 from tasks.domain.validation import InvalidReason

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands import machine
-from flows.settings import Settings
+from flows.interface.commands import machine
+from flows.interface.settings import Settings
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import automatic, available
 from tasks.adapters.uv.plan import Interpreter

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from flows.commands.models import ASKING, show_models
-from flows.settings import Settings
-from tasks.adapters.store.warehouse import Store
+from flows.interface.commands.models import ASKING, show_models
+from flows.interface.settings import Settings
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.rehearsal.scripted_provider.script import Fault, Step

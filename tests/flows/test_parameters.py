@@ -14,15 +14,15 @@ import typer
 import yaml
 from prefect.utilities.callables import parameter_schema
 
-from flows.cli import app
 from flows.deployments import FLOWS, task_run_names
-from flows.localization import agent_settings, bm25_settings
-from flows.options import Parameter, choices, parameters, read_request
-from flows.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
-from flows.run import Round
-from flows.settings import PROJECT
-from flows.snapshot_parameters import RebuildRequest
-from flows.stories import HERE, STORIES, Story
+from flows.engine.units import TaskBatch
+from flows.interface.cli import app
+from flows.interface.options import Parameter, choices, parameters, read_request
+from flows.interface.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
+from flows.interface.pipelines import HERE, STORIES, Pipeline
+from flows.interface.settings import PROJECT
+from flows.interface.snapshot_parameters import RebuildRequest
+from flows.localize import agent_settings, bm25_settings
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give
@@ -37,7 +37,7 @@ OF_THE_WORKER = {name for name, *_ in HERE}
 JSON_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", Path: "string"}
 
 
-def command(story: Story[Any]) -> Any:
+def command(story: Pipeline[Any]) -> Any:
     """The command as typer builds it."""
     found: Any = typer.main.get_command(app)
     for name in filter(None, (story.group, story.name)):
@@ -51,7 +51,7 @@ def chosen(option: Any) -> Any:
     return next(iter(get_args(bare)), bare)
 
 
-def schema(story: Story[Any]) -> dict[str, Any]:
+def schema(story: Pipeline[Any]) -> dict[str, Any]:
     return parameter_schema(FLOWS[story.name]).model_dump_for_openapi()
 
 
@@ -66,7 +66,7 @@ def plain(story_schema: dict[str, Any], described: dict[str, Any]) -> dict[str, 
 
 
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
-def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
+def test_command_and_deployment_take_the_same(story: Pipeline[Any]) -> None:
     options = {one.name: one for one in command(story).params if one.name not in OF_THE_WORKER}
     properties = schema(story)["properties"]
     assert (properties.pop("shards", None) is not None) == issubclass(story.request, SharedRequest)
@@ -81,7 +81,7 @@ def test_command_and_deployment_take_the_same(story: Story[Any]) -> None:
         check_kind(story, one, options[name], properties[name])
 
 
-def check_kind(story: Story[Any], one: Parameter, option: Any, described: dict[str, Any]) -> None:
+def check_kind(story: Pipeline[Any], one: Parameter, option: Any, described: dict[str, Any]) -> None:
     kind = plain(schema(story), described)
     assert bool(getattr(option, "multiple", False) or option.nargs == -1) == one.many
     assert (described.get("type") == "array") == one.many
@@ -140,7 +140,7 @@ def test_a_window_that_nobody_understands_is_refused_before_anything_starts() ->
 def test_commands_do_without_what_is_heavy(argv: list[str]) -> None:
     """Prefect's import alone would take a second."""
     code = (
-        "import sys; from flows.cli import main\n"
+        "import sys; from flows.interface.cli import main\n"
         f"sys.argv = ['swt', *{argv!r}]\n"
         "try: main()\n"
         "except SystemExit: pass\n"
@@ -161,7 +161,7 @@ def test_a_task_run_is_called_after_its_subject_and_told_from_others_of_it() -> 
         )
         for name, method in (("a", "zero_shot"), ("a", "agent"), ("b", "agent"))
     ]
-    names = task_run_names(Round(name="generation", function=str, units=units))
+    names = task_run_names(TaskBatch(name="generation", function=str, units=units))
     assert names == (
         "generation a (demo zero_shot m unit_test)",
         "generation a (demo agent m unit_test)",

@@ -28,8 +28,8 @@ from faulty_deployments import FULL
 
 from benchmarks.prefect_server import DEPLOYMENTS, ENDED, FAILED, GONE, Prefect, documented_automation, prefect_server
 from flows.demo import DEMO, build_demo_mirror
-from flows.settings import PROJECT, Settings
-from tasks.adapters.store.database import query
+from flows.interface.settings import PROJECT, Settings
+from tasks.adapters.store.views.database import query
 from tasks.rehearsal.local_github.hub import Hub
 from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import World, open_repository

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from domain_rows import environment_row, run_row
 
-from flows.commands.pruning import prune
-from flows.settings import Settings
-from tasks.adapters.store.warehouse import Store
+from flows.interface.commands.pruning import prune
+from flows.interface.settings import Settings
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import EnvId, RepoName
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, build_demo_mirror, rebuild_demo
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import RebuildRequest
 from flows.rebuild import POOL, RebuildSummary, rebuild_here
-from flows.settings import Settings
-from flows.snapshot_parameters import RebuildRequest
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.collect import Rejection
 from tasks.domain.names import CaseId, RunKey
 from tasks.domain.outcome import CodeState, Outcome, RunVariant, SuiteKind

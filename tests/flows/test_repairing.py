@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.parameters import RepairRequest
-from flows.repairs import repair_here
-from flows.settings import Settings
+from flows.interface.cli import app
+from flows.interface.parameters import RepairRequest
+from flows.interface.settings import Settings
+from flows.repair import repair_here
 from tasks.adapters.llm.base import Message
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance
@@ -50,7 +50,7 @@ class KnowsItLater:
         (row,) = Store(settings.store).read(TaskInstance, snapshot="demo", instance_id=INSTANCE)
         self.golden, self.tests = row.patch, row.test_patch
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         opening = call.messages[0].text
         turn = sum(bool(message.tool_calls) for message in call.messages)
         return Step(reply=calling(**self.call(opening, turn, call.messages[-1]), call_id=f"c{turn}"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from flows.interface.settings import Settings
+from flows.interface.snapshot_parameters import ReportRequest
 from flows.report import report_folder, report_here
-from flows.settings import Settings
-from flows.snapshot_parameters import ReportRequest
 from tasks.domain.errors import NotFound
 
 

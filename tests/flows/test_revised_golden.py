@@ -13,10 +13,10 @@ import pytest
 from scratch_git import git
 from typer.testing import CliRunner
 
-from flows.cli import app
+from flows.interface.cli import app
 from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.run import Run, RunRequest
 
 REPO = "rolling-swt-bench/larder"

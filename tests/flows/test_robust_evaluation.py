@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from benchmarks.faults import Faulty, disk_full
-from flows import evaluation
+from flows import evaluate as evaluation
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate, evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.run import begin
-from flows.settings import Settings
+from flows.engine.units import begin
+from flows.evaluate import evaluate, evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
 from tasks.adapters.patch.render import Change, render
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Suite
 from tasks.domain.decoy import CHOSEN, Decoy, DecoyKind
 from tasks.domain.guard_edit import GuardPlan
@@ -27,8 +27,8 @@ from tasks.domain.instance import TaskInstance
 from tasks.domain.outcome import EDITED, CodeState, RunVariant, SandboxKind, SuiteKind
 from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Run
-from tasks.evaluate.decoys import FIRST
-from tasks.evaluate.standing import Standing, standing
+from tasks.evaluate.runs.decoy_runs import FIRST
+from tasks.evaluate.runs.status import EvaluationStatus, standing
 from tasks.integrity.decoys import MOST
 
 INSTANCE = "rolling-swt-bench__larder-3"
@@ -110,7 +110,7 @@ def test_nothing_is_confirmed_that_another_machine_has_checked_meanwhile(
     """It asks what stands, and then finds nothing to do: what it knows is old all the same."""
     request = EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(INSTANCE,))
 
-    def overtaken(*asked: Any) -> Standing:
+    def overtaken(*asked: Any) -> EvaluationStatus:
         found = standing(*asked)
         monkeypatch.setattr(evaluation, "standing", standing)
         evaluate_here(request, settings)

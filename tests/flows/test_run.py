@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from flows.run import LEFT, NOTHING, Done, StoryRun, Threads, begin
-from tasks.adapters.store.warehouse import Store
+from flows.engine.units import LEFT, NOTHING, Done, FlowRun, ThreadExecutor, begin
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import InfrastructureError, TerminalError
 from tasks.domain.names import InstanceId
 from tasks.domain.retrying import Retries
-from tasks.domain.undone import FlowRound, Left, OfInstance, Undone
+from tasks.domain.undone import FlowRound, OfInstance, PartialFailure, Undone
 
 AT_ONCE = Retries(attempts=3, pause_s=0.0)
 NAMES = tuple(f"owner__name-{number}" for number in range(6))
@@ -34,11 +34,11 @@ class Told:
 
 
 def tell(store: Store, function: Callable[[OfInstance], str], workers: int = 2) -> Told:
-    def body(run: StoryRun) -> Told:
+    def body(run: FlowRun) -> Told:
         done = run.round("round", function, UNITS)
         return Told(done, run.exit_code())
 
-    return begin("story", "a story", store, Threads(workers, AT_ONCE), body)
+    return begin("story", "a story", store, ThreadExecutor(workers, AT_ONCE), body)
 
 
 @pytest.fixture
@@ -111,35 +111,35 @@ def test_an_interruption_ends_the_flow_and_says_what_is_not_done(store: Store) -
 class Partly:
     """A result with a part that is left."""
 
-    left: Sequence[Left]
+    left: Sequence[PartialFailure]
 
 
 def test_a_part_that_is_left_is_a_row_of_its_own(store: Store) -> None:
-    def body(run: StoryRun) -> Told:
-        one = Left(subject="a part", error="sandbox", detail="lost", may_pass=True)
+    def body(run: FlowRun) -> Told:
+        one = PartialFailure(subject="a part", error="sandbox", detail="lost", may_pass=True)
         run.round("round", lambda _: Partly((one,)), UNITS[:1])
         run.leave("taken", "s", [one])
         return Told(Done(()), run.exit_code())
 
-    told = begin("story", "a story", store, Threads(1, AT_ONCE), body)
+    told = begin("story", "a story", store, ThreadExecutor(1, AT_ONCE), body)
     assert told.exit_code == LEFT
     rows = [(row.round, row.subject, row.error) for row in sorted(store.read(Undone), key=lambda row: row.round)]
     assert rows == [("round", "a part", "sandbox"), ("taken", "a part", "sandbox")]
 
 
 def test_what_a_story_inside_leaves_counts_for_the_one_around_it(store: Store) -> None:
-    def inner(run: StoryRun) -> Told:
-        run.leave("taken", "s", [Left(subject="a", error="sandbox", detail="lost", may_pass=True)])
+    def inner(run: FlowRun) -> Told:
+        run.leave("taken", "s", [PartialFailure(subject="a", error="sandbox", detail="lost", may_pass=True)])
         return Told(Done(()), run.exit_code())
 
-    def outer(run: StoryRun) -> Told:
+    def outer(run: FlowRun) -> Told:
         assert run.tell("inner", "an inner story", {}, inner).exit_code == LEFT
         assert run.undone(own=True) == ()
         assert run.exit_code(nothing=True) == NOTHING
         return Told(Done(()), run.exit_code())
 
-    assert begin("story", "a story", store, Threads(1), outer).exit_code == LEFT
-    again = begin("story", "a story", store, Threads(1), lambda run: Told(Done(()), run.exit_code()))
+    assert begin("story", "a story", store, ThreadExecutor(1), outer).exit_code == LEFT
+    again = begin("story", "a story", store, ThreadExecutor(1), lambda run: Told(Done(()), run.exit_code()))
     assert again.exit_code == 0, "rows of another flow run are not of this one"
 
 
@@ -177,7 +177,7 @@ def test_at_most_so_many_are_under_way(store: Store) -> None:
 
 
 WRONG = """
-from flows.run import StoryRun, bind
+from flows.engine.units import StoryRun, bind
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance, OfRepository
 from tasks.environment.task import CheckSettings, prepare_environment

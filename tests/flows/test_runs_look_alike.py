@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest
-from flows.settings import Settings
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest
+from flows.interface.settings import Settings
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.instance import ChangedLine, TaskInstance
 
 INSTANCE = "rolling-swt-bench__larder-3"

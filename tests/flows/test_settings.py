@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.settings import settings_from
+from flows.interface.settings import settings_from
 from tasks.domain.errors import BadInput
 from tasks.domain.run import Limits
 

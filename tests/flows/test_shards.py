@@ -19,10 +19,21 @@ from prefect.events.schemas.events import ReceivedEvent
 from prefect.states import Pending, Running
 
 from flows.deployments import Progress
-from flows.evaluation import part_of
-from flows.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from flows.shards import BEAT, TAKEN_S, UNKNOWN_S, Heartbeats, RunTime, ShardWatch, arranged, cut, run_times, seconds_of
-from tasks.adapters.store.warehouse import Store
+from flows.engine.shards import (
+    BEAT,
+    TAKEN_S,
+    UNKNOWN_S,
+    Heartbeats,
+    RunTime,
+    ShardWatch,
+    arranged,
+    cut,
+    run_times,
+    seconds_of,
+)
+from flows.evaluate import part_of
+from flows.interface.parameters import EvaluationRequest, FixesRequest, SweepRequest
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey, SuiteId
 
@@ -193,11 +204,11 @@ def test_clocks_that_differ_make_no_machine_lost(off_s: int, monkeypatch: pytest
     """Beats come with the time of the machine that sends them: where the watcher's was a minute ahead of it, and half a
     minute lay between them, none was found, and a shard at work was taken for lost."""
     run, server, begun = uuid4(), Events(), datetime(2026, 11, 27, 12, tzinfo=UTC)
-    monkeypatch.setattr("flows.shards._interval", lambda: timedelta(seconds=30))
+    monkeypatch.setattr("flows.engine.shards._interval", lambda: timedelta(seconds=30))
     beats = Heartbeats(cast(SyncPrefectClient, server))
     for second in range(0, 600, 30):
         now = begun + timedelta(seconds=second)
-        monkeypatch.setattr("flows.shards.datetime", Stopped(now))
+        monkeypatch.setattr("flows.engine.shards.datetime", Stopped(now))
         monkeypatch.setattr("time.monotonic", lambda at=float(second): at)
         server.beat(run, now + timedelta(seconds=off_s))
         beats.ask([run])
@@ -229,7 +240,7 @@ class Server(Events):
 def test_a_shard_whose_worker_was_killed_before_it_began_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """It stays as its worker left it, sends no beat that anybody could miss, and others are at work meanwhile."""
     server = Server()
-    monkeypatch.setattr("flows.shards.run_deployment", server.start)
+    monkeypatch.setattr("flows.engine.shards.run_deployment", server.start)
     watch = ShardWatch(cast(SyncPrefectClient, server), uuid4(), "parent", [{}, {}])
     monkeypatch.setattr("time.monotonic", lambda: 0.0)
     watch.start()

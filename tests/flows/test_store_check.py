@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from flows.commands.asking import check_store
-from flows.settings import PROJECT, Settings
-from tasks.adapters.store.warehouse import Store
+from flows.interface.commands.queries import check_store
+from flows.interface.settings import PROJECT, Settings
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Submission
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey
 from tasks.domain.outcome import Policy

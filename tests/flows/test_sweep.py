@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from flows.cli import app
-from flows.commands.asking import rebuild_views
-from flows.parameters import GenerateRequest, SweepRequest
-from flows.settings import PROJECT, Settings, settings_from
+from flows.interface.cli import app
+from flows.interface.commands.queries import rebuild_views
+from flows.interface.parameters import GenerateRequest, SweepRequest
+from flows.interface.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
 from tasks.domain.generation import Generation, GenerationStatus, Give
@@ -34,7 +34,7 @@ from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.model_fact import ModelFact
 from tasks.domain.undone import Undone
-from tasks.generate.given import changed_files, most_changed
+from tasks.generate.hints import changed_files, most_changed
 from tasks.rehearsal.contract import HELPFUL
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider, text_step
@@ -56,7 +56,7 @@ def judged(**changes: Any) -> SweepRequest:
     return SweepRequest(**(same | changes))
 
 
-def helpful(call: Spoken) -> Step:
+def helpful(call: ClientRequest) -> Step:
     return text_step(HELPFUL)
 
 
@@ -79,7 +79,7 @@ class Desk:
 
 
 @contextmanager
-def desk_over(settings: Settings, script: Callable[[Spoken], Step]) -> Iterator[Desk]:
+def desk_over(settings: Settings, script: Callable[[ClientRequest], Step]) -> Iterator[Desk]:
     provider = ScriptedProvider(script)
     with provider.serve() as url:
         yield Desk(settings, provider, url)
@@ -158,11 +158,11 @@ def test_an_empty_account_ends_a_sweeps_calls_and_is_nobodys_failure(settings: S
         assert desk.store.read(Candidate) == ()
 
 
-def faulty(*faults: Fault) -> Callable[[Spoken], Step]:
+def faulty(*faults: Fault) -> Callable[[ClientRequest], Step]:
     """One fault for each of the first calls, then all is well."""
     left = list(faults)
 
-    def answer(call: Spoken) -> Step:
+    def answer(call: ClientRequest) -> Step:
         return replace(helpful(call), fault=left.pop(0)) if left else helpful(call)
 
     return answer
@@ -221,7 +221,7 @@ def _kill_when(desk: Desk, ready: Callable[[], bool]) -> None:
     argv = [
         sys.executable,
         "-c",
-        "from flows.cli import main; main()",
+        "from flows.interface.cli import main; main()",
         "sweep",
         "--snapshot",
         "demo",
@@ -304,7 +304,7 @@ def test_what_changes_most() -> None:
     assert most_changed("") == ""
 
 
-def looks_around(call: Spoken) -> Step:
+def looks_around(call: ClientRequest) -> Step:
     """Answers every method; an agent looks at all of the history, and at other processes, first."""
     said = [message.text for message in call.messages]
     if "Exit code:" in said[-1]:

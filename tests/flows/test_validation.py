@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.parameters import EvaluationRequest, ValidationRequest
-from flows.settings import Settings
-from flows.validation import validate_here
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.settings import Settings
+from flows.validate import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
-from tasks.adapters.store.database import query
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RunKey
 from tasks.domain.outcome import OTHER_CODE, CodeState, RunStatus, RunVariant, SuiteKind

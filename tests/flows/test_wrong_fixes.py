@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluation import evaluate_here
-from flows.fixes import FixesSummary, fixes_here
-from flows.parameters import EvaluationRequest, StrengthRequest
-from flows.settings import Settings
-from tasks.adapters.store.database import query
+from flows.evaluate import evaluate_here
+from flows.interface.parameters import EvaluationRequest, StrengthRequest
+from flows.interface.settings import Settings
+from flows.judge_repairs import FixesSummary, fixes_here
+from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound
 
 NAME = "rolling-swt-bench__larder-"

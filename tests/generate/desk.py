@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
-from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.places import Places
 from tasks.generate.task import Generated, GenerationSettings, MethodWork, generate
 from tasks.rehearsal.demo_history import build_mirror

@@ -15,15 +15,15 @@ from agent_bench import KEY, MODEL, STILLBORN, WALKER, Office, office, put, toy_
 from desk import SETTINGS, SNAPSHOT, Desk
 
 from tasks.adapters.agents.aider import VALIDATE
-from tasks.adapters.agents.base import Errand
+from tasks.adapters.agents.base import AgentTask
 from tasks.adapters.agents.catalogue import agent_named
 from tasks.adapters.agents.errors import AgentFailed
-from tasks.adapters.agents.running import Allowance, Returned, send
+from tasks.adapters.agents.running import AgentLimits, AgentResult, send
 from tasks.adapters.llm.base import Reply
-from tasks.adapters.llm.budget import Budget as Ceiling
-from tasks.adapters.llm.budget import Meter
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
+from tasks.adapters.llm.limits.budget import Budget as Ceiling
+from tasks.adapters.llm.limits.budget import Meter
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
@@ -47,7 +47,7 @@ for name in ("tests/test_issue.py", ".walker.cache/map", "tests/.walkerrc"):
     path.parent.mkdir(exist_ok=True)
     path.write_text("def test_issue():\\n    assert False\\n")
 """
-ALLOWED = Allowance(calls=5, seconds=60.0)
+ALLOWED = AgentLimits(calls=5, seconds=60.0)
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def bench(tmp_path: Path) -> Iterator[LocalWorkbench]:
         yield made
 
 
-def go(made: Office, bench: LocalWorkbench, allowance: Allowance = ALLOWED) -> Returned:
+def go(made: Office, bench: LocalWorkbench, allowance: AgentLimits = ALLOWED) -> AgentResult:
     return send(WALKER, "an errand", bench, made.model(), allowance)
 
 
@@ -94,7 +94,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(bench: LocalWorkbench,
     late = "import time; time.sleep(4); open('late.py', 'w').write('x = 1')"
     hang = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {late!r}]); import time; time.sleep(60)"
     with office(tmp_path, [WRITE, hang]) as made:
-        back = go(made, bench, Allowance(calls=5, seconds=3.0, grace_s=0.0))
+        back = go(made, bench, AgentLimits(calls=5, seconds=3.0, grace_s=0.0))
     assert back.ending == ("timed-out",)
     time.sleep(2.0)
     assert "late.py" not in [change.path for change in bench.changes()]
@@ -103,7 +103,7 @@ def test_one_that_hangs_is_ended_with_all_that_it_started(bench: LocalWorkbench,
 
 def test_its_budget_ends_it_and_what_it_has_counts(bench: LocalWorkbench, tmp_path: Path) -> None:
     with office(tmp_path, [WRITE] * 9) as made:
-        back = go(made, bench, Allowance(calls=2, seconds=60.0))
+        back = go(made, bench, AgentLimits(calls=2, seconds=60.0))
         assert len(made.provider.books) == 2
     assert back.ending == ("budget-calls", "exit-1")
     assert (back.account.calls, len(back.changes)) == (2, 1)
@@ -181,7 +181,7 @@ def test_who_is_told_how_tests_are_run() -> None:
 
 
 def test_aider_runs_the_edited_tests_only_where_the_experiment_says_so(tmp_path: Path) -> None:
-    errand = Errand(
+    errand = AgentTask(
         root=tmp_path, url="", token="t", model="m", prompt="", outbox=PurePosixPath("/o"),
         checkout=PurePosixPath("/c"), calls=1,
     )  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from domain_rows import NoHistory
 
 from tasks.adapters.llm.base import ModelQuestion
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.generation import Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.method_task import MethodTask

@@ -15,7 +15,7 @@ import pytest
 from agent_bench import MODELS, PRICES
 from desk import Desk
 
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation
 from tasks.domain.llm import CallStatus, LlmCall
@@ -39,16 +39,16 @@ from pathlib import Path
 import openai
 from desk import Desk
 from tasks.adapters.clock import SystemClock
-from tasks.adapters.llm.archive import open_archive
+from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.llm.factory import pace_of
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.llm.row_maker import Stamp
+from tasks.adapters.llm.catalogue.models import read_models
+from tasks.adapters.llm.catalogue.prices import read_prices
+from tasks.adapters.llm.records.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.router import Switchboard
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.llm import Work
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import Journal
 
 folder, url, at, method = Path(sys.argv[3]), *sys.argv[4:7]
 desk = Desk(folder, fresh=False)
@@ -67,8 +67,8 @@ class MortalJournal(Journal):
             os.kill(os.getpid(), signal.SIGKILL)
         super().keep(name, asked, seen)
 
-import tasks.methods.journal
-tasks.methods.journal.Journal = MortalJournal
+import tasks.methods.replay_log
+tasks.methods.replay_log.Journal = MortalJournal
 
 def live():
     board = Switchboard(
@@ -92,12 +92,12 @@ for life in range(20):
 """
 
 
-def clockwatcher(call: Spoken) -> Step:
+def clockwatcher(call: ClientRequest) -> Step:
     said = sum(message.role == "assistant" for message in call.messages)
     return text_step(f"Go on.\n```bash\n{COMMANDS[said]}\n```")
 
 
-def draws_and_judges(call: Spoken) -> Step:
+def draws_and_judges(call: ClientRequest) -> Step:
     """The same test each time, whose failure holds a clock, and a verdict."""
     judged = "same_problem" in call.messages[-1].text
     return text_step('{"reason": "no", "same_problem": false}' if judged else TEST)

@@ -14,12 +14,12 @@ from agent_bench import WALKER, office, put, toy_bench
 from domain_rows import task_instance
 
 from flows.context import searches_of, wants_files
-from flows.parameters import GenerateRequest
-from tasks.adapters.agents.base import Agent, Errand, NpmKit
+from flows.interface.parameters import GenerateRequest
+from tasks.adapters.agents.base import Agent, AgentTask, NpmKit
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import GREEDY, UNSAID, ModelQuestion, Options, Reply, ToolCall, user
+from tasks.adapters.llm.catalogue.models import DIALECTS, ModelCard, Provider
 from tasks.adapters.llm.dialects.all import refuse_unsent
-from tasks.adapters.llm.models import DIALECTS, ModelCard, Provider
 from tasks.adapters.workbench import base
 from tasks.adapters.workbench.base import CommandResult, Hit
 from tasks.domain.errors import UsageError
@@ -157,7 +157,7 @@ def started(agent: Agent, given: Assignment, budget: MethodBudget, folder: Path)
     """What an agent is started with."""
     external = External(agent=agent)
     allowance = external.allowance(given, budget)
-    errand = Errand(
+    errand = AgentTask(
         root=root_of(agent, folder),
         url="http://127.0.0.1:1",
         token="t",

@@ -21,10 +21,10 @@ from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
 from tasks.adapters.sandbox.pick import pick
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
-from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
 from tasks.domain.environment import Environment
 from tasks.domain.instance import TaskInstance
 from tasks.domain.places import Places
@@ -85,7 +85,7 @@ class Place:
     def bench(self, instance: TaskInstance) -> LocalWorkbench:
         repo, sha = instance.repo, instance.base_commit
         environment = self.environment(instance)
-        supplies = Supplies(
+        supplies = WorkspaceConfig(
             paths=self.mirrors.list_paths(repo, sha),
             read_base=partial(self.mirrors.read_file, repo, sha),
             fill=partial(self.trees.checkout, repo, sha),

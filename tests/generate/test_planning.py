@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.prices import Price
-from tasks.adapters.llm.request import ModelRequest
-from tasks.adapters.llm.row_maker import RowMaker, Stamp
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
+from tasks.adapters.llm.catalogue.prices import Price
+from tasks.adapters.llm.records.request import ModelRequest
+from tasks.adapters.llm.records.row_maker import RowMaker, Stamp
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import LlmCall, Work
-from tasks.generate.estimate import Remaining, WorkEstimate
-from tasks.generate.past import past_of
+from tasks.generate.estimate import MissingCalls, WorkEstimate
+from tasks.generate.past_costs import past_of
 from tasks.generate.planning import Prospect, plan_text, planned
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 PRICE = Price(key="m", valid_from=date(2020, 1, 1), input=1.0, output=2.0, source="a test")
 AGENT = WorkEstimate(calls=20, tokens_in=20_000, tokens_in_least=1_000, grows=True, tokens_out=20_000)
 ONE = WorkEstimate(calls=1, tokens_in=1_000, tokens_in_least=1_000, grows=False, tokens_out=500)
-UNPAID = Bound(tokens=1, usd=None)
+UNPAID = CostBound(tokens=1, usd=None)
 
 
 def call(instance: int, usd: float | None, *, position: int = 0, later: float = 0.0, method: str = "agent") -> LlmCall:
@@ -63,7 +63,7 @@ def test_a_history_is_told_by_instance(tmp_path: Path) -> None:
     past = past_of(store, "m")
     assert list(past) == ["agent"]
     assert (len(past["agent"].costs), past["agent"].mean) == (10, pytest.approx(0.55))
-    found = [Remaining(estimate=AGENT, finished=frozenset())] * 3 + [Remaining(estimate=AGENT, finished=frozenset("m"))]
+    found = [MissingCalls(estimate=AGENT, finished=frozenset(done)) for done in ("", "", "", "m")]
     row = planned("agent", "agent", found, prospect(store))
     assert (row.past, row.in_store) == (10, 1)
     assert (row.usd_low, row.usd_mean, row.usd_high) == pytest.approx((3 * 0.19, 3 * 0.55, 3 * 0.91))
@@ -73,18 +73,18 @@ def test_a_history_is_told_by_instance(tmp_path: Path) -> None:
 
 def test_without_one_a_conversation_may_fill_the_models_context_at_every_call(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
-    found = [Remaining(estimate=AGENT, finished=frozenset())]
+    found = [MissingCalls(estimate=AGENT, finished=frozenset())]
     row = planned("agent", "agent", found, prospect(store))
     assert (row.usd_low, row.usd_mean, row.past) == (0.0007, None, 0)
     assert row.usd_high == pytest.approx(20 * 0.1 + 0.04)
     assert planned("agent", "agent", found, prospect(store, context=None)).usd_high is None
-    single = planned("zero_shot", "zero_shot", [Remaining(estimate=ONE, finished=frozenset())], prospect(store))
+    single = planned("zero_shot", "zero_shot", [MissingCalls(estimate=ONE, finished=frozenset())], prospect(store))
     assert (single.usd_low, single.usd_high) == (0.0007, 0.0025)
 
 
 def test_what_an_agents_program_says_is_limited_by_the_models_card_alone(tmp_path: Path) -> None:
     store, unsaid = Store(str(tmp_path)), replace(AGENT, tokens_out=None)
-    found = [Remaining(estimate=unsaid, finished=frozenset())]
+    found = [MissingCalls(estimate=unsaid, finished=frozenset())]
     limited = replace(prospect(store), output=8_000)
     assert planned("aider", "aider", found, limited).usd_high == pytest.approx(20 * (0.1 + 0.016))
     assert planned("aider", "aider", found, prospect(store)).usd_high == pytest.approx(20 * (0.1 + 0.2))
@@ -95,7 +95,7 @@ def test_the_least_is_all_from_the_providers_cache_and_the_most_is_all_put_into_
     row = planned(
         "one",
         "one",
-        [Remaining(estimate=ONE, finished=frozenset())],
+        [MissingCalls(estimate=ONE, finished=frozenset())],
         replace(prospect(Store(str(tmp_path))), price=dear),
     )
     assert (row.usd_low, row.usd_high) == (0.0, pytest.approx(0.0029))

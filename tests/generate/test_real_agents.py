@@ -17,19 +17,19 @@ from agent_bench import KEY, MODEL, Office, office
 from tasks.adapters.agents.base import EditedTests
 from tasks.adapters.agents.catalogue import agent_named
 from tasks.adapters.agents.install import Installer
-from tasks.adapters.agents.running import Allowance, send
+from tasks.adapters.agents.running import AgentLimits, send
 from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.llm.base import Finish, Reply, Role, ToolCall
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import steps_in
+from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
 from tasks.adapters.sandbox.pick import pick as pick_sandbox
-from tasks.adapters.uv.host import host_environment
-from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.adapters.uv.host_environment import host_environment
+from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.llm import AgentRun, LlmCall, Work
 from tasks.rehearsal.demo_history import build_mirror
@@ -61,7 +61,7 @@ def bench(tmp_path: Path) -> Iterator[LocalWorkbench]:
     repo, sha = instance.repo, instance.base_commit
     scratch = tmp_path / "scratch"
     scratch.mkdir(mode=0o711)
-    supplies = Supplies(
+    supplies = WorkspaceConfig(
         paths=mirrors.list_paths(repo, sha),
         read_base=lambda path: mirrors.read_file(repo, sha, path),
         fill=lambda folder: trees.checkout(repo, sha, folder),
@@ -91,14 +91,14 @@ def installed(bench: LocalWorkbench, name: str) -> LocalWorkbench:
     return LocalWorkbench(replace(bench.supplies, agents=folder))
 
 
-def shell(call: Spoken) -> Step:
+def shell(call: ClientRequest) -> Step:
     """The next command, by how many were answered."""
     done = sum(message.role is Role.TOOL for message in call.messages)
     command = ToolCall(call_id=f"c{done}", name="bash", arguments=json.dumps({"command": COMMANDS[done]}))
     return Step(reply=Reply(text="", tool_calls=(command,), finish_reason=Finish.TOOL_CALLS))
 
 
-def submits(call: Spoken) -> Step:
+def submits(call: ClientRequest) -> Step:
     """The same for one that has a tool to end with."""
     done = sum(message.role is Role.TOOL for message in call.messages)
     if done < len(COMMANDS) - 1:
@@ -107,7 +107,7 @@ def submits(call: Spoken) -> Step:
     return Step(reply=Reply(text="", tool_calls=(last,), finish_reason=Finish.TOOL_CALLS))
 
 
-def described(call: Spoken) -> Step:
+def described(call: ClientRequest) -> Step:
     """The same for one that wants every command described, ends by a plain answer, and asks for a title beforehand."""
     done = sum(message.role is Role.TOOL for message in call.messages)
     if not call.tools or done == len(COMMANDS) - 1:
@@ -121,7 +121,7 @@ def edit_text() -> str:
     return f"tests/test_issue.py\n```python\n<<<<<<< SEARCH\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
 
 
-def edit(_: Spoken) -> Step:
+def edit(_: ClientRequest) -> Step:
     return Step(reply=Reply(text=edit_text()))
 
 
@@ -144,7 +144,7 @@ def rows(made: Office, name: str) -> AgentRun:
 def test_an_agent_from_its_registry(name: str, script: object, bench: LocalWorkbench, tmp_path: Path) -> None:
     with office(tmp_path, script) as made, installed(bench, name) as ready:  # type: ignore[arg-type]
         work = Work(method=name, instance_id="a__b-1", instance_key="k")
-        back = send(agent_named(name), "Write a test.", ready, made.model(work), Allowance(calls=8, seconds=600.0))
+        back = send(agent_named(name), "Write a test.", ready, made.model(work), AgentLimits(calls=8, seconds=600.0))
         row = rows(made, name)
         with made.store.open_file(row.trajectory) as file:
             steps = steps_in(file.read())
@@ -168,7 +168,7 @@ def test_an_agent_whose_payer_has_nothing_left_does_not_ask_for_minutes(
         work = Work(method=name, instance_id="a__b-1", instance_key="k")
         model = made.board.model(MODEL, work, meters=(Meter("sweep", Budget(calls=1)),))
         with pytest.raises(BudgetExhausted, match="sweep"):
-            send(agent_named(name), "Write a test.", ready, model, Allowance(calls=8, seconds=600.0))
+            send(agent_named(name), "Write a test.", ready, model, AgentLimits(calls=8, seconds=600.0))
         (row,) = made.store.read(AgentRun)
         with made.store.open_file(row.trajectory) as file:
             steps = steps_in(file.read())
@@ -185,7 +185,7 @@ def test_aider_mends_what_does_not_fit_and_what_does_not_parse(bench: LocalWorkb
     mended = f"{name}\n```python\n<<<<<<< SEARCH\ndef test_issue(:\n=======\n{TEST}>>>>>>> REPLACE\n```\n"
     with office(tmp_path, [bad, broken, mended]) as made, installed(bench, "aider") as ready:
         work = Work(method="aider", instance_id="a__b-1", instance_key="k")
-        back = send(agent_named("aider"), "Write a test.", ready, made.model(work), Allowance(calls=8, seconds=600.0))
+        back = send(agent_named("aider"), "Write a test.", ready, made.model(work), AgentLimits(calls=8, seconds=600.0))
     assert (back.ending, back.account.calls) == ((), 3)
     assert [(change.path, change.after) for change in back.changes] == [(name, TEST)]
 
@@ -197,7 +197,7 @@ def test_aider_is_shown_what_its_edited_tests_say(bench: LocalWorkbench, tmp_pat
     checks = EditedTests(command=("python", "-m", "pytest", "-q"), targets="path")
     with office(tmp_path, [edit_text(), more, "It fails as it should."]) as made, installed(bench, "aider") as ready:
         work = Work(method="aider[validation=tests]", instance_id="a__b-1", instance_key="k")
-        allowed = Allowance(calls=8, seconds=600.0)
+        allowed = AgentLimits(calls=8, seconds=600.0)
         back = send(agent_named("aider"), "Write a test.", ready, made.model(work), allowed, checks)
         asked = [served.spoken.messages[-1].text for served in made.provider.books]
     assert (back.ending, back.account.calls) == ((), 3)

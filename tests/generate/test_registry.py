@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.llm.base import UNSAID, Options
-from tasks.adapters.llm.models import ModelCard, Provider
+from tasks.adapters.llm.catalogue.models import ModelCard, Provider
 from tasks.domain.errors import BadInput, NotFound
 from tasks.generate.registry import METHODS, OURS, method_named, methods
 from tasks.methods.method import Method

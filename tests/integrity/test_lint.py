@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.adapters.patch.render import added_lines
-from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.candidate import Suite
-from tasks.evaluate.policy import golden_suite
+from tasks.evaluate.intake.patch_filter import golden_suite
 from tasks.integrity.lint.module import LintedModule
 from tasks.integrity.lint.rules import lint, lint_rows
 

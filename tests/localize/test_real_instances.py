@@ -13,7 +13,7 @@ import pytest
 from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.coverage.changed_lines import changed_lines
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha

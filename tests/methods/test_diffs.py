@@ -8,7 +8,7 @@ import pytest
 
 from tasks.adapters.patch.apply import Applied
 from tasks.adapters.patch.model import Refused
-from tasks.methods.diffs import diffs_in, patch_from_reply
+from tasks.methods.replies.diffs import diffs_in, patch_from_reply
 
 BASE = {"a.py": b"one = 1\ntwo = 2\nthree = 3\nfour = 4\n"}
 GOOD = "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,3 @@\n one = 1\n+half = 2\n two = 2\n"

@@ -12,13 +12,13 @@ import pytest
 from tasks.adapters.llm.base import Reply, ToolCall, user
 from tasks.domain.trajectory import TrajectoryStep
 from tasks.methods.conversation import Conversation
-from tasks.methods.diffs import diffs_in
 from tasks.methods.edits.read_edits import read_edits
 from tasks.methods.edits.replace import read_replacements
-from tasks.methods.fences import fenced_blocks
-from tasks.methods.json_replies import json_objects
 from tasks.methods.method import MethodBudget
-from tasks.methods.replies import MAX_CHARS, presentable, without_thoughts
+from tasks.methods.replies.diffs import diffs_in
+from tasks.methods.replies.fences import fenced_blocks
+from tasks.methods.replies.json_replies import json_objects
+from tasks.methods.replies.visible import MAX_CHARS, presentable, without_thoughts
 from tasks.methods.trajectory_audit import RULES, Secrets
 from tasks.rehearsal.scripted_model import Scripted
 

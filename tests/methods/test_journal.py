@@ -6,12 +6,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 
 
 def once(path: Path, name: str, asked: str, seen: Any) -> Any:
     """As a process sees it that opens the journal, looks once, and dies."""
-    with Journal(path) as journal:
+    with ReplayLog(path) as journal:
         return journal.once(name, asked, lambda: seen)
 
 
@@ -37,9 +37,9 @@ def test_spoiled_lines_were_not_seen(tmp_path: Path) -> None:
 
 def test_the_second_to_open_it_remembers_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal"
-    with Journal(path) as first:
+    with ReplayLog(path) as first:
         first.keep("a", "x", 1)
-        with Journal(path) as second:
+        with ReplayLog(path) as second:
             assert second.once("a", "x", lambda: 2) == 2
             second.finish()
         first.keep("b", "x", 3)
@@ -47,9 +47,9 @@ def test_the_second_to_open_it_remembers_nothing(tmp_path: Path) -> None:
 
 
 def test_nothing_stays_of_what_saw_nothing_or_is_finished(tmp_path: Path) -> None:
-    with Journal(tmp_path / "a" / "journal"):
+    with ReplayLog(tmp_path / "a" / "journal"):
         pass
-    with Journal(tmp_path / "a" / "journal") as journal:
+    with ReplayLog(tmp_path / "a" / "journal") as journal:
         journal.keep("a", "x", 1)
         journal.finish()
         journal.keep("b", "x", 1)
@@ -57,6 +57,6 @@ def test_nothing_stays_of_what_saw_nothing_or_is_finished(tmp_path: Path) -> Non
 
 
 def test_a_full_disk_ends_the_journal_and_not_the_work(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "journal")
+    journal = ReplayLog(tmp_path / "journal")
     journal._file = os.open("/dev/full", os.O_WRONLY)
     assert [journal.once("a", "x", lambda: 1), journal.once("b", "x", lambda: 2)] == [1, 2]

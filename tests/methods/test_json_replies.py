@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tasks.methods.conversation import Unusable
-from tasks.methods.json_replies import first_object, json_objects
+from tasks.methods.replies.json_replies import first_object, json_objects
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tasks.domain.outcome import RunnerKind
-from tasks.methods.scripts import module_of
+from tasks.methods.replies.scripts import module_of
 
 SCRIPTS = {
     "raise ValueError('it is there')": False,

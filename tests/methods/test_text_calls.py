@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tasks.methods.text_calls import calls_in, signatures
+from tasks.methods.replies.text_calls import calls_in, signatures
 from tasks.methods.tools import tool_spec
 
 SPECS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from tasks.adapters.llm.base import ModelQuestion, ToolCall, user
 from tasks.methods.conversation import LEFT_OUT, Conversation, Thread
 from tasks.methods.method import MethodBudget
-from tasks.methods.tools import HandingIn, ModelTool, Toolbox, tool_spec, work_until_submitted
+from tasks.methods.tools import ModelTool, SubmitTool, Toolbox, tool_spec, work_until_submitted
 from tasks.rehearsal.scripted_model import Scripted, calling
 
 VIEW = tool_spec("view_file", "Shows a file.", ["path"], path="From the root.")
-SUBMIT = HandingIn(tool_spec("submit", "Ends the work.", ["report"], report="The report."), lambda report: str(report))
+SUBMIT = SubmitTool(tool_spec("submit", "Ends the work.", ["report"], report="The report."), lambda report: str(report))
 AGAIN = "You have seen this already"
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tasks.adapters.llm.serving import listener, serving
+from tasks.adapters.llm.transport.http_server import listener, serving
 from tasks.rehearsal.failing_proxy import METHODS, FailingProxy
 
 

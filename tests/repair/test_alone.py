@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from script_projects import DJANGO, SYMPY
 
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.names import RepoName
 from tasks.domain.outcome import RunnerKind
 from tasks.rehearsal.toys import LIMITS, PLAIN_PYTEST, TOYS
-from tasks.repair.alone import Lone, LoneRuns
+from tasks.repair.isolated_case import IsolatedResult, IsolationSearch
 from tasks.repair.suite import SuiteRun
 
 POLLUTED = """
@@ -56,7 +56,7 @@ def lone(
     project: Mapping[str, str] = FILES,
     runner: RunnerKind = RunnerKind.PYTEST,
     wall_s: float = LIMITS.wall_s,
-) -> Lone:
+) -> IsolatedResult:
     """One case of some files of a repository, after a run of all of them."""
     toy = replace(TOYS[0], name="stock", files=project)
     supplies = replace(
@@ -69,7 +69,7 @@ def lone(
         cases = SuiteRun.of(bench.run_tests(paths)).cases
         (place,) = (number for number, case in enumerate(cases) if name in (case.qualname, case.case_id))
         assert not cases[place].passed
-        return LoneRuns(bench=bench, files=paths, case=cases[place], earlier=cases[:place]).find_out()
+        return IsolationSearch(bench=bench, files=paths, case=cases[place], earlier=cases[:place]).find_out()
 
 
 FILL = "tests/test_stock.py::test_fill"
@@ -97,7 +97,7 @@ def test_the_reason(
     found = lone(tmp_path, name, *files)
     assert (found.reason, found.ended, found.earlier) == (reason, ended, earlier)
     assert bool(found.said) is bool(reason)
-    assert Lone.of_facts(found.facts) == found
+    assert IsolatedResult.of_facts(found.facts) == found
     assert found.runs == 1 if not reason else found.runs <= 12
 
 

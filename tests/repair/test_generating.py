@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tasks.methods.conversation import Unusable
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
 from tasks.repair.generating import ReproductionWriter
@@ -28,7 +28,7 @@ NEW = f"{PATH}:9 test_none"
 
 @pytest.fixture
 def writer(tmp_path: Path):  # type: ignore[no-untyped-def]
-    with TOY.bench(tmp_path / "scratch") as bench, Journal(tmp_path / "journal") as journal:
+    with TOY.bench(tmp_path / "scratch") as bench, ReplayLog(tmp_path / "journal") as journal:
         yield ReproductionWriter(name="mine@scripted", task=TOY.assignment.task, bench=bench, journal=journal)
 
 

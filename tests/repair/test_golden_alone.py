@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from tasks.rehearsal.toys import TOYS
-from tasks.repair.golden_alone import look_alone
-from tasks.repair.suite import GivenTests, changes_of
+from tasks.repair.golden_isolation import look_alone
+from tasks.repair.suite import TargetTests, changes_of
 
 CODE = "ITEMS = []\n\n\ndef price():\n    return 2\n"
 FIX = "--- a/stock.py\n+++ b/stock.py\n@@ -4,2 +4,2 @@\n def price():\n-    return 2\n+    return 3\n"
@@ -27,7 +27,7 @@ def test_what_the_fix_turns_is_run_alone_on_both_sides(tmp_path: Path) -> None:
     """One test needs what an earlier one leaves behind: alone it fails in the same way before, and also after."""
     toy = replace(TOYS[0], name="stock", files={"stock.py": CODE})
     with toy.bench(tmp_path) as bench:
-        tests = GivenTests.of_patch("golden", TESTS, bench.base, None)
+        tests = TargetTests.of_patch("golden", TESTS, bench.base, None)
         fix = changes_of("the fix", FIX, bench.base)
         seen = list(look_alone(bench, tests, fix, 18))
         assert [(one.state, one.case.case_id, one.lone.reason, one.lone.ended, one.lone.earlier) for one in seen] == [

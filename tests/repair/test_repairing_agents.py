@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 from agent_bench import WALKER, Office, office, put, toy_bench
 
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.errors import NotFound
 from tasks.domain.repair import RepairEnd
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 from tasks.rehearsal.scripted_provider.script import Step
 from tasks.rehearsal.scripted_provider.server import text_step
 from tasks.rehearsal.toys import TOYS
 from tasks.repair.agents import CALLS, AgentStep, Outing, repairing
 from tasks.repair.settings import RepairSettings, TdflowLimits
-from tasks.repair.suite import GivenTests, Goal
+from tasks.repair.suite import TargetTests, TestGoal
 from tasks.repair.tdflow import PatchTried, Worked
 
 PATH = "tests/test_counting.py"
@@ -37,8 +37,8 @@ class Told:
 
     def __init__(self) -> None:
         self.steps: list[AgentStep] = []
-        self.patches: list[tuple[PatchTried, Goal]] = []
-        self.asked: list[Spoken] = []
+        self.patches: list[tuple[PatchTried, TestGoal]] = []
+        self.asked: list[ClientRequest] = []
         self.worked: Worked | None = None
         self.trajectory = ""
 
@@ -49,19 +49,19 @@ def sent_out(tmp_path: Path) -> Callable[..., Told]:
         put(tmp_path / "agents")
         told = Told()
 
-        def script(call: Spoken) -> Step:
+        def script(call: ClientRequest) -> Step:
             told.asked.append(call)
             return text_step(said[len(told.asked) - 1])
 
         with (
             office(tmp_path, script) as made,
             toy_bench(tmp_path) as bench,
-            Journal(tmp_path / "journal") as journal,
+            ReplayLog(tmp_path / "journal") as journal,
         ):
             told.worked, told.trajectory = Outing(
                 agent=replace(WALKER, calls=CALLS),
                 task=TOYS[0].assignment.task,
-                tests=GivenTests.of_patch("golden", TESTS, bench.base, None),
+                tests=TargetTests.of_patch("golden", TESTS, bench.base, None),
                 bench=bench,
                 model=made.model(),
                 limits=replace(TdflowLimits(), seconds=60.0),

@@ -10,20 +10,20 @@ import pytest
 
 from tasks.adapters.llm.base import Message, ModelQuestion, Role, user
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import MethodName, ModelName, SnapshotName
 from tasks.domain.repair import SubAgent
 from tasks.methods.notes import Notes
 from tasks.rehearsal.scripted_model import Scripted, calling
-from tasks.repair.seen import AttemptNotes
+from tasks.repair.transcripts import AttemptTranscript
 from tasks.scrape.swe_bench_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 ROWS = import_instances(DEMO / "instances.jsonl", snapshot="demo").instances
 (LARDER,) = (row for row in ROWS if row.instance_id.endswith("-14"))
-Look = Callable[[SubAgent, str], AttemptNotes]
+Look = Callable[[SubAgent, str], AttemptTranscript]
 
 
 def added(patch: str) -> str:
@@ -34,8 +34,8 @@ def added(patch: str) -> str:
 def look(tmp_path: Path) -> Look:
     """Notes of a sub-agent that called a tool and was shown a text."""
 
-    def looked(agent: SubAgent, shown: str) -> AttemptNotes:
-        notes = AttemptNotes(
+    def looked(agent: SubAgent, shown: str) -> AttemptTranscript:
+        notes = AttemptTranscript(
             store=Store(str(tmp_path / "store")),
             instance=LARDER,
             packages=frozenset({"larder"}),

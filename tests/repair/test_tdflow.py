@@ -12,13 +12,13 @@ from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.domain.errors import SwtError
 from tasks.domain.repair import RepairEnd, SubAgent
-from tasks.methods.journal import Journal
+from tasks.methods.replay_log import ReplayLog
 from tasks.rehearsal.scripted_model import Scripted, calling
 from tasks.rehearsal.toys import TOYS
-from tasks.repair.alone import Lone
+from tasks.repair.isolated_case import IsolatedResult
 from tasks.repair.settings import TdflowLimits
 from tasks.repair.sub_agents import StepTaken, SubAgents
-from tasks.repair.suite import CaseSeen, GivenTests, Goal
+from tasks.repair.suite import CaseSeen, TargetTests, TestGoal
 from tasks.repair.tdflow import PatchTried, Tdflow, Worked
 
 TOY = TOYS[0]
@@ -82,8 +82,8 @@ class Tale:
         self.tests = TESTS
 
     def work(self) -> Worked:
-        with TOY.bench(self.folder / "scratch") as bench, Journal(self.folder / "journal") as journal:
-            tests = GivenTests.of_patch("golden", self.tests, bench.base, None)
+        with TOY.bench(self.folder / "scratch") as bench, ReplayLog(self.folder / "journal") as journal:
+            tests = TargetTests.of_patch("golden", self.tests, bench.base, None)
             return Tdflow(
                 task=TOY.assignment.task,
                 tests=tests,
@@ -101,10 +101,10 @@ class Tale:
     def for_step(self, _agent: SubAgent, _step: str) -> Model:
         return self.model
 
-    def keep_lone(self, iteration: int, case: CaseSeen, seen: Lone) -> None:
+    def keep_lone(self, iteration: int, case: CaseSeen, seen: IsolatedResult) -> None:
         self.lone.append((iteration, case.case_id, seen.reason.value))
 
-    def keep(self, tried: PatchTried, _goal: Goal) -> None:
+    def keep(self, tried: PatchTried, _goal: TestGoal) -> None:
         self.patches.append(tried)
 
 
@@ -205,8 +205,8 @@ def test_a_file_that_can_be_imported_at_last_has_no_tests_to_pass(rest: str, end
 def test_tests_that_are_no_goal(tmp_path: Path, old: str, new: str, problem: str) -> None:
     tale = Tale(tmp_path, lambda _: ProviderFailed("nobody is asked", kind="server"))
     with TOY.bench(tmp_path / "scratch") as bench:
-        tests = GivenTests.of_patch("golden", TESTS.replace(old, new), bench.base, None)
-        journal = Journal(tmp_path / "journal")
+        tests = TargetTests.of_patch("golden", TESTS.replace(old, new), bench.base, None)
+        journal = ReplayLog(tmp_path / "journal")
         flow = Tdflow(
             task=TOY.assignment.task, tests=tests, bench=bench, agents=tale.agents, journal=journal,
             patch=tale.keep, lone=tale.keep_lone,

@@ -19,7 +19,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import GitHub, RequestRetries
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
 from tasks.filter.base import prove

@@ -8,7 +8,7 @@ import pytest
 from small_github import REPO, hub_of, world_of
 
 from tasks.adapters.clock import SystemClock
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.scraping import RawPage, SyncState
 from tasks.rehearsal.local_github.serve import listening
 from tasks.rehearsal.local_github.world import LocalRepository

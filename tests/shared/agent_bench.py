@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 from tasks.adapters.agents.install import ROW, place
 from tasks.adapters.clock import SystemClock
-from tasks.adapters.llm.archive import open_archive
+from tasks.adapters.llm.catalogue.models import read_models
+from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.factory import pace_of
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.llm.row_maker import Stamp
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.llm.records.row_maker import Stamp
+from tasks.adapters.llm.router import ModelRouter, RoutedModel
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard, SwitchedModel
-from tasks.adapters.llm.wire import OpenAIWire
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
+from tasks.adapters.store.rows.store import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.llm import Work
 from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
@@ -57,12 +57,12 @@ while True:
 """
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     argv = (*errand.python, str(errand.root / "walker.py"), f"{errand.outbox}/prompt.md")
     return Launch(argv=argv, files={"prompt.md": errand.prompt})
 
 
-def stillborn(errand: Errand) -> Launch:
+def stillborn(errand: AgentTask) -> Launch:
     return Launch(argv=(*errand.python, "-c", "import sys; sys.exit('no such setting')"))
 
 
@@ -95,16 +95,16 @@ class Office:
 
     folder: Path
     provider: ScriptedProvider
-    board: Switchboard = field(repr=False)
+    board: ModelRouter = field(repr=False)
 
     @property
     def store(self) -> Store:
         return Store(str(self.folder / "store"))
 
-    def model(self, work: Work | None = None) -> SwitchedModel:
+    def model(self, work: Work | None = None) -> RoutedModel:
         given = work or Work(method="walker", instance_id="toys__counting-1", instance_key="k1")
         model = self.board.model(MODEL, given)
-        assert isinstance(model, SwitchedModel)
+        assert isinstance(model, RoutedModel)
         return model
 
 
@@ -116,7 +116,7 @@ def office(folder: Path, script: Script | list[str | Step]) -> Iterator[Office]:
     (folder / "models.toml").write_text(MODELS)
     (folder / "prices.toml").write_text(PRICES)
     with provider.serve() as url:
-        board = Switchboard(
+        board = ModelRouter(
             archive=open_archive(Store(str(folder / "store")), folder / "cache"),
             models=read_models(folder / "models.toml"),
             prices=read_prices(folder / "prices.toml"),

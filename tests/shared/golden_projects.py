@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from scratch_git import git
 
-from flows.cli import main
+from flows.interface.cli import main
 
 REPO = "rolling-swt-bench/larder"
 """The repository whose recipe takes the interpreter that runs this: nothing is downloaded."""

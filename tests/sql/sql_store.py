@@ -13,8 +13,9 @@ from typing import Any
 
 import duckdb
 
-from tasks.adapters.store.questions import (
-    Question,
+from tasks.adapters.store.files.schema import arrow_schema
+from tasks.adapters.store.views.sql_files import (
+    SqlFile,
     as_tables,
     created_by,
     define,
@@ -22,7 +23,6 @@ from tasks.adapters.store.questions import (
     needed_by,
     views_of,
 )
-from tasks.adapters.store.schema import arrow_schema
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 
@@ -35,7 +35,7 @@ Cells = Mapping[str, str]
 
 
 @cache
-def questions() -> tuple[Question, ...]:
+def questions() -> tuple[SqlFile, ...]:
     """Every file of sql/, each after what it needs."""
     return named_queries(SQL)
 
@@ -43,7 +43,7 @@ def questions() -> tuple[Question, ...]:
 class SqlStore:
     """All tables and views in memory. Rows are added by hand; columns that are not named get plain defaults."""
 
-    def __init__(self, files: Iterable[Question] | None = None) -> None:
+    def __init__(self, files: Iterable[SqlFile] | None = None) -> None:
         self._con = duckdb.connect()
         self.schemas = {table_name(row_type): arrow_schema(row_type) for row_type in TABLES}
         for name, schema in self.schemas.items():
@@ -51,7 +51,7 @@ class SqlStore:
             self._con.execute(f"CREATE TABLE {name} AS FROM empty")
             self._con.unregister("empty")
         self._files = tuple(files or questions())
-        self._defined: dict[str, Question] = {}
+        self._defined: dict[str, SqlFile] = {}
         self._replaced: frozenset[str] = frozenset()
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sql_store import SQL, SqlStore
 
-from tasks.adapters.store.questions import named_queries
+from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.errors import BadInput
 
 

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import pytest
 from sql_store import SqlStore
 
-from tasks.adapters.store.questions import WITH_WITHDRAWN
+from tasks.adapters.store.views.sql_files import WITH_WITHDRAWN
 from tasks.report.prose import pieces
 from tasks.report.rows import ReportRows, questions
 from tasks.report.talk import Talk, TalkStep

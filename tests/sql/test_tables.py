@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from sql_store import SQL, START, SqlStore, questions
 
-from tasks.adapters.store.questions import WITH_WITHDRAWN
+from tasks.adapters.store.views.sql_files import WITH_WITHDRAWN
 
 SOLVED = {"test_a.py::new": "- - failed passed"}
 FAILED = {"test_a.py::new": "- - failed failed"}

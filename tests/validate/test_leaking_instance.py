@@ -13,8 +13,8 @@ from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
-from tasks.adapters.store.warehouse import Store
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId

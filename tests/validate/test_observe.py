@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from domain_rows import run_row, task_instance
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, InstanceId, InstanceKey, RepoPath, RunKey
 from tasks.domain.outcome import OTHER_CODE, Outcome, Phase, RunVariant, SuiteKind
 from tasks.domain.run import CaseOutcome
-from tasks.validate import observe
-from tasks.validate.observe import ToObserve, look, slowest_first
+from tasks.validate import observations as observe
+from tasks.validate.observations import ToObserve, look, slowest_first
 
 BEGUN = datetime(2026, 1, 1, tzinfo=UTC)
 

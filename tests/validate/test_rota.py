@@ -11,7 +11,7 @@ from domain_rows import task_instance, validation_row
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, SnapshotName
 from tasks.domain.validation import InvalidReason, MonthTurn, Validation
-from tasks.validate.rota import TRIES, Record, power, records, to_look_at, turn
+from tasks.validate.schedule import TRIES, Record, power, records, to_look_at, turn
 
 START = datetime(2026, 1, 1, 3, tzinfo=UTC)
 MONTH = timedelta(days=30)

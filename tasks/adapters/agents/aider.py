@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import asdict
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 
 WINDOW = 128_000
 MAP_TOKENS = 1024
@@ -39,7 +39,7 @@ _START = "from aider.coders.base_coder import Coder; Coder.max_reflections = {};
 _GIT = ("--no-auto-commits", "--no-dirty-commits", "--no-gitignore")
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """Its own reflection: it repairs edits that do not fit and files that no longer parse, at most three times unless
     an experiment asks for another number of replies.
 

@@ -60,7 +60,7 @@ class EditedTests:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Errand:
+class AgentTask:
     """What an agent is sent out with."""
 
     root: Path
@@ -108,7 +108,7 @@ class Agent:
     kit: Kit
     dialect: str
     """How it speaks to its model: `chat`, `responses`, `messages`."""
-    launch: Callable[[Errand], Launch]
+    launch: Callable[[AgentTask], Launch]
     leftovers: tuple[str, ...] = ()
     """Patterns of names: files and folders of its own in the checkout, which are no part of its work."""
     advice: str = ""

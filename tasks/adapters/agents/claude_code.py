@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, NpmKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, NpmKit
 
 VERSION = "2.1.330"
 _START = 'exec "$0" "$@" < "$SWT_PROMPT"'
@@ -10,7 +10,7 @@ _PROGRAM = "node_modules/@anthropic-ai/claude-code-linux-*[0-9]/claude"
 _WEB = "WebFetch,WebSearch"
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """Whatever model it asks for, the run's is what answers. It writes its settings to a folder that goes."""
     (program,) = errand.root.glob(_PROGRAM)
     how = ("-p", "--bare", "--verbose", "--output-format", "stream-json", "--max-turns", str(errand.calls))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, NpmKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, NpmKit
 
 VERSION = "0.169.0"
 _START = 'exec "$0" "$@" < "$SWT_PROMPT"'
 _PROGRAM = "node_modules/@openai/codex-linux-*/vendor/*/bin/codex"
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """Its own sandbox is off, since it is in ours; so are its web search and its telemetry. The prompt comes on
     standard input: as an argument it may be too long."""
     (program,) = errand.root.glob(_PROGRAM)

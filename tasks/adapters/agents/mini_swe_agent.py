@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 
 COMMAND_SECONDS = 120
 SUBMIT = "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
@@ -12,7 +12,7 @@ _OBSERVED = "exit code {{ output.returncode }}{{ output.exception_info and ', ' 
 _FORMAT = "{{ error }}\nCall the tool `bash` with a command; `" + SUBMIT + "` alone when you are done."
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """All its templates are ours: its own say that the issue is to be solved. Its shell does not see the run token."""
     config = {
         "agent": {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, NpmKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, NpmKit
 
 VERSION = "1.18.33"
 _START = 'exec "$0" "$@" < "$SWT_PROMPT"'
 _PROGRAM = "node_modules/opencode-linux-*[0-9]/bin/opencode"
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """It knows one provider, the run's, and asks nobody for lists, updates, plug-ins or language servers. The token is
     in its configuration, so that its shell does not see it."""
     (program,) = errand.root.glob(_PROGRAM)

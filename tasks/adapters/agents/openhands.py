@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """Commands run in its own process, not in a container of its own: it is in ours."""
     return Launch(
         argv=(

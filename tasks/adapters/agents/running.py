@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tasks.adapters.agents.base import Agent, EditedTests, Errand
+from tasks.adapters.agents.base import Agent, AgentTask, EditedTests
 from tasks.adapters.agents.errors import AgentFailed
 from tasks.adapters.agents.hiding import hidden
 from tasks.adapters.agents.install import Installed, ready
 from tasks.adapters.agents.own_work import own_work
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.core import PAYER, Gateway, Issued
 from tasks.adapters.llm.gateway.forwarding import PORT, Forwarding, forwarding, model_variables
 from tasks.adapters.llm.gateway.grant import ANY, Grant
 from tasks.adapters.llm.gateway.server import listening
-from tasks.adapters.llm.switchboard import SwitchedModel
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.router import RoutedModel
 from tasks.adapters.patch.render import Change
 from tasks.adapters.workbench.base import CommandResult, Inside, Program, Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
@@ -36,7 +36,7 @@ LAST_WORDS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Allowance:
+class AgentLimits:
     """Ceilings of one run."""
 
     calls: int
@@ -63,7 +63,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
+class AgentResult:
     """What an agent came back with."""
 
     changes: tuple[Change, ...]
@@ -92,9 +92,9 @@ def send(
     prompt: str,
     bench: Workbench,
     model: Model,
-    allowance: Allowance,
+    allowance: AgentLimits,
     validation: EditedTests | None = None,
-) -> Returned:
+) -> AgentResult:
     """One run of an agent on a bench. Whatever it leaves there when it ends, or is ended, is its work.
 
     `NotFound` where it is not installed; `UsageError` for a model that no switchboard stands behind; `AgentFailed`
@@ -105,7 +105,7 @@ def send(
     _refuse(agent, account, ran, outing.model.caller.meters)
     supplies = outing.bench.supplies
     changes, out = own_work(outing.bench.changes(), agent.leftovers, supplies.paths, supplies.read_base)
-    return Returned(changes=changes, left_out=out, ran=ran, account=account)
+    return AgentResult(changes=changes, left_out=out, ran=ran, account=account)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class _Outing:
     agent: Agent
     prompt: str
     bench: LocalWorkbench
-    model: SwitchedModel
-    allowance: Allowance
+    model: RoutedModel
+    allowance: AgentLimits
     validation: EditedTests | None
 
     def run(self) -> tuple[CommandResult, AgentRun]:
@@ -153,7 +153,7 @@ class _Outing:
         return forwarding(place, supplies.sandbox.kind, python=str(supplies.environment().python), port=port)
 
     def _program(self, installed: Installed, issued: Issued, way: Forwarding, inside: Inside) -> Program:
-        errand = Errand(
+        errand = AgentTask(
             root=installed.root,
             url=way.url,
             token=issued.token,
@@ -177,9 +177,9 @@ class _Outing:
         )
 
 
-def _switched(model: Model) -> SwitchedModel:
-    if not isinstance(model, SwitchedModel):
-        hint = "take it from `Switchboard.model`; scripts are served by `swt dev model`"
+def _switched(model: Model) -> RoutedModel:
+    if not isinstance(model, RoutedModel):
+        hint = "take it from `ModelRouter.model`; scripts are served by `swt dev model`"
         raise UsageError("an agent needs a model that a gateway can stand before", hint=hint)
     return model
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 
 COMMAND_SECONDS = 120
 _BUNDLES = ("registry", "edit_anthropic", "submit")
@@ -18,7 +18,7 @@ pip() {
 """Its editor installs two packages that it can do without, and stops where that fails."""
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     """Its settings, all of them ours. It writes to /root and nowhere else will do; there is no repository for it to
     reset: it is started in one."""
     source, outbox = f"{errand.root}/source", str(errand.outbox)
@@ -67,7 +67,7 @@ def launch(errand: Errand) -> Launch:
     )
 
 
-def _model(errand: Errand) -> dict[str, object]:
+def _model(errand: AgentTask) -> dict[str, object]:
     """Ceilings in dollars are the gateway's; it knows no price for the model's name."""
     return {
         "name": f"openai/{errand.model}",

@@ -8,22 +8,22 @@ from pathlib import Path
 
 from tasks.adapters.clock import Clock, SystemClock
 from tasks.adapters.leases import used
-from tasks.adapters.llm.archive import open_archive
-from tasks.adapters.llm.budget import Budget, Meter, Spent
-from tasks.adapters.llm.ledger import joined
-from tasks.adapters.llm.litellm_wire import LiteLLMWire
-from tasks.adapters.llm.models import LITELLM, Models, Provider, read_models
-from tasks.adapters.llm.pace import LocalBook, Pace
-from tasks.adapters.llm.prices import read_prices
-from tasks.adapters.llm.row_maker import Stamp
+from tasks.adapters.llm.catalogue.models import LITELLM, Models, Provider, read_models
+from tasks.adapters.llm.catalogue.prices import read_prices
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
+from tasks.adapters.llm.limits.rate_limit import LocalBook, RateLimiter
+from tasks.adapters.llm.limits.rate_limit_postgres import SharedBook
+from tasks.adapters.llm.limits.spend_postgres import joined_across
+from tasks.adapters.llm.limits.spend_sqlite import joined
+from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.llm.records.row_maker import Stamp
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.shared_ledger import joined_across
-from tasks.adapters.llm.shared_pace import SharedBook
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wire import OpenAIWire, Wire
-from tasks.adapters.store.disk import place_in_leases
-from tasks.adapters.store.provenance import project_commit, project_dirty, project_version
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.transport.litellm_http import LiteLLMWire
+from tasks.adapters.llm.transport.openai_http import OpenAIWire, Transport
+from tasks.adapters.store.files.disk import place_in_leases
+from tasks.adapters.store.files.provenance import project_commit, project_dirty, project_version
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key
 
@@ -37,7 +37,7 @@ def open_switchboard(
     environ: Mapping[str, str],
     config_hash: str = "",
     replay_only: bool = False,
-) -> Switchboard:
+) -> ModelRouter:
     """One per process; close it at the end, and call `recover` at the start of whatever pays.
 
     `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices. Keys are taken out of
@@ -50,7 +50,7 @@ def open_switchboard(
         project_version=project_version(),
         config_hash=config_hash,
     )
-    return Switchboard(
+    return ModelRouter(
         archive=open_archive(store, cache),
         models=models,
         prices=read_prices(data / "prices.toml", own),
@@ -61,16 +61,16 @@ def open_switchboard(
     )
 
 
-def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Wire]:
+def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Transport]:
     """How each provider that can be asked is asked."""
     providers = {card.provider.name: card.provider for card in models.cards.values()}
     return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
 
 
-def pace_of(cache: Path, clock: Clock) -> Pace:
+def pace_of(cache: Path, clock: Clock) -> RateLimiter:
     """What all processes of this machine, or of all that work together, may ask in a minute."""
     leases = used()
-    return Pace(SharedBook(leases) if leases else LocalBook(cache / "pace.sqlite", clock), clock)
+    return RateLimiter(SharedBook(leases) if leases else LocalBook(cache / "pace.sqlite", clock), clock)
 
 
 @contextmanager
@@ -99,7 +99,7 @@ def spent_by(store: Store, sweep: str) -> Spent:
     )
 
 
-def _wire(provider: Provider, environ: Mapping[str, str]) -> Wire:
+def _wire(provider: Provider, environ: Mapping[str, str]) -> Transport:
     if provider.wire == LITELLM:
         return LiteLLMWire(
             base_url=provider.address(environ),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tasks.adapters.extensions.products import products_for
-from tasks.adapters.uv.host import RECIPE, host_interpreter
+from tasks.adapters.uv.host_environment import RECIPE, host_interpreter
 from tasks.adapters.uv.plan import BuiltEnvironment, Interpreter
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError

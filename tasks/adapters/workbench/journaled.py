@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tasks.adapters.patch.render import Change
 from tasks.adapters.workbench.base import CommandResult, Tested, Workbench
-from tasks.adapters.workbench.local import LocalWorkbench, Supplies
+from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
 from tasks.adapters.workbench.tree_state import TreeDelta, TreeState, delta_of, restore, state_of
 from tasks.domain.names import content_key
 from tasks.domain.outcome import Outcome, Phase, RunStatus
@@ -18,7 +18,7 @@ from tasks.domain.run import CaseOutcome
 
 
 class Seen(Protocol):
-    """What work under way saw before, by name and by what was asked (`tasks.methods.journal`)."""
+    """What work under way saw before, by name and by what was asked (`tasks.methods.replay_log`)."""
 
     def find(self, name: str, asked: str) -> Any: ...
 
@@ -30,7 +30,7 @@ class JournaledWorkbench(LocalWorkbench):
     back when that is needed: with the first command that is not, or when files are looked at."""
 
     def __init__(
-        self, supplies: Supplies, journal: Seen, changed: dict[str, str | None] | None = None, name: str = ""
+        self, supplies: WorkspaceConfig, journal: Seen, changed: dict[str, str | None] | None = None, name: str = ""
     ) -> None:
         super().__init__(supplies, changed)
         self._journal = journal

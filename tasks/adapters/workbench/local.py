@@ -45,7 +45,7 @@ SEARCH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Supplies:
+class WorkspaceConfig:
     """What a bench is made of. Holds nothing that is later than the base commit."""
 
     paths: tuple[str, ...]
@@ -67,7 +67,7 @@ class Supplies:
 class LocalWorkbench:
     """See `Workbench`. To be used in a `with`: its folders go at the end."""
 
-    def __init__(self, supplies: Supplies, changed: dict[str, str | None] | None = None) -> None:
+    def __init__(self, supplies: WorkspaceConfig, changed: dict[str, str | None] | None = None) -> None:
         self.supplies = supplies
         self._written = dict(changed or {})
         self._folder: Path | None = None

@@ -11,11 +11,11 @@ from tasks.adapters.text import without_middle
 from tasks.adapters.workbench.base import CommandResult, Workbench
 from tasks.domain.generation import Mode
 from tasks.generate.prompts import prompt
-from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
-from tasks.methods.fences import fenced_blocks
 from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.prompts import briefing, fit
+from tasks.methods.replies.fences import fenced_blocks
+from tasks.methods.replies.patches import from_script
 
 CALLS = 20
 COMMAND_SECONDS = 120.0

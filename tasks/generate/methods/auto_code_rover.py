@@ -12,11 +12,11 @@ from tasks.adapters.llm.base import Message, Model, ToolCall, user
 from tasks.adapters.workbench.base import Workbench
 from tasks.generate.code_search import CodeSearch
 from tasks.generate.prompts import prompt
-from tasks.methods.answers import Answer, from_replacements
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread
 from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.prompts import briefing, fit
-from tasks.methods.text_calls import calls_in, signatures
+from tasks.methods.replies.patches import Answer, from_replacements
+from tasks.methods.replies.text_calls import calls_in, signatures
 from tasks.methods.tools import Toolbox
 
 ROUNDS = 10

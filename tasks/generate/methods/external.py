@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tasks.adapters.agents.base import Agent, EditedTests
-from tasks.adapters.agents.running import Allowance, Returned, send
+from tasks.adapters.agents.running import AgentLimits, AgentResult, send
 from tasks.adapters.llm.base import Model
 from tasks.adapters.patch.render import render
 from tasks.adapters.workbench.base import Workbench
 from tasks.domain.generation import Mode
 from tasks.domain.variant import Variant
 from tasks.generate.prompts import prompt
-from tasks.methods.answers import from_script
 from tasks.methods.conversation import Conversation
 from tasks.methods.method import Assignment, MethodBudget, Proposal, replies
 from tasks.methods.notes import behind_notes
 from tasks.methods.prompts import briefing, fit
+from tasks.methods.replies.patches import from_script
 
 SCRIPT = "reproduction_script.py"
 TOLD, UNTOLD = "told", "untold"
@@ -35,11 +35,11 @@ class External:
         """What the agent is told: the least that its first prompt holds."""
         return errand_for(self.agent, assignment, budget)
 
-    def allowance(self, assignment: Assignment, budget: MethodBudget) -> Allowance:
+    def allowance(self, assignment: Assignment, budget: MethodBudget) -> AgentLimits:
         """The ceilings of its run."""
         calls = replies(self.agent.calls, budget, assignment.variant)
         told = assignment.variant.count("calls") or self.agent.told(calls)
-        return Allowance(calls=calls, seconds=budget.seconds, told=told)
+        return AgentLimits(calls=calls, seconds=budget.seconds, told=told)
 
     def __call__(
         self, assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget
@@ -85,7 +85,7 @@ def validation_of(assignment: Assignment) -> EditedTests | None:
     return EditedTests(command=task.test_command, targets=task.test_targets) if asked else None
 
 
-def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, conversation: Conversation) -> Proposal:
+def _handed_in(assignment: Assignment, bench: Workbench, back: AgentResult, conversation: Conversation) -> Proposal:
     """What was changed; in the mode for scripts the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""
@@ -97,7 +97,7 @@ def _handed_in(assignment: Assignment, bench: Workbench, back: Returned, convers
     return conversation.proposal(patch, rung="exact" if patch else "")
 
 
-def _reasons(back: Returned) -> list[str]:
+def _reasons(back: AgentResult) -> list[str]:
     """Files that were left out, and the last words where it did not end by itself."""
     reasons = [f"left-out: {', '.join(back.left_out)}"] if back.left_out else []
     if back.ending:

@@ -23,8 +23,8 @@ from tasks.domain.variant import Variant
 from tasks.generate.methods.zero_shot_plus import sample_of
 from tasks.generate.prompts import prompt
 from tasks.methods.conversation import Conversation, OutOfBudget, Thread, Unusable
-from tasks.methods.json_replies import first_object
 from tasks.methods.method import CALLS_A_SAMPLE, Assignment, MethodBudget, Proposal
+from tasks.methods.replies.json_replies import first_object
 
 SAMPLES = 5
 TEMPERATURE = 0.7

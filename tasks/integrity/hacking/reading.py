@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.llm.base import Model
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, ModelName, RepairId
 from tasks.domain.places import Places
 from tasks.domain.proposed_fix import READ_SIGNS, HackReading, HackSign, Repair
 from tasks.domain.undone import OfInstance
 from tasks.methods.conversation import Conversation, Thread, Unusable
-from tasks.methods.json_replies import first_object
 from tasks.methods.method import MethodBudget
 from tasks.methods.prompts import Templates, shortened
+from tasks.methods.replies.json_replies import first_object
 
 PROMPT = Templates(Path(__file__).parent)
 TRIES = 3

@@ -24,7 +24,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tasks.adapters.llm.serving import (
+from tasks.adapters.llm.transport.http_server import (
     CONNECTIONS,
     Cut,
     application,

@@ -18,12 +18,12 @@ from starlette.responses import Response
 from tasks.adapters.llm.batches.counter import STATUSES
 from tasks.adapters.llm.dialects import messages
 from tasks.adapters.llm.dialects.all import BY_PATH
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.serving import read_json, said
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.llm.transport.http_server import read_json, said
 
 Played = tuple[int, Mapping[str, Any]]
 """Status and body of one item."""
-Play = Callable[[ModuleType, Spoken], Played]
+Play = Callable[[ModuleType, ClientRequest], Played]
 
 
 def _uploaded(kind: str, body: bytes) -> str:
@@ -120,7 +120,7 @@ class Batches:
         return {"response": {"status_code": status, "request_id": token_hex(4), "body": body}, "error": None}
 
     def _played(self, dialect: ModuleType, body: Mapping[str, Any]) -> Played:
-        call: Spoken = replace(dialect.spoken(body), body=body)
+        call: ClientRequest = replace(dialect.spoken(body), body=body)
         return self.play(dialect, call)
 
     def _expires(self) -> bool:

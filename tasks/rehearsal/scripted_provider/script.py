@@ -25,7 +25,7 @@ from typing import Any
 from tasks.adapters.files import regular_file
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects.messages import tokens_of
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.domain.errors import BadInput
 
 
@@ -122,7 +122,7 @@ class Step:
     """Parts of the answer in the caller's own dialect, in place of what the reply makes of them."""
 
 
-Script = Callable[[Spoken], Step]
+Script = Callable[[ClientRequest], Step]
 
 
 class ListScript:
@@ -134,7 +134,7 @@ class ListScript:
         self._next = 0
         self._lock = Lock()
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         last = call.messages[-1].text if call.messages else ""
         for step in self._matching:
             if re.search(step.match, last):
@@ -171,7 +171,7 @@ def step_of(row: object, where: str) -> Step:
         raise BadInput(f"{where}: {error}", hint="see tasks/rehearsal/scripted_provider/script.py") from None
 
 
-def priced(reply: Reply, call: Spoken) -> Reply:
+def priced(reply: Reply, call: ClientRequest) -> Reply:
     """The reply with token counts: those of the script, else four characters are a token."""
     usage = reply.usage
     if usage.prompt is None or usage.completion is None:

@@ -19,8 +19,8 @@ from starlette.responses import Response, StreamingResponse
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat
 from tasks.adapters.llm.dialects.all import BY_PATH, name_of
-from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken, SpokenAnswer
-from tasks.adapters.llm.serving import (
+from tasks.adapters.llm.dialects.spoken import ClientRequest, NotUnderstood, SpokenAnswer
+from tasks.adapters.llm.transport.http_server import (
     CONNECTIONS,
     Cut,
     application,
@@ -98,7 +98,7 @@ class Served:
 
     path: str
     headers: Mapping[str, str]
-    spoken: Spoken
+    spoken: ClientRequest
     fault: Fault
     usage: Usage
 
@@ -148,7 +148,7 @@ class ScriptedProvider:
             return said(400, dialect.error_body("invalid_request_error", str(problem)))
         return await in_thread(lambda: self._play(request, dialect, call), self._limiter)
 
-    def _play(self, request: Request, dialect: ModuleType, call: Spoken) -> Response:
+    def _play(self, request: Request, dialect: ModuleType, call: ClientRequest) -> Response:
         key = _key(request)
         step = self.script(call) if self.key in ("", key) else Step(fault=Fault.AUTH)
         reply = priced(SAID_INSTEAD.get(step.fault, step.reply), call)
@@ -157,7 +157,7 @@ class ScriptedProvider:
         time.sleep(step.wait_s)
         return _said(dialect, SpokenAnswer(reply, call, token_hex(12), int(time.time())), step, key)
 
-    def _play_in_batch(self, dialect: ModuleType, call: Spoken) -> tuple[int, Mapping[str, Any]]:
+    def _play_in_batch(self, dialect: ModuleType, call: ClientRequest) -> tuple[int, Mapping[str, Any]]:
         """One item of a batch: the same script; faults are refusals or spoil the reply."""
         step = self.script(call)
         reply = priced(SAID_INSTEAD.get(step.fault, step.reply), call)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.agents.base import Agent, Errand, Launch, PythonKit
+from tasks.adapters.agents.base import Agent, AgentTask, Launch, PythonKit
 from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.hiding import hidden, packages_of
 from tasks.adapters.agents.install import Installer, place, ready
@@ -24,7 +24,7 @@ from tasks.domain.errors import BuildFailed, NotFound
 MINOR = f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def launch(errand: Errand) -> Launch:
+def launch(errand: AgentTask) -> Launch:
     return Launch(argv=(*errand.python, "-m", "walker"))
 
 

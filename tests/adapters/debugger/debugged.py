@@ -13,7 +13,7 @@ import pytest
 from tasks.adapters.debugger.session import DebugCase, DebugLimits, DebugSession, debugging
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.sandbox.process import Process
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment
 from tasks.domain.names import CaseId, RepoName, RepoPath

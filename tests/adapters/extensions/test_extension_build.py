@@ -21,7 +21,7 @@ from tasks.adapters.extensions.build import Workplace, build_once
 from tasks.adapters.extensions.products import Products, find
 from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.process import Process
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.plan import EnvironmentPlan, ExtensionSteps, TextFile
 from tasks.domain.errors import BuildFailed
 from tasks.domain.names import RepoName, RepoPath

@@ -11,17 +11,17 @@ from threading import Lock
 
 import pytest
 
-from tasks.adapters.llm.archive import UNDER_WAY, open_archive
 from tasks.adapters.llm.base import ModelQuestion, Options, user
+from tasks.adapters.llm.catalogue.models import Models, read_models
+from tasks.adapters.llm.catalogue.prices import Prices, read_prices
 from tasks.adapters.llm.factory import pace_of
-from tasks.adapters.llm.models import Models, read_models
-from tasks.adapters.llm.prices import Prices, read_prices
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.llm.row_maker import Stamp
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.llm.records.reply_cache import UNDER_WAY, open_archive
+from tasks.adapters.llm.records.row_maker import Stamp
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wire import OpenAIWire
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import LlmCall, Work
 from tasks.rehearsal.scripted_provider.script import ListScript, Script, Step
 from tasks.rehearsal.scripted_provider.server import ScriptedProvider
@@ -107,9 +107,9 @@ class Bench:
         for wire in self.wires:
             wire.close()
 
-    def board(self, **changes: object) -> Switchboard:
+    def board(self, **changes: object) -> ModelRouter:
         """A new one, as another process would make it."""
-        board = Switchboard(
+        board = ModelRouter(
             archive=open_archive(self.store, self.folder / "cache"),
             models=models_in(self.folder),
             prices=prices_in(self.folder),

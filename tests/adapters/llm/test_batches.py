@@ -9,13 +9,13 @@ import pytest
 from llm_bench import MODEL, Bench, Benches, ask, prices_in, work
 
 from tasks.adapters.llm.batches.counter import FileBatches
-from tasks.adapters.llm.batches.desk import BatchDesk, Foreseen, check_taken, foreseeing
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.dialects.spoken import Spoken
-from tasks.adapters.llm.models import Models
-from tasks.adapters.llm.prices import Prices
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.batches.desk import BatchClient, PlannedCall, check_taken, foreseeing
+from tasks.adapters.llm.catalogue.models import Models
+from tasks.adapters.llm.catalogue.prices import Prices
+from tasks.adapters.llm.dialects.spoken import ClientRequest
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
@@ -24,11 +24,11 @@ from tasks.rehearsal.scripted_provider.server import text_step
 DIALECTS = ["chat", "responses", "messages"]
 
 
-def echo(call: Spoken) -> Step:
+def echo(call: ClientRequest) -> Step:
     return text_step(f"a{call.messages[-1].text}", prompt=1000, completion=100)
 
 
-def batching(made: Bench, dialect: str, **changes: object) -> Switchboard:
+def batching(made: Bench, dialect: str, **changes: object) -> ModelRouter:
     board = made.board(**changes)
     cards = {
         name: replace(card, dialect=dialect, provider=card.provider.model_copy(update={"batches": True}))
@@ -37,14 +37,14 @@ def batching(made: Bench, dialect: str, **changes: object) -> Switchboard:
     return replace(board, models=Models(cards))
 
 
-def foreseen(board: Switchboard, *texts: str) -> list[Foreseen]:
+def foreseen(board: ModelRouter, *texts: str) -> list[PlannedCall]:
     writer = foreseeing(board.model(MODEL, work()))
     for text in texts:
         writer.complete(ask(text))
     return writer.missing
 
 
-def said(board: Switchboard, text: str) -> str:
+def said(board: ModelRouter, text: str) -> str:
     return board.model(MODEL, work()).complete(ask(text)).text
 
 
@@ -53,7 +53,7 @@ def test_a_batch_costs_half_and_is_replayed_to_whoever_asks(bench: Benches, dial
     made = bench(echo)
     board, meter = batching(made, dialect), Meter("sweep", Budget(usd=1.0))
     made.provider.batches.looks = 3
-    assert BatchDesk(board).ask(foreseen(board, "one", "two", "one"), meter) == {}
+    assert BatchClient(board).ask(foreseen(board, "one", "two", "one"), meter) == {}
     assert [said(board, text) for text in ("one", "two")] == ["aone", "atwo"]
     assert len(made.provider.books) == 2
     rows = made.rows()
@@ -70,7 +70,7 @@ def test_what_a_batch_does_not_answer_is_ours_and_asked_again(bench: Benches, di
     board, meter = batching(made, dialect), Meter("sweep", Budget(usd=1.0))
     made.provider.batches.expiring = 1
     calls = foreseen(board, "late", "broken", "long", "good")
-    failed = BatchDesk(board).ask(calls, meter)
+    failed = BatchClient(board).ask(calls, meter)
     assert [failed[one.request.call_key].slug if one.request.call_key in failed else "" for one in calls] == [
         "provider",
         "provider",
@@ -81,7 +81,7 @@ def test_what_a_batch_does_not_answer_is_ours_and_asked_again(bench: Benches, di
         sorted((row.status.value, row.cost_usd) for row in made.rows())
         == [("answered", 0.0006)] + [("failed", 0.0)] * 3
     )
-    assert BatchDesk(board).ask(calls[:1], meter) == {}
+    assert BatchClient(board).ask(calls[:1], meter) == {}
     assert said(board, "late") == "alate"
     assert meter.spent.booked_usd == pytest.approx(0.0012)
 
@@ -115,27 +115,27 @@ def test_a_kill_at_any_word_pays_for_nothing_twice(bench: Benches, dialect: str,
     made.wires.append(deadly)
     board, meter = batching(made, dialect, wires={"p": deadly}), Meter("sweep", Budget(usd=1.0))
     try:
-        BatchDesk(board).ask(foreseen(board, "one", "two"), meter)
+        BatchClient(board).ask(foreseen(board, "one", "two"), meter)
     except KeyboardInterrupt:
         assert meter.spent.estimated_usd > 0, "nobody can tell yet"
     later = batching(made, dialect)
-    BatchDesk(later).settle()
+    BatchClient(later).settle()
     if left := foreseen(later, "one", "two"):
-        assert BatchDesk(later).ask(left, Meter("sweep", Budget(usd=1.0))) == {}
+        assert BatchClient(later).ask(left, Meter("sweep", Budget(usd=1.0))) == {}
     assert [said(later, text) for text in ("one", "two")] == ["aone", "atwo"]
     assert len(made.provider.books) == 2
     assert [row.cost_usd for row in made.rows(status=CallStatus.ANSWERED)] == [0.0006] * 2
-    assert BatchDesk(later).settle() == 0
+    assert BatchClient(later).settle() == 0
 
 
 def test_a_kill_between_two_writes_of_what_came_back(bench: Benches) -> None:
     """One reply is kept, the other is not: the batch is looked at again, and no row is doubled."""
     made = bench(echo)
     board = batching(made, "chat")
-    desk, counter = BatchDesk(board), FileBatches(made.wire(), "chat")
+    desk, counter = BatchClient(board), FileBatches(made.wire(), "chat")
     calls = foreseen(board, "one", "two")
     with pytest.raises(ZeroDivisionError):
-        BatchDesk(replace(board, prices=Failing(board.prices, 1))).ask(calls, Meter("m", Budget()))  # type: ignore[arg-type]
+        BatchClient(replace(board, prices=Failing(board.prices, 1))).ask(calls, Meter("m", Budget()))  # type: ignore[arg-type]
     assert (len(made.rows()), desk.settle()) == (1, 1)
     assert sorted(row.cost_usd or 0 for row in made.rows()) == [0.0006] * 2
     assert (len(made.provider.books), counter.found("nobody's")) == (2, "")
@@ -162,7 +162,7 @@ def test_a_ceiling_holds_for_batches(bench: Benches) -> None:
     calls = foreseen(board, *map(str, range(10)))
     most = calls[0].bound.usd or 0.0
     meter = Meter("sweep", Budget(usd=3 * most))
-    failed = BatchDesk(board).ask(calls, meter)
+    failed = BatchClient(board).ask(calls, meter)
     assert meter.spent.booked_usd <= 3 * most
     assert len(made.provider.batches.made) > 1
     assert {problem.slug for problem in failed.values()} <= {"budget"}
@@ -172,7 +172,7 @@ def test_a_ceiling_holds_for_batches(bench: Benches) -> None:
 def test_a_call_without_an_answer_is_withheld(bench: Benches) -> None:
     made = bench(lambda call: Step(fault=Fault.SERVER))
     board = batching(made, "chat")
-    failed = BatchDesk(board).ask(foreseen(board, "one"), Meter("sweep", Budget()))
+    failed = BatchClient(board).ask(foreseen(board, "one"), Meter("sweep", Budget()))
     with pytest.raises(type(next(iter(failed.values())))):
         said(replace(board, withheld=failed), "one")
     assert len(made.provider.books) == 1
@@ -190,5 +190,5 @@ def test_what_nobody_can_price_is_in_no_batch_below_a_ceiling(bench: Benches) ->
     short = Prices(tuple(price.model_copy(update={"up_to": 1}) for price in prices_in(made.folder).entries))
     board = batching(made, "chat", prices=short)
     with pytest.raises(UsageError, match="no price for this"):
-        BatchDesk(board).ask(foreseen(board, "one"), Meter("sweep", Budget(usd=1.0)))
+        BatchClient(board).ask(foreseen(board, "one"), Meter("sweep", Budget(usd=1.0)))
     assert not made.provider.books

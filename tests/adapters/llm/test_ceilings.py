@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 
-from tasks.adapters.llm.archive import open_archive
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError
 from tasks.adapters.llm.factory import spent_by
-from tasks.adapters.store.disk import LocalDisk
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.store.files.disk import LocalDisk
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
@@ -25,7 +25,7 @@ from tasks.rehearsal.scripted_provider.server import text_step
 TOLD = [Fault.NONE, Fault.NO_USAGE]
 
 
-def full_reply(fault: Fault) -> Callable[[Spoken], Step]:
+def full_reply(fault: Fault) -> Callable[[ClientRequest], Step]:
     """40 tokens in and as many out as there may be: 0.00024 dollars where the limit is 100."""
     usage = Usage(prompt=40, completion=100)
     return lambda _: Step(reply=Reply(text="x", usage=usage), fault=fault, wait_s=0.05)
@@ -95,7 +95,7 @@ def test_what_a_call_may_cost_is_set_aside_until_its_reply_is_kept(bench: Benche
     made, meter, room = bench(full_reply(Fault.NONE)), Meter("sweep s", Budget(usd=0.001)), list[bool]()
 
     def look() -> None:
-        with meter.admitted_now(Bound(tokens=1, usd=0.0007)) as place:
+        with meter.admitted_now(CostBound(tokens=1, usd=0.0007)) as place:
             room.append(place is not None)
 
     store = Store(str(made.folder / "store"))
@@ -133,7 +133,7 @@ def test_a_server_error_after_a_long_time_may_be_paid_for(bench: Benches) -> Non
     made: Bench
     waits = iter([0.0, 300.0])
 
-    def fail(_: Spoken) -> Step:
+    def fail(_: ClientRequest) -> Step:
         if (wait := next(waits, None)) is None:
             return text_step("a", prompt=40, completion=10)
         made.clock.sleep(wait)

@@ -17,15 +17,15 @@ from threading import Lock
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 
-from tasks.adapters.llm.archive import UNDER_WAY, open_archive
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.catalogue.models import ModelCard
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.models import ModelCard
-from tasks.adapters.llm.request import ModelRequest
-from tasks.adapters.llm.wire import OpenAIWire
-from tasks.adapters.store.disk import LocalDisk
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.records.reply_cache import UNDER_WAY, open_archive
+from tasks.adapters.llm.records.request import ModelRequest
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
+from tasks.adapters.store.files.disk import LocalDisk
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
@@ -64,7 +64,7 @@ for life in range(9):
 """
 
 
-def echo(call: Spoken) -> Step:
+def echo(call: ClientRequest) -> Step:
     return text_step(f"a{call.messages[-1].text}", prompt=1000, completion=0)
 
 
@@ -100,7 +100,7 @@ def test_a_killed_call_belongs_to_the_store_that_paid(bench: Benches) -> None:
     asked: Queue[str] = Queue()
     slow = [True]
 
-    def script(call: Spoken) -> Step:
+    def script(call: ClientRequest) -> Step:
         asked.put(call.messages[-1].text)
         return replace(echo(call), wait_s=2.0 if slow else 0.0)
 
@@ -278,7 +278,7 @@ class Weather:
     def __init__(self, seed: int) -> None:
         self.random, self.lock = Random(seed), Lock()
 
-    def __call__(self, call: Spoken) -> Step:
+    def __call__(self, call: ClientRequest) -> Step:
         with self.lock:
             fault = self.random.choice(FAULTS) if self.random.random() < 0.6 else Fault.NONE
             prompt, completion = self.random.randrange(2000), self.random.randrange(500)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from llm_bench import KEY, MODEL, Benches, ask, work
 
-from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.factory import open_switchboard, spent_by, wires_of
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step, read_script
@@ -33,7 +33,7 @@ def test_the_scripted_model_of_the_tracked_tables(tmp_path: Path) -> None:
         {"text": "b"},
     ]
     (tmp_path / "script.json").write_text(json.dumps(steps))
-    code = "from flows.cli import main; main()"
+    code = "from flows.interface.cli import main; main()"
     argv = [sys.executable, "-c", code, "dev", "model", "--script", str(tmp_path / "script.json"), "--port", "0"]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with subprocess.Popen(argv, cwd=ROOT, env=buffered, stdout=subprocess.PIPE, text=True) as server:

@@ -13,13 +13,13 @@ import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
 from test_wires import speaking
 
-from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.errors import ModelError
-from tasks.adapters.llm.retries import CallRetries
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.llm import CallStatus
-from tasks.methods.replies import presentable
+from tasks.methods.replies.visible import presentable
 from tasks.rehearsal.scripted_provider.script import STREAMED, Fault
 from tasks.rehearsal.scripted_provider.server import text_step
 

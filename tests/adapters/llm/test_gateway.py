@@ -19,12 +19,12 @@ import pytest
 from llm_bench import KEY, MODEL, Bench, Benches, work
 
 from tasks.adapters.llm.base import Finish, Options, Reply
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.gateway.core import Gateway, Issued
 from tasks.adapters.llm.gateway.grant import ANY, Grant
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.llm.gateway.server import CONNECTIONS, listening
+from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
@@ -38,7 +38,7 @@ RESPONSES_TOOL = {"type": "function", "strict": False} | BASH | {"parameters": {
 MESSAGES_TOOL = BASH | {"input_schema": {"type": "object"}}
 
 
-def shell(call: Spoken) -> Step:
+def shell(call: ClientRequest) -> Step:
     """Calls the tool once, then says what it got."""
     last = call.messages[-1]
     if last.role == "tool":

@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.adapters.llm.ledger import joined
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
+from tasks.adapters.llm.limits.spend_sqlite import joined
 
 ROOT = Path(__file__).parents[3]
 SPENDER = """
 import sys, time
 from pathlib import Path
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.catalogue.cost_bound import Bound
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.adapters.llm.ledger import joined
+from tasks.adapters.llm.limits.spend_sqlite import joined
 folder, usd, hold = Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
 with joined(folder, Spent) as (ledger, already):
     meter = Meter("sweep s", Budget(usd=usd), already=already, shared=ledger)
@@ -80,11 +80,11 @@ def test_what_a_killed_one_had_set_aside_is_spent(tmp_path: Path) -> None:
         assert killed.stdout.readline() == "sent\n"
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        with meter.admitted(Bound(tokens=10, usd=0.03)) as place:
+        with meter.admitted(CostBound(tokens=10, usd=0.03)) as place:
             place.sent()
         with (
             pytest.raises(BudgetExhausted, match=r"has used 0\.05 of 0\.05 usd"),
-            meter.admitted(Bound(tokens=1, usd=0.01)),
+            meter.admitted(CostBound(tokens=1, usd=0.01)),
         ):
             pass
     with joined(tmp_path, lambda: Spent(usd=0.01)) as (ledger, already):

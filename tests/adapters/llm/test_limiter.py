@@ -8,11 +8,11 @@ from threading import Lock
 from llm_bench import TestClock
 
 from tasks.adapters.clock import SystemClock
-from tasks.adapters.llm.limiter import Limiter
+from tasks.adapters.llm.limits.concurrency import ConcurrencyLimit
 
 
 def test_never_more_in_flight() -> None:
-    limiter, lock, here, most = Limiter(3), Lock(), 0, 0
+    limiter, lock, here, most = ConcurrencyLimit(3), Lock(), 0, 0
 
     def call(_: int) -> None:
         nonlocal here, most
@@ -31,7 +31,7 @@ def test_never_more_in_flight() -> None:
 
 def test_a_pause_is_everybodys() -> None:
     clock = TestClock()
-    limiter = Limiter(2, clock=clock)
+    limiter = ConcurrencyLimit(2, clock=clock)
     limiter.pause(10)
     limiter.pause(5)
     with limiter.slot() as waited:

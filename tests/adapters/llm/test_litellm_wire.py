@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tasks.adapters.llm.base import Finish, ModelQuestion, ToolSpec, system, tool_result, user
+from tasks.adapters.llm.catalogue.models import Models, read_models
 from tasks.adapters.llm.errors import (
     AccountRefused,
     ContentFiltered,
@@ -25,11 +26,10 @@ from tasks.adapters.llm.errors import (
     ProviderRefused,
 )
 from tasks.adapters.llm.factory import wires_of
-from tasks.adapters.llm.litellm_wire import LiteLLMWire
-from tasks.adapters.llm.models import Models, read_models
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.serving import application, listener, read_json, said, serving
-from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.transport.http_server import application, listener, read_json, said, serving
+from tasks.adapters.llm.transport.litellm_http import LiteLLMWire
 from tasks.domain.errors import BadInput
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
@@ -77,7 +77,7 @@ def refused(status: int, kind: str, text: str, **headers: str) -> tuple[int, dic
     return status, {"message": text}, {"x-amzn-ErrorType": kind, **headers}
 
 
-def over(made: Bench, model_id: str, base_url: str, timeout_s: float = 5) -> Switchboard:
+def over(made: Bench, model_id: str, base_url: str, timeout_s: float = 5) -> ModelRouter:
     wire = LiteLLMWire(base_url=base_url, key=Secret(KEY), timeout_s=timeout_s)
     board = made.board(wires={"p": wire})
     cards = {name: replace(card, model_id=model_id) for name, card in board.models.cards.items()}

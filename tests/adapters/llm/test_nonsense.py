@@ -12,9 +12,9 @@ from llm_bench import MODEL, Bench, Benches, ask, work
 from test_wires import speaking
 
 from tasks.adapters.llm.base import ModelQuestion, Reply, tool_result, user
-from tasks.adapters.llm.budget import Budget, Meter
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.retries import CallRetries
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Step
 

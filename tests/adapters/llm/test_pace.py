@@ -12,11 +12,11 @@ from llm_bench import MODEL, MODELS, Benches, TestClock, ask, work
 
 from tasks.adapters.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
+from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.pace import CountedCall, LocalBook, MinuteLimit, Pace
-from tasks.adapters.llm.retries import CallRetries
-from tasks.adapters.llm.shared_pace import SharedBook
+from tasks.adapters.llm.limits.rate_limit import CountedCall, LocalBook, MinuteLimit, RateLimiter
+from tasks.adapters.llm.limits.rate_limit_postgres import SharedBook
+from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.services import PostgreSql
@@ -31,14 +31,16 @@ def clock() -> TestClock:
 
 
 @pytest.fixture
-def two(tmp_path: Path, clock: TestClock) -> tuple[Pace, Pace]:
+def two(tmp_path: Path, clock: TestClock) -> tuple[RateLimiter, RateLimiter]:
     """Two processes of one machine."""
-    one, other = (Pace(LocalBook(tmp_path / "cache" / "pace.sqlite", clock), clock) for _ in range(2))
+    one, other = (RateLimiter(LocalBook(tmp_path / "cache" / "pace.sqlite", clock), clock) for _ in range(2))
     return one, other
 
 
 @pytest.mark.parametrize(("calls", "seconds"), [(5, 0.0), (6, 60.0), (11, 120.0), (23, 240.0)])
-def test_never_more_calls_in_a_minute(two: tuple[Pace, Pace], clock: TestClock, calls: int, seconds: float) -> None:
+def test_never_more_calls_in_a_minute(
+    two: tuple[RateLimiter, RateLimiter], clock: TestClock, calls: int, seconds: float
+) -> None:
     for number in range(calls):
         two[number % 2].wait(FIVE, 10)
     assert clock.seconds == pytest.approx(seconds)
@@ -55,7 +57,7 @@ def test_never_more_calls_in_a_minute(two: tuple[Pace, Pace], clock: TestClock, 
     ],
 )
 def test_never_more_tokens_in_a_minute(
-    two: tuple[Pace, Pace], clock: TestClock, tokens: tuple[int, ...], begun: list[int]
+    two: tuple[RateLimiter, RateLimiter], clock: TestClock, tokens: tuple[int, ...], begun: list[int]
 ) -> None:
     """A call that is larger than the limit goes alone."""
     found = []
@@ -65,7 +67,9 @@ def test_never_more_tokens_in_a_minute(
     assert found == pytest.approx(begun)
 
 
-def test_what_a_call_came_to_counts_and_not_what_it_might_have(two: tuple[Pace, Pace], clock: TestClock) -> None:
+def test_what_a_call_came_to_counts_and_not_what_it_might_have(
+    two: tuple[RateLimiter, RateLimiter], clock: TestClock
+) -> None:
     calls = [two[0].wait(THOUSAND, 500) for _ in range(2)]
     two[0].came_to(THOUSAND, calls[0], 100)
     two[0].came_to(THOUSAND, calls[1], None)
@@ -75,7 +79,7 @@ def test_what_a_call_came_to_counts_and_not_what_it_might_have(two: tuple[Pace, 
     assert clock.seconds == pytest.approx(60)
 
 
-def test_a_call_counts_from_when_it_began(two: tuple[Pace, Pace], clock: TestClock) -> None:
+def test_a_call_counts_from_when_it_began(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     call = two[0].wait(THOUSAND, 900)
     clock.sleep(30)
     two[0].begins(THOUSAND, call)
@@ -83,7 +87,7 @@ def test_a_call_counts_from_when_it_began(two: tuple[Pace, Pace], clock: TestClo
     assert clock.seconds == pytest.approx(90)
 
 
-def test_a_reply_is_not_lost_with_the_book(two: tuple[Pace, Pace], tmp_path: Path) -> None:
+def test_a_reply_is_not_lost_with_the_book(two: tuple[RateLimiter, RateLimiter], tmp_path: Path) -> None:
     call = two[0].wait(THOUSAND, 900)
     (tmp_path / "cache" / "pace.sqlite").write_bytes(b"no book" * 100)
     two[0].came_to(THOUSAND, call, 10)
@@ -105,7 +109,7 @@ class Meeting(TestClock):
 
 def test_a_small_call_does_not_pass_a_large_one_that_waits(tmp_path: Path) -> None:
     clock = Meeting()
-    large, small = (Pace(LocalBook(tmp_path / "pace.sqlite", clock), clock) for _ in range(2))
+    large, small = (RateLimiter(LocalBook(tmp_path / "pace.sqlite", clock), clock) for _ in range(2))
     began: list[float] = []
     large.wait(THOUSAND, 900)
 
@@ -131,11 +135,11 @@ class Mortal(TestClock):
 
 
 def test_one_that_died_while_it_waited_holds_nobody_up_for_longer_than_its_minute(
-    two: tuple[Pace, Pace], clock: TestClock
+    two: tuple[RateLimiter, RateLimiter], clock: TestClock
 ) -> None:
     two[0].wait(THOUSAND, 900)
     with pytest.raises(Killed):
-        Pace(two[0].book, Mortal()).wait(THOUSAND, 900)
+        RateLimiter(two[0].book, Mortal()).wait(THOUSAND, 900)
     two[1].wait(THOUSAND, 900)
     assert clock.seconds == pytest.approx(120)
 
@@ -152,7 +156,7 @@ def test_a_pause_that_a_provider_asks_for_is_kept_by_all_processes(bench: Benche
     assert made.rows(status=CallStatus.ANSWERED)[0].waited_s == pytest.approx(90.0, abs=0.1)
 
 
-def test_pauses_of_two_processes(two: tuple[Pace, Pace], clock: TestClock) -> None:
+def test_pauses_of_two_processes(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     """The longer one counts, for its provider alone."""
     one, other = two
     one.hold("p", 50.0)
@@ -218,7 +222,7 @@ def leases(database: PostgreSql) -> Iterator[tuple[Leases, Leases]]:
 @pytest.mark.postgresql
 def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]) -> None:
     clock = Mortal()
-    here, there = (Pace(SharedBook(one), clock) for one in leases)
+    here, there = (RateLimiter(SharedBook(one), clock) for one in leases)
     call = here.wait(THOUSAND, 900)
     with pytest.raises(Killed):
         there.wait(THOUSAND, 900)
@@ -238,7 +242,7 @@ def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]
         assert [line.start for line in turn.before("model m", "")] == [turn.now]
 
 
-def test_a_clock_that_is_set_back_holds_nobody_up(two: tuple[Pace, Pace], clock: TestClock) -> None:
+def test_a_clock_that_is_set_back_holds_nobody_up(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     """What was written by the clock of before lies an hour ahead then, and was waited for."""
     clock.seconds = 3600.0
     two[0].wait(FIVE, 10)
@@ -254,7 +258,7 @@ def test_a_clock_that_is_set_back_holds_nobody_up(two: tuple[Pace, Pace], clock:
 
 def test_clocks_of_machines_that_share_a_folder_may_be_some_seconds_apart(tmp_path: Path) -> None:
     ahead, behind = TestClock(seconds=10.0), TestClock()
-    one, other = (Pace(LocalBook(tmp_path / "pace.sqlite", clock), clock) for clock in (ahead, behind))
+    one, other = (RateLimiter(LocalBook(tmp_path / "pace.sqlite", clock), clock) for clock in (ahead, behind))
     one.hold("p", 50.0)
     assert other.held_for("p") == pytest.approx(60.0)
     assert one.held_for("p") == pytest.approx(50.0)

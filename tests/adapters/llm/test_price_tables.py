@@ -11,8 +11,8 @@ import pytest
 from llm_bench import MODELS, PRICES
 
 from tasks.adapters.llm.base import Usage
-from tasks.adapters.llm.models import read_models
-from tasks.adapters.llm.prices import read_prices
+from tasks.adapters.llm.catalogue.models import read_models
+from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.domain.errors import BadInput, NotFound
 
 DATA = Path(__file__).resolve().parents[3] / "data"

@@ -10,10 +10,10 @@ from llm_bench import MODEL, Bench, Benches, ask, work
 from test_wires import speaking
 
 from tasks.adapters.llm.base import UNSAID, Finish, ModelQuestion, Options, Reply, Usage, user
+from tasks.adapters.llm.catalogue.models import MESSAGES_LIMIT, ModelCard, Provider
 from tasks.adapters.llm.errors import AccountRefused, ContextTooLong, ReplyCut, UnansweredInLimit
-from tasks.adapters.llm.models import MESSAGES_LIMIT, ModelCard, Provider
-from tasks.adapters.llm.request import LimitBy, ModelRequest
-from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.records.request import LimitBy, ModelRequest
+from tasks.adapters.llm.router import ModelRouter
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 from tasks.rehearsal.scripted_provider.server import text_step
@@ -89,7 +89,7 @@ def limits(made: Bench) -> list[int | None]:
     return [served.spoken.max_tokens for served in made.provider.books]
 
 
-def with_card(made: Bench, dialect: str = "chat", **more: object) -> Switchboard:
+def with_card(made: Bench, dialect: str = "chat", **more: object) -> ModelRouter:
     return speaking(made.board(), dialect, **more)
 
 

@@ -14,14 +14,14 @@ from pyarrow import fs as arrow_fs
 from test_batches import Deadly, batching, foreseen
 
 from tasks.adapters import leases
-from tasks.adapters.llm.archive import Archive, SharedMarks, open_archive
-from tasks.adapters.llm.batches.desk import BatchDesk
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.call_rows import row_facts
-from tasks.adapters.llm.switchboard import Switchboard
-from tasks.adapters.store import disk as disks
-from tasks.adapters.store.disk import ObjectDisk
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.llm.batches.desk import BatchClient
+from tasks.adapters.llm.limits.budget import Budget, Meter
+from tasks.adapters.llm.records.call_rows import row_facts
+from tasks.adapters.llm.records.reply_cache import ReplyCache, SharedMarks, open_archive
+from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.store.files import disk as disks
+from tasks.adapters.store.files.disk import ObjectDisk
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import LeaseError
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.rehearsal.scripted_provider.server import text_step
@@ -43,7 +43,7 @@ def shared(database: PostgreSql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     leases.drop()
 
 
-def board_of(made: Bench, store: Store, machine: str) -> Switchboard:
+def board_of(made: Bench, store: Store, machine: str) -> ModelRouter:
     return made.board(archive=open_archive(store, made.folder / machine))
 
 
@@ -105,13 +105,13 @@ def test_what_a_machine_that_died_had_handed_in_is_kept_by_another(bench: Benche
     one = batching(made, "chat", archive=open_archive(shared, made.folder / "one"), wires={"p": deadly})
     other = batching(made, "chat", archive=open_archive(shared, made.folder / "other"))
     with pytest.raises(KeyboardInterrupt):
-        BatchDesk(one).ask(foreseen(one, "x", "y"), Meter("sweep", Budget(usd=1.0)))
-    assert BatchDesk(other).settle() == 1
+        BatchClient(one).ask(foreseen(one, "x", "y"), Meter("sweep", Budget(usd=1.0)))
+    assert BatchClient(other).settle() == 1
     assert foreseen(other, "x", "y") == []
-    assert (len(made.provider.books), BatchDesk(one).settle()) == (2, 0)
+    assert (len(made.provider.books), BatchClient(one).settle()) == (2, 0)
 
 
-def _take_over(archive: Archive, key: str) -> None:
+def _take_over(archive: ReplyCache, key: str) -> None:
     """Somebody else has the lease, since its owner stood still."""
     used = leases.used()
     assert used

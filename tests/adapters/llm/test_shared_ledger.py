@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.leases import Leases
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Budget, Meter, SetAside, Spent
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.adapters.llm.shared_ledger import SharedLedger, joined_across
+from tasks.adapters.llm.limits.budget import Budget, Meter, ReservedSpend, Spent
+from tasks.adapters.llm.limits.spend_postgres import SharedLedger, joined_across
 from tasks.domain.errors import LeaseError
 from tasks.rehearsal.services import PostgreSql
 
@@ -26,10 +26,10 @@ SPENDER = """
 import sys, time
 from tasks.adapters.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Budget, Meter, Spent
+from tasks.adapters.llm.catalogue.cost_bound import Bound
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.adapters.llm.shared_ledger import joined_across
+from tasks.adapters.llm.limits.spend_postgres import joined_across
 url, payer, usd, hold = sys.argv[1], sys.argv[2], float(sys.argv[3]), float(sys.argv[4])
 with joined_across(Leases(url, lease_s=1.0), payer, Spent) as (ledger, already):
     meter = Meter("sweep s", Budget(usd=usd), already=already, shared=ledger)
@@ -85,11 +85,11 @@ def test_what_a_killed_one_had_set_aside_is_spent(database: PostgreSql, leases: 
         assert killed.stdout.readline() == "sent\n"
         killed.send_signal(signal.SIGKILL)
         killed.communicate()
-        with meter.admitted(Bound(tokens=10, usd=0.03)) as place:
+        with meter.admitted(CostBound(tokens=10, usd=0.03)) as place:
             place.sent()
         with (
             pytest.raises(BudgetExhausted, match=r"has used 0\.05 of 0\.05 usd"),
-            meter.admitted(Bound(tokens=1, usd=0.01)),
+            meter.admitted(CostBound(tokens=1, usd=0.01)),
         ):
             pass
     with joined_across(leases, "killed", lambda: Spent(usd=0.01)) as (ledger, already), ledger.turn() as (others, _):
@@ -102,11 +102,11 @@ def test_a_turn_whose_database_goes_sets_nothing_aside(database: PostgreSql, lea
             _cut_off(database, ledger)
         database.start()
         meter = Meter("sweep s", Budget(usd=0.05), already=already, shared=ledger)
-        with meter.admitted(Bound(tokens=10, usd=0.03)) as place:
+        with meter.admitted(CostBound(tokens=10, usd=0.03)) as place:
             place.sent()
 
 
 def _cut_off(database: PostgreSql, ledger: SharedLedger) -> None:
     with ledger.turn() as (_, say):
-        say(Spent(), SetAside(calls=1, usd=0.05))
+        say(Spent(), ReservedSpend(calls=1, usd=0.05))
         database.stop(signal.SIGQUIT)

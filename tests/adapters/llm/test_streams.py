@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from test_wires import OUTPUT, SEEN, speaking
 
-from tasks.adapters.llm import listening
 from tasks.adapters.llm.base import Options, Reply, Usage
+from tasks.adapters.llm.catalogue.models import STREAMED_ABOVE, read_models
 from tasks.adapters.llm.dialects.all import BY_NAME
 from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.dialects.streamed import SaidError, Unfinished, assembled
 from tasks.adapters.llm.errors import AccountRefused, ContextTooLong, ProviderFailed
-from tasks.adapters.llm.listening import Patience, Speechless, TooLarge, events, whole
-from tasks.adapters.llm.models import STREAMED_ABOVE, read_models
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.serving import application, listener, serving
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.transport import streaming as listening
+from tasks.adapters.llm.transport.http_server import application, listener, serving
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
+from tasks.adapters.llm.transport.streaming import Patience, Speechless, TooLarge, events, whole
 from tasks.domain.errors import BadInput
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling

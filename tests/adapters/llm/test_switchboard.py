@@ -10,9 +10,8 @@ import pytest
 from llm_bench import KEY, MODEL, Benches, TestClock, ask, work
 
 from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolSpec, Usage, tool_result
-from tasks.adapters.llm.budget import Budget, Meter
-from tasks.adapters.llm.complaints import complaint
-from tasks.adapters.llm.dialects.spoken import Spoken
+from tasks.adapters.llm.catalogue.models import Models
+from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.errors import (
     AccountRefused,
     BudgetExhausted,
@@ -24,9 +23,10 @@ from tasks.adapters.llm.errors import (
     ReplayMiss,
     UnansweredInLimit,
 )
-from tasks.adapters.llm.models import Models
+from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
+from tasks.adapters.llm.transport.provider_errors import complaint
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_model import calling
@@ -335,10 +335,10 @@ def test_half_a_character_is_paid_once_and_kept_as_it_came(bench: Benches) -> No
     assert {row.method: row.status for row in made.rows()} == {"one": CallStatus.ANSWERED, "two": CallStatus.REPLAYED}
 
 
-def thinker(needed: int) -> Callable[[Spoken], Step]:
+def thinker(needed: int) -> Callable[[ClientRequest], Step]:
     """A model that thinks in hidden tokens, and answers where the limit leaves it room."""
 
-    def say(asked: Spoken) -> Step:
+    def say(asked: ClientRequest) -> Step:
         limit = asked.max_tokens or 0
         cut = Reply(text="", usage=Usage(prompt=10, completion=limit), finish_reason=Finish.LENGTH)
         return Step(reply=cut if limit <= needed else Reply(text="hello", usage=Usage(prompt=10, completion=needed)))

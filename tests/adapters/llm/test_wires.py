@@ -11,9 +11,9 @@ from llm_bench import MODEL, Bench, Benches, work
 from test_gateway import MESSAGES_TOOL, RESPONSES_TOOL, Opened, opened
 
 from tasks.adapters.llm.base import Finish, ModelQuestion, Options, Reply, ToolSpec, system, tool_result, user
+from tasks.adapters.llm.catalogue.models import Models
 from tasks.adapters.llm.errors import AccountRefused, ContentFiltered, ContextTooLong, ModelError, ProviderFailed
-from tasks.adapters.llm.models import Models
-from tasks.adapters.llm.switchboard import Switchboard
+from tasks.adapters.llm.router import ModelRouter
 from tasks.domain.llm import CallStatus
 from tasks.rehearsal.scripted_provider.script import Fault, Step
 
@@ -51,7 +51,7 @@ CUT_ODDLY = '{"output": [], "status": "incomplete", "incomplete_details": [1]}'
 BASH = ToolSpec(name="bash", description="a shell", parameters={"type": "object"})
 
 
-def speaking(board: Switchboard, dialect: str, **more: Any) -> Switchboard:
+def speaking(board: ModelRouter, dialect: str, **more: Any) -> ModelRouter:
     """The same with a model that is asked in a dialect, and a price for what is put into the cache."""
     cards = {name: replace(card, dialect=dialect, **more) for name, card in board.models.cards.items()}
     prices = tuple(one.model_copy(update={"written": 1.25, "written_for_long": 2.0}) for one in board.prices.entries)

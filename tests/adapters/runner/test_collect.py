@@ -11,7 +11,7 @@ from script_projects import DJANGO, SYMPY
 from tasks.adapters.patch.render import Change
 from tasks.adapters.runner.collect import Collected, Collection, State, collect
 from tasks.adapters.sandbox.process import Process
-from tasks.adapters.uv.host import host_environment
+from tasks.adapters.uv.host_environment import host_environment
 from tasks.domain.names import RepoName, RepoPath
 from tasks.domain.outcome import RunnerKind
 from tasks.domain.run import Limits

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import pytest
 from store_rows import facts, run
 from typer.testing import CliRunner
 
-from flows.cli import app
-from tasks.adapters.store.copying import COPYING, copy
-from tasks.adapters.store.layout import file_path
-from tasks.adapters.store.warehouse import Store
+from flows.interface.cli import app
+from tasks.adapters.store.files.layout import file_path
+from tasks.adapters.store.maintenance.copying import COPYING, copy
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.tables import TABLES

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.database import build_views, ensure_views, query, selection
-from tasks.adapters.store.questions import named_queries
-from tasks.adapters.store.schema import from_arrow
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.schema import from_arrow
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import build_views, ensure_views, query, selection
+from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run

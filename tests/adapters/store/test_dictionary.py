@@ -7,11 +7,11 @@ from pathlib import Path
 
 from store_rows import NOON
 
-from tasks.adapters.store.comments import said_of
-from tasks.adapters.store.database import MADE_FROM, build_views, query
-from tasks.adapters.store.dictionary import dictionary
-from tasks.adapters.store.headers import body, leading_comments
-from tasks.adapters.store.provenance import PROJECT, provenance
+from tasks.adapters.store.files.provenance import PROJECT, provenance
+from tasks.adapters.store.views.comments import said_of
+from tasks.adapters.store.views.database import MADE_FROM, build_views, query
+from tasks.adapters.store.views.dictionary import dictionary
+from tasks.adapters.store.views.headers import body, leading_comments
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES
 

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import fs as arrow_fs
 from store_rows import facts, run
 
-from tasks.adapters.store import disk as disks
-from tasks.adapters.store.disk import LocalDisk, ObjectDisk, open_disk
-from tasks.adapters.store.duck import as_fsspec
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files import disk as disks
+from tasks.adapters.store.files.disk import LocalDisk, ObjectDisk, open_disk
+from tasks.adapters.store.files.duckdb_connection import as_fsspec
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import BadInput, StoreAway
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run

@@ -11,13 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store import held, reading
-from tasks.adapters.store.disk import Entry
-from tasks.adapters.store.duck import connected
-from tasks.adapters.store.held import HeldFiles
-from tasks.adapters.store.parquet import data_files
-from tasks.adapters.store.reading import source_in
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.disk import Entry
+from tasks.adapters.store.files.duckdb_connection import connected
+from tasks.adapters.store.files.parquet import data_files
+from tasks.adapters.store.rows import cache as held
+from tasks.adapters.store.rows import reading
+from tasks.adapters.store.rows.cache import HeldFiles
+from tasks.adapters.store.rows.reading import source_in
+from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import Run
 
 OLD = Entry("run/a.parquet", 9, 1000.0, 1000.0, 1)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store import batches
-from tasks.adapters.store.database import build_views, ensure_views, query
-from tasks.adapters.store.judged import bring_up_to_date, differences
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views import batches
+from tasks.adapters.store.views.database import build_views, ensure_views, query
+from tasks.adapters.store.views.in_memory import answers
+from tasks.adapters.store.views.materialized import bring_up_to_date, differences
 from tasks.domain.names import InstanceKey
 
 TOLD = """-- How many cases an instance has in its runs.

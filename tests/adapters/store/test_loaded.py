@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from store_rows import facts, run
 
-from flows.settings import PROJECT
-from tasks.adapters.store.database import build_views, query
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.warehouse import Store
+from flows.interface.settings import PROJECT
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import build_views, query
+from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.errors import BadInput
 
 COUNTED = """-- Runs and their cases.

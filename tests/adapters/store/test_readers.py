@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from test_judged import TOLD, ran
 
-from tasks.adapters.store import judged
-from tasks.adapters.store.database import build_views
-from tasks.adapters.store.judged import bring_up_to_date
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views import materialized as judged
+from tasks.adapters.store.views.database import build_views
+from tasks.adapters.store.views.materialized import bring_up_to_date
 
 READER = """
 import sys, duckdb

@@ -15,11 +15,11 @@ from urllib.parse import quote
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.copying import copy
-from tasks.adapters.store.database import build_views, ensure_views, query
-from tasks.adapters.store.disk import open_disk
-from tasks.adapters.store.loaded import answers
-from tasks.adapters.store.warehouse import Store
+from tasks.adapters.store.files.disk import open_disk
+from tasks.adapters.store.maintenance.copying import copy
+from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import build_views, ensure_views, query
+from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.errors import NotFound
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run

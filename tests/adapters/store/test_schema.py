@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from store_rows import NOON, ODD_TEXT, RUN, rows_of
 
-from tasks.adapters.store.layout import FILE_COLUMNS, layout_of
-from tasks.adapters.store.schema import DESCRIPTION, Column, arrow_schema, columns, from_arrow, to_arrow
-from tasks.adapters.store.text import MARK, storable, unstorable
+from tasks.adapters.store.files.layout import FILE_COLUMNS, layout_of
+from tasks.adapters.store.files.schema import DESCRIPTION, Column, arrow_schema, columns, from_arrow, to_arrow
+from tasks.adapters.store.files.text import MARK, storable, unstorable
 from tasks.domain.errors import BadInput, StoreError
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table
@@ -89,7 +89,7 @@ def parse(*args, **more):
     return real(*args, **more)
 
 ast.parse = parse
-from tasks.adapters.store.schema import arrow_schema
+from tasks.adapters.store.files.schema import arrow_schema
 from tasks.domain.tables import TABLES
 
 for row_type in TABLES:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tasks.adapters.uv.host import host_environment, installed_lock
+from tasks.adapters.uv.host_environment import host_environment, installed_lock
 from tasks.domain.names import RepoName
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.dialects.all import PATHS
 from tasks.adapters.llm.errors import ModelError, ProviderFailed
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
 
 Outcome = Reply | ModelError
 """Of one item. A `ProviderFailed` may be asked again."""
@@ -35,7 +35,7 @@ class Item:
     body: Mapping[str, Any]
 
 
-class Counter(Protocol):
+class BatchApi(Protocol):
     def hand_in(self, name: str, items: Sequence[Item]) -> str:
         """The provider's id of a new batch. `ModelError`."""
         ...
@@ -49,7 +49,7 @@ class Counter(Protocol):
         ...
 
 
-def counter_of(wire: OpenAIWire, dialect: str) -> Counter:
+def counter_of(wire: OpenAIWire, dialect: str) -> BatchApi:
     return MessageBatches(wire) if dialect == "messages" else FileBatches(wire, dialect)
 
 

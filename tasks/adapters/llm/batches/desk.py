@@ -17,19 +17,19 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from tasks.adapters.llm.archive import Exchange, Marks
 from tasks.adapters.llm.base import Model, ModelQuestion, Reply
-from tasks.adapters.llm.batches.counter import Counter, Item, Outcome, counter_of
-from tasks.adapters.llm.bound import Bound
-from tasks.adapters.llm.budget import Meter, Reservation
-from tasks.adapters.llm.call_rows import row_facts, row_of
+from tasks.adapters.llm.batches.counter import BatchApi, Item, Outcome, counter_of
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
+from tasks.adapters.llm.catalogue.models import ModelCard
 from tasks.adapters.llm.dialects.all import BY_NAME
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError, ProviderFailed
-from tasks.adapters.llm.models import ModelCard
-from tasks.adapters.llm.request import ModelRequest, request_of
-from tasks.adapters.llm.row_maker import RowMaker, of_reply
-from tasks.adapters.llm.switchboard import MAYBE_PAID, Caller, Switchboard
-from tasks.adapters.llm.wire import OpenAIWire
+from tasks.adapters.llm.limits.budget import Meter, Reservation
+from tasks.adapters.llm.records.call_rows import row_facts, row_of
+from tasks.adapters.llm.records.reply_cache import PendingCalls, RecordedCall
+from tasks.adapters.llm.records.request import ModelRequest, request_of
+from tasks.adapters.llm.records.row_maker import RowMaker, of_reply
+from tasks.adapters.llm.router import MAYBE_PAID, Caller, ModelRouter
+from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.locking import Claims
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall
@@ -49,23 +49,23 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class PlannedCall:
     """A call that a method is going to make."""
 
     request: ModelRequest
     row: LlmCall
     """Its row, but for what the reply says."""
-    bound: Bound
+    bound: CostBound
 
 
 @dataclass(slots=True)
 class ForeseeingModel:
     """A model that writes down what it is asked. What was answered before it says again, else nothing."""
 
-    board: Switchboard
+    board: ModelRouter
     card: ModelCard
     caller: Caller
-    missing: list[Foreseen] = field(default_factory=list)
+    missing: list[PlannedCall] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class ForeseeingModel:
         rows = self.board.rows_of(request, replace(self.caller, step=question.step), bound)
         if known := self.board.archive.find(request.call_key):
             return known.reply
-        self.missing.append(Foreseen(request=request, row=_unanswered(rows, self.board), bound=bound))
+        self.missing.append(PlannedCall(request=request, row=_unanswered(rows, self.board), bound=bound))
         return Reply(text="")
 
 
@@ -96,12 +96,12 @@ def foreseeing(model: Model) -> ForeseeingModel:
 
 
 @dataclass(frozen=True, slots=True)
-class BatchDesk:
+class BatchClient:
     """One for a switchboard."""
 
-    board: Switchboard
+    board: ModelRouter
 
-    def ask(self, calls: Sequence[Foreseen], meter: Meter) -> Mapping[str, ModelError]:
+    def ask(self, calls: Sequence[PlannedCall], meter: Meter) -> Mapping[str, ModelError]:
         """Ask for calls of one model, as many at once as the budget has room for. Those that got no reply, by content
         key, and why."""
         failed: dict[str, ModelError] = {}
@@ -125,7 +125,7 @@ class BatchDesk:
         return found
 
     @property
-    def _marks(self) -> Marks:
+    def _marks(self) -> PendingCalls:
         return self.board.archive.batches[0]
 
     @property
@@ -133,7 +133,7 @@ class BatchDesk:
         return self.board.archive.batches[1]
 
     def _ask_some(
-        self, calls: Sequence[Foreseen], meter: Meter, failed: dict[str, ModelError]
+        self, calls: Sequence[PlannedCall], meter: Meter, failed: dict[str, ModelError]
     ) -> tuple[int, ModelError | None]:
         """How many of the calls had room, and what stands in the way of all others."""
         places: dict[str, Reservation] = {}
@@ -159,7 +159,9 @@ class BatchDesk:
             failed.update({key: outcome for key, outcome in outcomes.items() if isinstance(outcome, ModelError)})
         return len(places), None
 
-    def _made(self, name: str, calls: Sequence[Foreseen], places: Mapping[str, Reservation]) -> Mapping[str, Outcome]:
+    def _made(
+        self, name: str, calls: Sequence[PlannedCall], places: Mapping[str, Reservation]
+    ) -> Mapping[str, Outcome]:
         """Hand a batch in and wait for it."""
         counter = self._counter(calls[0].request.model)
         kept = {"name": name, "batch_id": "", "items": [_facts(one) for one in calls]}
@@ -183,7 +185,7 @@ class BatchDesk:
                 places[key].free()
         return outcomes
 
-    def _handed_in(self, counter: Counter, name: str, items: Sequence[Item]) -> str:
+    def _handed_in(self, counter: BatchApi, name: str, items: Sequence[Item]) -> str:
         try:
             return counter.hand_in(name, items)
         except ProviderFailed as problem:
@@ -199,10 +201,10 @@ class BatchDesk:
         else:
             self._marks.drop(kept["name"])
 
-    def _found(self, counter: Counter, name: str) -> str:
+    def _found(self, counter: BatchApi, name: str) -> str:
         return self._until(lambda: counter.found(name))
 
-    def _settled(self, counter: Counter, kept: Mapping[str, Any]) -> Mapping[str, Outcome]:
+    def _settled(self, counter: BatchApi, kept: Mapping[str, Any]) -> Mapping[str, Outcome]:
         """What came of a batch, which is in the store when this returns."""
         answers = self._until(lambda: counter.look(kept["batch_id"]))
         outcomes: dict[str, Outcome] = {}
@@ -240,7 +242,7 @@ class BatchDesk:
         price = board.prices.at(board.models.card(request.model).price_key, row.started_at)
         cost = price.cost(outcome.usage) if price else None
         reply = replace(outcome, cost_usd=None if cost is None else SHARE * cost, seconds=took)
-        exchange = Exchange(request, reply, replace(row, finished_at=now, **of_reply(reply)))
+        exchange = RecordedCall(request, reply, replace(row, finished_at=now, **of_reply(reply)))
         with board.archive.claim(request.call_key) as claim:
             known = board.archive.find(request.call_key)
             if known is None or known.row.call_id == row.call_id:
@@ -249,7 +251,7 @@ class BatchDesk:
                 board.archive.write_row(replace(exchange.row, call_id=content_key("call", row.call_id, name)))
         return reply
 
-    def _counter(self, model: str) -> Counter:
+    def _counter(self, model: str) -> BatchApi:
         card = self.board.models.card(model)
         wire = self.board.wire_to(card)
         assert isinstance(wire, OpenAIWire)
@@ -261,10 +263,10 @@ class BatchDesk:
         return body
 
 
-def _facts(one: Foreseen) -> dict[str, Any]:
+def _facts(one: PlannedCall) -> dict[str, Any]:
     return {"request": one.request.facts(), "row": row_facts(one.row)}
 
 
-def _unanswered(rows: RowMaker, board: Switchboard) -> LlmCall:
+def _unanswered(rows: RowMaker, board: ModelRouter) -> LlmCall:
     now = board.clock.now()
     return rows.answered(Reply(text=""), attempt=1, waited_s=0.0, started=now, finished=now)

@@ -8,8 +8,8 @@ from types import ModuleType
 from typing import Any
 
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options, user
+from tasks.adapters.llm.catalogue.models import ModelCard
 from tasks.adapters.llm.dialects import chat, messages, responses
-from tasks.adapters.llm.models import ModelCard
 from tasks.domain.errors import UsageError
 
 BY_NAME: Mapping[str, ModuleType] = {"chat": chat, "responses": responses, "messages": messages}

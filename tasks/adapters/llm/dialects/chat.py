@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
 from tasks.adapters.llm.dialects.spoken import (
+    ClientRequest,
     NotAReply,
     NotUnderstood,
-    Spoken,
     SpokenAnswer,
     count,
     fields,
@@ -18,7 +18,7 @@ from tasks.adapters.llm.dialects.spoken import (
     picked,
     text_of,
 )
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.records.request import ModelRequest
 
 PASSED_ON = (
     "frequency_penalty",
@@ -116,11 +116,11 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     )
 
 
-def spoken(body: Mapping[str, Any]) -> Spoken:
+def spoken(body: Mapping[str, Any]) -> ClientRequest:
     """What a caller said; `NotUnderstood` where it cannot be passed on."""
     if (body.get("n") or 1) != 1:
         raise NotUnderstood("n is not 1", hint="ask several times")
-    return Spoken(
+    return ClientRequest(
         model=str(body.get("model", "")),
         messages=tuple(_heard(fields(one, "a message")) for one in items(body.get("messages"), "messages")),
         tools=tuple(_heard_tool(fields(one, "a tool")) for one in items(body.get("tools") or [], "tools")),

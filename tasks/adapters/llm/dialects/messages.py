@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
 from tasks.adapters.llm.dialects.spoken import (
+    ClientRequest,
     NotAReply,
     NotUnderstood,
-    Spoken,
     SpokenAnswer,
     count,
     fields,
@@ -18,7 +18,7 @@ from tasks.adapters.llm.dialects.spoken import (
     picked,
     text_of,
 )
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.records.request import ModelRequest
 
 STOPS = {
     Finish.STOP: "end_turn",
@@ -125,7 +125,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     )
 
 
-def spoken(body: Mapping[str, Any]) -> Spoken:
+def spoken(body: Mapping[str, Any]) -> ClientRequest:
     """What a caller said; `NotUnderstood` where it cannot be passed on.
 
     The provider's own tools (web search and the like) are left out: nothing here may reach the network.
@@ -135,7 +135,7 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     messages = [Message(role=Role.SYSTEM, text=told)] if told else []
     for message in items(body.get("messages"), "messages"):
         messages += _heard(fields(message, "a message"))
-    return Spoken(
+    return ClientRequest(
         model=str(body.get("model", "")),
         messages=tuple(messages),
         tools=tuple(_tool(tool) for tool in tools if tool.get("type", "custom") == "custom"),
@@ -176,7 +176,7 @@ def error_body(kind: str, message: str) -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}}
 
 
-def tokens_of(call: Spoken) -> int:
+def tokens_of(call: ClientRequest) -> int:
     """About how many tokens a call has, for callers that ask first: four characters are taken for one."""
     letters = sum(
         len(message.text) + sum(len(one.arguments) for one in message.tool_calls) for message in call.messages

@@ -14,12 +14,12 @@ from dataclasses import replace
 from types import ModuleType
 
 from tasks.adapters.llm.base import Options
-from tasks.adapters.llm.dialects.spoken import Spoken, picked
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.dialects.spoken import ClientRequest, picked
+from tasks.adapters.llm.records.request import ModelRequest
 
 
 def native(
-    request: ModelRequest, dialect: ModuleType, spoken: Spoken, *, over: Options, under: Options
+    request: ModelRequest, dialect: ModuleType, spoken: ClientRequest, *, over: Options, under: Options
 ) -> ModelRequest:
     """The request with the caller's body: `over` goes before what it says, `under` is for what it does not say.
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from tasks.adapters.llm.base import Finish, Message, Options, Reply, Role, ToolCall, ToolSpec, Usage
 from tasks.adapters.llm.dialects.spoken import (
+    ClientRequest,
     NotAReply,
     NotUnderstood,
-    Spoken,
     SpokenAnswer,
     count,
     fields,
@@ -18,7 +18,7 @@ from tasks.adapters.llm.dialects.spoken import (
     picked,
     text_of,
 )
-from tasks.adapters.llm.request import ModelRequest
+from tasks.adapters.llm.records.request import ModelRequest
 
 ROLES = {"developer": Role.SYSTEM, "system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT}
 INCOMPLETE = {"max_output_tokens": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
@@ -114,7 +114,7 @@ def reply_of(body: object, *, raw: str, seconds: float) -> Reply:
     )
 
 
-def spoken(body: Mapping[str, Any]) -> Spoken:
+def spoken(body: Mapping[str, Any]) -> ClientRequest:
     """What a caller said; `NotUnderstood` where it cannot be passed on.
 
     The provider's own tools (web search and the like) are left out: nothing here may reach the network.
@@ -122,7 +122,7 @@ def spoken(body: Mapping[str, Any]) -> Spoken:
     if body.get("previous_response_id"):
         raise NotUnderstood("previous_response_id is given, and nothing is kept: send the whole conversation")
     tools = [fields(tool, "a tool") for tool in items(body.get("tools") or [], "tools")]
-    return Spoken(
+    return ClientRequest(
         model=str(body.get("model", "")),
         messages=_messages(body),
         tools=tuple(_tool(tool) for tool in tools if tool.get("type") in ("function", "custom")),

@@ -21,7 +21,7 @@ class NotAReply(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
+class ClientRequest:
     """One call."""
 
     model: str
@@ -48,7 +48,7 @@ class SpokenAnswer:
     """A reply on its way to a caller."""
 
     reply: Reply
-    spoken: Spoken
+    spoken: ClientRequest
     answer_id: str
     """Unique among answers."""
     created: int

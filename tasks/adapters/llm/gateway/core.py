@@ -13,15 +13,15 @@ from threading import Lock
 from types import ModuleType
 
 from tasks.adapters.llm.base import ModelQuestion, Options, Reply
-from tasks.adapters.llm.budget import Meter
 from tasks.adapters.llm.dialects.all import name_of
 from tasks.adapters.llm.dialects.native import native
-from tasks.adapters.llm.dialects.spoken import Spoken, SpokenAnswer
+from tasks.adapters.llm.dialects.spoken import ClientRequest, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError
 from tasks.adapters.llm.gateway.grant import Grant, GrantedRun, new_token, token_hash
 from tasks.adapters.llm.gateway.recorder import Recorder
-from tasks.adapters.llm.request import ModelRequest
-from tasks.adapters.llm.switchboard import Caller, Switchboard
+from tasks.adapters.llm.limits.budget import Meter
+from tasks.adapters.llm.records.request import ModelRequest
+from tasks.adapters.llm.router import Caller, ModelRouter
 from tasks.domain.errors import SwtError
 from tasks.domain.llm import AgentRun
 from tasks.domain.names import InstanceId, InstanceKey, MethodName, ModelName, SnapshotName
@@ -59,7 +59,7 @@ class Issued:
 class Gateway:
     """One per process. Holds no key: the switchboard's wires do. Thread-safe."""
 
-    board: Switchboard
+    board: ModelRouter
     folder: Path
     """Where trajectories of runs under way are written."""
     _runs: dict[str, GrantedRun] = field(default_factory=dict, init=False, repr=False)
@@ -105,8 +105,8 @@ class Gateway:
             raise TokenRefused("the token of this run has expired")
         return run
 
-    def call(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> SpokenAnswer:
-        """The answer to a call. Raises what `Switchboard.call` raises, after noting it in the run."""
+    def call(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> SpokenAnswer:
+        """The answer to a call. Raises what `ModelRouter.call` raises, after noting it in the run."""
         first = self._request(run, dialect, spoken)
         request = replace(first, sample=first.sample + run.nth(first.call_key))
         thread = run.recorder.asked(request.messages, request.call_key, self.board.clock.now())
@@ -122,12 +122,12 @@ class Gateway:
         body = json.loads(reply.raw) if request.body else None
         return SpokenAnswer(reply, spoken, token_hex(12), int(time.time()), body)
 
-    def unheard(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> None:
+    def unheard(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> None:
         """Whoever made a call has hung up before it was answered."""
         with suppress(SwtError):  # what is refused is not waited for
             run.unheard(self._request(run, dialect, spoken).call_key)
 
-    def _request(self, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> ModelRequest:
+    def _request(self, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> ModelRequest:
         """What is asked when it is asked for the first time."""
         name = run.model_for(spoken.model)
         if name is None:

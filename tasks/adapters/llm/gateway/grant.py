@@ -11,9 +11,9 @@ from datetime import datetime
 from threading import Lock
 
 from tasks.adapters.llm.base import UNSAID, Options
-from tasks.adapters.llm.budget import Budget, Meter, Spent
 from tasks.adapters.llm.gateway.recorder import Recorder
-from tasks.adapters.llm.switchboard import Caller
+from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
+from tasks.adapters.llm.router import Caller
 from tasks.domain.llm import Work
 
 PREFIX = "swt-run-"

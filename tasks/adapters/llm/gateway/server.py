@@ -23,7 +23,7 @@ from starlette.responses import Response
 
 from tasks.adapters.llm.dialects import chat, messages
 from tasks.adapters.llm.dialects.all import BY_PATH, name_of
-from tasks.adapters.llm.dialects.spoken import NotUnderstood, Spoken
+from tasks.adapters.llm.dialects.spoken import ClientRequest, NotUnderstood
 from tasks.adapters.llm.errors import (
     AccountRefused,
     BudgetExhausted,
@@ -37,7 +37,7 @@ from tasks.adapters.llm.errors import (
 from tasks.adapters.llm.gateway.core import Gateway, ModelRefused, TokenRefused
 from tasks.adapters.llm.gateway.grant import GrantedRun
 from tasks.adapters.llm.gateway.patience import heard_out, patiently
-from tasks.adapters.llm.serving import (
+from tasks.adapters.llm.transport.http_server import (
     application,
     events,
     in_thread,
@@ -170,7 +170,7 @@ async def _worked(
         return _refused(dialect, SwtError(type(error).__name__))
 
 
-def _answered(gateway: Gateway, run: GrantedRun, dialect: ModuleType, spoken: Spoken) -> Response:
+def _answered(gateway: Gateway, run: GrantedRun, dialect: ModuleType, spoken: ClientRequest) -> Response:
     answer = gateway.call(run, dialect, spoken)
     return events(dialect.events(answer)) if spoken.stream else said(200, dialect.rendered(answer))
 

@@ -1,0 +1,1 @@
+"""Units of work as tasks: executors, shards, failures and exit codes."""

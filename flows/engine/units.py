@@ -1,0 +1,382 @@
+"""The joint between a story and its stages: what is asked unit by unit, and what of it is left undone.
+
+    units ─► board (threads here, or Prefect tasks) ─► done: pairs of unit and result
+                    └─ whatever was not done ─► rows of `undone`, before the story goes on
+
+A story cannot lose a failure: it is handed what was done and nothing else, and its exit code is a question over the
+rows. An exception that is not ours is the failure of its unit, with its traceback kept, and ends no other.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
+
+import tenacity
+
+from tasks.adapters.progress import LINE_S, shown
+from tasks.adapters.store.rows.store import Store
+from tasks.domain.errors import SwtError
+from tasks.domain.retrying import Retries, may_pass
+from tasks.domain.undone import BUG, INTERRUPTED, FlowRound, PartialFailure, Undone, Unit, subjects_of, written
+
+U = TypeVar("U", bound=Unit)
+R = TypeVar("R")
+S = TypeVar("S", bound="Summary")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+
+DONE, LEFT, USAGE, NOTHING = 0, 1, 2, 3
+"""Exit codes: done, done with failures left, a wrong request, which starts no round, nothing could run."""
+
+log = logging.getLogger("swt")
+
+
+class Summary(Protocol):
+    """What a story came to."""
+
+    @property
+    def text(self) -> str:
+        """For people."""
+
+    @property
+    def exit_code(self) -> int:
+        """0, 1 or 3."""
+
+
+@runtime_checkable
+class Partial(Protocol):
+    """A stage's result that says which parts of its unit it could not do."""
+
+    @property
+    def left(self) -> Sequence[PartialFailure]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A unit that could not be done."""
+
+    error: str
+    detail: str
+    hint: str = ""
+    traceback: str = ""
+    """Text; empty for errors of ours."""
+    attempts: int
+    may_pass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Done(Generic[U, R]):
+    """What a round did, in the order of its units. What it did not do is in `undone`."""
+
+    pairs: tuple[tuple[U, R], ...]
+
+    def __iter__(self) -> Iterator[tuple[U, R]]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    @property
+    def results(self) -> tuple[R, ...]:
+        return tuple(result for _, result in self.pairs)
+
+    @property
+    def by_subject(self) -> Mapping[str, R]:
+        """Where a round has one unit for each subject."""
+        return {unit.subject: result for unit, result in self.pairs}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskBatch(Generic[U, R]):
+    """One stage function over units. They are of its kind, or mypy says so."""
+
+    name: str
+    function: Callable[[U], R]
+    units: Sequence[U]
+    at_once: int | None = None
+    """At most so many under way; null leaves it to the board."""
+
+
+class Executor(Protocol):
+    """Where units are worked on, and stories told."""
+
+    def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+        """Try every unit; tell of each, by its place, in the calling thread and as soon as it is settled.
+
+        What raises is no failure of a unit: an interruption, or a board that is broken.
+        """
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        """Run a story of its own, `body`, which is told the id of its flow run."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadExecutor:
+    """Threads in this process, with a progress bar on standard error. Needs no server."""
+
+    workers: int
+    retries: Retries = field(default_factory=Retries)
+    every_s: float = LINE_S
+    """A line of progress comes so long after the last one, where no bar can be drawn: in a log file."""
+
+    def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
+        at_once = round_.at_once or self.workers
+        with shown(round_.name, len(round_.units), self.every_s) as advance, ThreadPoolExecutor(at_once) as pool:
+            asked: dict[Future[R | Failure], int] = {
+                pool.submit(attempt, round_.function, unit, self.retries): place
+                for place, unit in enumerate(round_.units)
+            }
+            try:
+                for future in as_completed(asked):
+                    settled(asked[future], future.result())
+                    advance()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                if under_way := sum(future.running() for future in asked):
+                    # What they come to is in the store, so the same again finds it; nobody has to wait for it.
+                    log.warning("%s: waiting for %d under way; Ctrl-C again does not wait", round_.name, under_way)
+                raise
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:  # noqa: ARG002
+        return body(uuid.uuid4().hex)
+
+
+@overload
+def bind(function: Callable[[A, U], R], a: A, /) -> Callable[[U], R]: ...
+@overload
+def bind(function: Callable[[A, B, U], R], a: A, b: B, /) -> Callable[[U], R]: ...
+@overload
+def bind(function: Callable[[A, B, C, U], R], a: A, b: B, c: C, /) -> Callable[[U], R]: ...
+def bind(function: Callable[..., R], *first: object) -> Callable[[Any], R]:
+    """A stage function with all but its unit given: places, settings. mypy does not look into `functools.partial` where
+    a callable is asked for, so that a unit of the wrong kind would pass."""
+    return partial(function, *first)
+
+
+def begin(story: str, title: str, store: Store, board: Executor, body: Callable[[FlowRun], S]) -> S:
+    """Tell a story that is inside none."""
+    return board.tell(story, title, {}, lambda flow_run: body(FlowRun(story, flow_run, store, board)))
+
+
+def attempt(function: Callable[[U], R], unit: U, retries: Retries) -> R | Failure:
+    """The unit's result, tried again where its error may pass; any exception is the unit's failure."""
+    trying = tenacity.Retrying(
+        stop=tenacity.stop_after_attempt(retries.attempts),
+        wait=tenacity.wait_exponential(multiplier=retries.pause_s),
+        retry=tenacity.retry_if_exception(may_pass) | tenacity.retry_if_result(_worth_another),
+        retry_error_callback=lambda state: state.outcome.result() if state.outcome else None,
+    )
+    try:
+        return trying(function, unit)
+    except Exception as error:  # the unit's, whatever it is: the flow goes on and the row keeps the traceback
+        return failure_of(error, attempts=trying.statistics.get("attempt_number", 1))
+
+
+def _worth_another(result: object) -> bool:
+    """Whether a part is left that its stage did not try again by itself."""
+    return isinstance(result, Partial) and any(one.may_pass and not one.tried_again for one in result.left)
+
+
+def failure_of(error: Exception, *, attempts: int = 1) -> Failure:
+    """What is to be known of an error."""
+    if isinstance(error, SwtError):
+        return Failure(error=error.slug, detail=str(error), hint=error.hint, attempts=attempts, may_pass=error.retry)
+    said = "".join(traceback.format_exception(error))
+    detail = f"{type(error).__name__}: {error}"
+    return Failure(error=BUG, detail=detail, traceback=said, attempts=attempts, may_pass=False)
+
+
+@dataclass(slots=True)
+class FlowRun:
+    """One flow run of a story, as the story sees it."""
+
+    story: str
+    flow_run: str
+    store: Store
+    board: Executor
+    inner: list[FlowRun] = field(default_factory=list)
+    """Stories inside this one, and those of earlier rounds with other settings."""
+
+    def round(
+        self, name: str, function: Callable[[U], R], units: Iterable[U], *, at_once: int | None = None
+    ) -> Done[U, R]:
+        """What was done. Before it returns, there is a row of `undone` for everything else.
+
+        An interruption passes on, once the rows say what it kept from being done.
+        """
+        asked = tuple(units)
+        notes = _Notes(self, name, asked, datetime.now(UTC))
+        notes.keep()
+        settled: dict[int, R] = {}
+
+        def settle(place: int, result: R | Failure) -> None:
+            if isinstance(result, Failure):
+                notes.failed(asked[place], result)
+                return
+            settled[place] = result
+            notes.did(asked[place], result)
+
+        try:
+            if asked:
+                self.board.work(TaskBatch(name=name, function=function, units=asked, at_once=at_once), settle)
+        except BaseException as error:
+            notes.interrupted(error)
+            raise
+        finally:
+            notes.close()
+        return Done(tuple((asked[place], settled[place]) for place in sorted(settled)))
+
+    def leave(self, name: str, scope: str, left: Iterable[PartialFailure]) -> None:
+        """Rows for what a stage could not take in before there were any units."""
+        now = datetime.now(UTC)
+        rows = [_part(self, name, scope, one, now) for one in left]
+        _say(rows)
+        self.store.write(rows)
+
+    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[FlowRun], S]) -> S:
+        """Tell a story inside this one; what it leaves undone counts for this one as well."""
+
+        def told(flow_run: str) -> S:
+            run = FlowRun(story, flow_run, self.store, self.board)
+            self.inner.append(run)
+            return body(run)
+
+        return self.board.tell(story, title, parameters, told)
+
+    @property
+    def flow_runs(self) -> tuple[str, ...]:
+        """Its id, and those of the stories inside it."""
+        return (self.flow_run, *(one for run in self.inner for one in run.flow_runs))
+
+    def undone(self, *, own: bool = False) -> tuple[Undone, ...]:
+        """What it left undone, from the store; `own` leaves out the stories inside it."""
+        rows = self.store.read(Undone, flow_run=(self.flow_run,) if own else self.flow_runs)
+        return tuple(sorted(rows, key=lambda row: (row.at, row.round, row.subject)))
+
+    def exit_code(self, *, nothing: bool = False) -> int:
+        """3 where there was nothing to do or nothing could run, 1 where something is left undone, else 0."""
+        if nothing:
+            return NOTHING
+        return LEFT if self.undone() else DONE
+
+
+@dataclass(slots=True)
+class _Notes:
+    """The rows of one round while it is under way."""
+
+    run: FlowRun
+    name: str
+    asked: Sequence[Unit]
+    started: datetime
+    rows: list[Undone] = field(default_factory=list)
+    whole: list[tuple[str, str]] = field(default_factory=list)
+    """Scope and subject of what was done whole."""
+    met: set[int] = field(default_factory=set)
+
+    def did(self, unit: Unit, result: object) -> None:
+        left = result.left if isinstance(result, Partial) else ()
+        now = datetime.now(UTC)
+        self.met.add(id(unit))
+        self._add([_part(self.run, self.name, unit.scope, one, now) for one in left])
+        missing = {one.subject for one in left}
+        self.whole += [(unit.scope, subject) for subject in subjects_of(unit) if subject not in missing]
+
+    def failed(self, unit: Unit, failure: Failure) -> None:
+        self.met.add(id(unit))
+        self._add([self._row(unit, subject, failure) for subject in subjects_of(unit)])
+
+    def interrupted(self, error: BaseException) -> None:
+        """Rows for all that is not settled."""
+        detail = f"the flow run ended with {type(error).__name__}"
+        what = Failure(error=INTERRUPTED, detail=detail, attempts=0, may_pass=True)
+        missing = [unit for unit in self.asked if id(unit) not in self.met]
+        self.rows += [self._row(unit, subject, what) for unit in missing for subject in subjects_of(unit)]
+        kept = len(self.asked) - len(missing)
+        log.warning(
+            "%s: %d of %d were settled and are kept; the same again goes on there", self.name, kept, len(self.asked)
+        )
+
+    def keep(self, finished: datetime | None = None) -> None:
+        """The round's own rows, one for each scope; a second write replaces the first."""
+        scopes = dict.fromkeys(unit.scope for unit in self.asked)
+        rows = [self._round(scope, finished) for scope in scopes]
+        self.run.store.write(rows, key=f"{self.run.flow_run}-{self.name}-{self.started:%H%M%S%f}")
+
+    def close(self) -> None:
+        """Everything is in the store."""
+        self.run.store.write(self.rows)
+        if self.asked:
+            self.keep(datetime.now(UTC))
+
+    def _add(self, rows: list[Undone]) -> None:
+        _say(rows)
+        self.rows += rows
+
+    def _row(self, unit: Unit, subject: str, failure: Failure) -> Undone:
+        kept = self.run.store.put_file(failure.traceback.encode()) if failure.traceback else ""
+        return Undone(
+            flow_run=self.run.flow_run,
+            story=self.run.story,
+            round=self.name,
+            subject=subject,
+            scope=unit.scope,
+            unit=written(unit),
+            error=failure.error,
+            detail=failure.detail,
+            hint=failure.hint,
+            traceback=kept,
+            attempts=failure.attempts,
+            may_pass=failure.may_pass,
+            at=datetime.now(UTC),
+        )
+
+    def _round(self, scope: str, finished: datetime | None) -> FlowRound:
+        return FlowRound(
+            flow_run=self.run.flow_run,
+            story=self.run.story,
+            round=self.name,
+            scope=scope,
+            asked=tuple(one for unit in self.asked if unit.scope == scope for one in subjects_of(unit)),
+            done=tuple(subject for where, subject in self.whole if where == scope),
+            started_at=self.started,
+            finished_at=finished,
+        )
+
+
+def _part(run: FlowRun, name: str, scope: str, left: PartialFailure, at: datetime) -> Undone:
+    return Undone(
+        flow_run=run.flow_run,
+        story=run.story,
+        round=name,
+        subject=left.subject,
+        scope=scope,
+        unit="",
+        error=left.error,
+        detail=left.detail,
+        hint=left.hint,
+        traceback="",
+        attempts=1,
+        may_pass=left.may_pass,
+        at=at,
+    )
+
+
+def _say(rows: Sequence[Undone]) -> None:
+    for row in rows:
+        log.warning("%s", line_of(row))
+    for hint in dict.fromkeys(row.hint for row in rows if row.hint):
+        log.warning("hint: %s", hint)
+
+
+def line_of(row: Undone) -> str:
+    """A row for people."""
+    return f"{row.round} {row.subject}{f' ({row.scope})' if row.scope else ''}: {row.error}: {row.detail}"

@@ -1,0 +1,1 @@
+"""Requests, settings and the command line."""

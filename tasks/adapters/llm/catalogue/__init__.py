@@ -1,0 +1,1 @@
+"""Models, their prices and what a call can cost at most."""

@@ -1,0 +1,1 @@
+"""Budgets, rate limits, concurrency and retries of model calls."""

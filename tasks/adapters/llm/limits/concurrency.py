@@ -1,0 +1,46 @@
+"""How much this process asks of one provider at a time: calls in flight, and pauses that are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from threading import BoundedSemaphore, Lock
+
+from tasks.adapters.clock import Clock, SystemClock
+
+
+@dataclass(slots=True)
+class ConcurrencyLimit:
+    """Thread-safe; one per provider and process. With several processes, give each its share. What may be asked in a
+    minute, and pauses, all processes share (rate_limit.py)."""
+
+    max_in_flight: int = 8
+    clock: Clock = field(default_factory=SystemClock)
+    others: Callable[[], float] = lambda: 0.0
+    """Seconds of the pause that other processes were told of."""
+    _slots: BoundedSemaphore = field(init=False, repr=False)
+    _lock: Lock = field(default_factory=Lock, init=False, repr=False)
+    _not_before: float = field(default=0.0, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._slots = BoundedSemaphore(self.max_in_flight)
+
+    @contextmanager
+    def slot(self) -> Iterator[float]:
+        """Hold one place while a call is in flight; gives the seconds that it waited."""
+        asked = self.clock.monotonic()
+        with self._slots:
+            while (wait := self._paused_for()) > 0:
+                self.clock.sleep(wait)
+            yield self.clock.monotonic() - asked
+
+    def pause(self, seconds: float) -> None:
+        """Nobody starts for so long: the provider asked for it."""
+        with self._lock:
+            self._not_before = max(self._not_before, self.clock.monotonic() + seconds)
+
+    def _paused_for(self) -> float:
+        with self._lock:
+            own = self._not_before - self.clock.monotonic()
+        return own if own > 0 else self.others()

@@ -1,0 +1,1 @@
+"""Requests, cached replies and the rows of model calls."""

@@ -1,0 +1,301 @@
+"""Replies that were paid for, by content key, and the calls under way, so that a kill at any moment is survived.
+
+    <store>/replies/<xx>/<call_key>.json.gz      what was sent, what came back, and the row of who paid
+    <store>/calls-under-way/<call_key>.json      the row to write if nobody ever hears of this call again
+    <store>/calls-under-way/<call_key>.room      disk space for its reply (disk_reservation.py)
+
+Calls under way lie in the store that pays for them. They once lay in a cache that stores share, and whichever store
+came next took the `unknown` rows: five kills left six rows in four other stores.
+
+In this order: mark the call, send, keep the exchange, write the row, unmark. Whatever is marked and not locked was left
+by a process that died: if the exchange is there, its row is written (again); if not, the row says `unknown`, because
+nobody can tell whether the provider got the request and charged for it.
+
+Machines that work together (`SWT_LEASES`) put their marks into the store, also where that is an object store: whichever
+of them takes over the claim of one that died writes the row. The room stays on the disk of who asks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tasks.adapters.leases import used
+from tasks.adapters.llm.base import Reply
+from tasks.adapters.llm.records.call_rows import row_facts, row_of
+from tasks.adapters.llm.records.disk_reservation import DiskReservation
+from tasks.adapters.llm.records.request import ModelRequest, reply_facts, reply_of, request_of
+from tasks.adapters.locking import Claim, Claims
+from tasks.adapters.store.files.disk import Disk, LocalDisk, place_in_leases
+from tasks.adapters.store.rows.store import Store
+from tasks.domain.errors import LeaseError, StoreError
+from tasks.domain.llm import LlmCall
+from tasks.domain.names import content_key
+
+UNDER_WAY = "calls-under-way"
+BATCHES = "batches-under-way"
+CALL_PATIENCE_S = 3600.0
+"""Whoever stands still in a call may have it paid already: so long nobody else makes it, while he is connected."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedCall:
+    """One call that was paid for."""
+
+    request: ModelRequest
+    reply: Reply
+    row: LlmCall
+    """Of the work that paid."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallClaim:
+    """The right to make one call: nobody else makes it meanwhile."""
+
+    archive: ReplyCache
+    key: str
+    held: Claim
+
+    def begin(self, row: LlmCall) -> None:
+        """Mark the call as under way. `row` is what is written if this process dies before it ends."""
+        if not self.held.confirmed():
+            hint = "run it again: nothing was paid for"
+            raise LeaseError("somebody else makes this call by now: this process stood still", hint=hint)
+        self.archive.room(self.key).take()
+        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
+
+    def failed(self, row: LlmCall) -> None:
+        """Write the row of an attempt that failed, and take the mark away. `row` has the id of the marked one."""
+        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
+        self.archive.write_row(row)
+        self.archive.unmark(self.key)
+
+    def keep(self, exchange: RecordedCall) -> None:
+        """Put the exchange and its row where they stay, whatever happens next.
+
+        Where somebody else took over and has a reply, that one stays: others have worked with it by now. Both rows say
+        what was paid.
+        """
+        data = _packed(exchange)
+        try:
+            if self.held.confirmed() or self.archive.find(self.key) is None:
+                self.archive.store.disk.write(_path(self.key), data)
+            self.archive.write_row(exchange.row)
+        except OSError as error:
+            with suppress(OSError):
+                self.archive.room(self.key).fill(data)
+            hint = "free some room and run it again: what was kept of the reply is not paid for twice"
+            raise StoreError(f"a paid reply could not be stored: {error}", hint=hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCache:
+    """Replies of one store. `folder` is this store's alone and takes locks: calls under way are exclusive among the
+    processes that use the store."""
+
+    store: Store
+    folder: Path
+    marks: PendingCalls
+    scope: str
+    """What the store is called in leases."""
+
+    def find(self, key: str) -> RecordedCall | None:
+        """The exchange with this content key; null where it was never kept."""
+        try:
+            data = self.store.disk.read(_path(key))
+        except FileNotFoundError:
+            return None
+        return _unpacked(data, _path(key))
+
+    @contextmanager
+    def claim(self, key: str) -> Iterator[CallClaim]:
+        """Wait until nobody else makes this call, settle what a dead process left, and hold it.
+
+        After an error of ours that is no row yet, the mark becomes one: the provider may have done its work. What is
+        not an `Exception` (an interrupt) leaves the mark to the next process.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with self._claims.claim(key, wait=True, patience_s=CALL_PATIENCE_S) as held:
+            assert held
+            self.settle(key)
+            try:
+                yield CallClaim(self, key, held)
+            except StoreError:
+                raise
+            except Exception:
+                with suppress(OSError):  # a full disk, say: then the mark stays
+                    self.settle(key)
+                raise
+            self.unmark(key)
+
+    def settled(self, key: str) -> None:
+        """Make sure that the row of a kept call is there: whoever paid may have died before writing it."""
+        if self.marks.read(key) is not None:
+            with self.claim(key):
+                """Claiming it settled it."""
+
+    def recover(self) -> int:
+        """Settle every call that a dead process left; how many there were."""
+        found = 0
+        rooms = {path.stem for path in self.folder.glob("*.room")}
+        for key in sorted(rooms.union(self.marks.keys())):
+            with self._claims.claim(key, wait=False, patience_s=CALL_PATIENCE_S) as held:
+                found += held is not None and self.settle(key)
+        return found
+
+    def settle(self, key: str) -> bool:
+        """Write the row of a marked call that is not under way any more; whether there was one."""
+        exchange = self.find(key)
+        if exchange is None and (kept := self.room(key).content()):
+            self.store.disk.write(_path(key), kept)
+            exchange = _unpacked(kept, _path(key))
+        row = exchange.row if exchange else self._marked(key)
+        marked = self.marks.read(key) is not None
+        if row and marked:
+            self.write_row(row)
+        self.unmark(key)
+        return marked
+
+    def write_row(self, row: LlmCall) -> None:
+        self.store.write([row], key=row.call_id)
+
+    def room(self, key: str) -> DiskReservation:
+        return DiskReservation(self.folder / f"{key}.room")
+
+    def unmark(self, key: str) -> None:
+        self.marks.drop(key)
+        self.room(key).drop()
+
+    @property
+    def batches(self) -> tuple[PendingCalls, Claims]:
+        """Marks of batches under way and claims on them, where whoever takes over finds them."""
+        folder = self.folder / "batches"
+        shared = isinstance(self.marks, SharedMarks)
+        marks = SharedMarks(self.store.disk, BATCHES) if shared else LocalMarks(folder)
+        return marks, Claims(folder, f"{self.scope}/{BATCHES}")
+
+    @property
+    def _claims(self) -> Claims:
+        return Claims(self.folder, f"{self.scope}/{UNDER_WAY}")
+
+    def _marked(self, key: str) -> LlmCall | None:
+        """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
+        try:
+            return row_of(json.loads(self.marks.read(key) or "null"))
+        except (ValueError, KeyError, TypeError):
+            return None
+
+
+class PendingCalls(Protocol):
+    """The rows of calls under way, as JSON, by call key."""
+
+    def write(self, key: str, text: str) -> None:
+        """Whole or not at all."""
+        ...
+
+    def read(self, key: str) -> str | None:
+        """Null where there is none."""
+        ...
+
+    def drop(self, key: str) -> None: ...
+
+    def keys(self) -> Iterable[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LocalMarks:
+    """In a folder of this machine, or one that machines share."""
+
+    folder: Path
+
+    def write(self, key: str, text: str) -> None:
+        unfinished = self._path(key).with_suffix(".tmp")
+        with unfinished.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path(key))
+
+    def read(self, key: str) -> str | None:
+        try:
+            return self._path(key).read_text()
+        except FileNotFoundError:
+            return None
+
+    def drop(self, key: str) -> None:
+        for path in (self._path(key), self._path(key).with_suffix(".tmp")):
+            path.unlink(missing_ok=True)
+
+    def keys(self) -> Iterable[str]:
+        return [path.stem for path in self.folder.glob("*.json")]
+
+    def _path(self, key: str) -> Path:
+        return self.folder / f"{key}.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMarks:
+    """In an object store, for whichever machine takes over."""
+
+    disk: Disk
+    folder: str = UNDER_WAY
+
+    def write(self, key: str, text: str) -> None:
+        self.disk.write(self._path(key), text.encode())
+
+    def read(self, key: str) -> str | None:
+        try:
+            return self.disk.read(self._path(key)).decode()
+        except FileNotFoundError:
+            return None
+
+    def drop(self, key: str) -> None:
+        self.disk.delete(self._path(key))
+
+    def keys(self) -> Iterable[str]:
+        return [entry.name.removesuffix(".json") for entry in self.disk.files(self.folder)]
+
+    def _path(self, key: str) -> str:
+        return f"{self.folder}/{key}.json"
+
+
+def open_archive(store: Store, cache: Path) -> ReplyCache:
+    """The replies of a store. Of an object store the calls under way lie below `cache`, in a folder that is named after
+    the store; their marks do as well on a machine that works alone."""
+    if isinstance(store.disk, LocalDisk):
+        folder = store.disk.root / UNDER_WAY
+        return ReplyCache(store, folder, LocalMarks(folder), place_in_leases(store.disk))
+    folder = cache / UNDER_WAY / content_key("store", store.url)
+    marks = SharedMarks(store.disk) if used() else LocalMarks(folder)
+    return ReplyCache(store, folder, marks, place_in_leases(store.disk))
+
+
+def _path(key: str) -> str:
+    return f"replies/{key[:2]}/{key}.json.gz"
+
+
+def _packed(exchange: RecordedCall) -> bytes:
+    parts = {
+        "request": exchange.request.facts(),
+        "reply": reply_facts(exchange.reply),
+        "row": row_facts(exchange.row),
+    }
+    text = json.dumps(parts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return gzip.compress(text, 6, mtime=0)
+
+
+def _unpacked(data: bytes, where: str) -> RecordedCall:
+    try:
+        parts = json.loads(gzip.decompress(data).decode("utf-8", "surrogatepass"))
+        reply = reply_of(parts["reply"], cached=True)
+        return RecordedCall(request_of(parts["request"]), reply, row_of(parts["row"]))
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise StoreError(
+            f"{where} is not a model's reply: {error}", hint="move it away; the call is then made again"
+        ) from error

@@ -1,0 +1,384 @@
+"""Where every model call of a process goes through, whoever makes it: our methods, or an agent behind the gateway.
+
+A call is looked up, and replayed where it is known. Otherwise it waits for nobody else to make it, for the budgets and
+for the provider's limiter, is sent, kept, and only then handed over. Each attempt and each replay is an `llm_call` row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from threading import Lock
+
+from tasks.adapters.clock import Clock, SystemClock
+from tasks.adapters.llm.base import UNSAID, Finish, Model, ModelQuestion, Options, Reply
+from tasks.adapters.llm.catalogue.cost_bound import CostBound, bound_of, likely_prompt, likely_tokens
+from tasks.adapters.llm.catalogue.models import ModelCard, Models
+from tasks.adapters.llm.catalogue.prices import Prices
+from tasks.adapters.llm.errors import (
+    AccountRefused,
+    ContentFiltered,
+    ContextTooLong,
+    ModelError,
+    ProviderFailed,
+    ProviderRefused,
+    ReplayMiss,
+    ReplyCut,
+    UnansweredInLimit,
+)
+from tasks.adapters.llm.limits.budget import Meter, Reservation
+from tasks.adapters.llm.limits.concurrency import ConcurrencyLimit
+from tasks.adapters.llm.limits.rate_limit import RateLimiter
+from tasks.adapters.llm.limits.retries import CallRetries
+from tasks.adapters.llm.records.reply_cache import CallClaim, RecordedCall, ReplyCache
+from tasks.adapters.llm.records.request import LimitBy, ModelRequest
+from tasks.adapters.llm.records.row_maker import RowMaker, Stamp
+from tasks.adapters.llm.transport.openai_http import Transport
+from tasks.adapters.llm.transport.reasoning import unanswered
+from tasks.domain.errors import NotFound
+from tasks.domain.llm import CallStatus, LlmCall, Work
+
+MAYBE_PAID = ("cut", "timeout", "garbage")
+"""Failures after which the provider may have done the work, and charged for it."""
+FILTER_HINT = "the provider does not answer this content; another one may"
+CUT_HINTS = {
+    LimitBy.EXPERIMENT: "--param max_tokens=N with a larger N, or none: replies then have the model's own limit",
+    LimitBy.CARD: "raise max_tokens in the options of the model's card, or leave it out",
+    LimitBy.DIALECT: "say on the model's card how long its replies can be: output = N (docs/models.md)",
+    LimitBy.AGENT: "--param max_tokens=N gives the agent more room, --param reasoning_effort=low needs less",
+}
+LATE_S = 10.0
+"""A provider that refuses says so at once. A server's error that takes longer may come from a proxy that gave up on a
+reply which was made, so it counts as one of those."""
+
+
+@dataclass(slots=True)
+class CallTally:
+    """Counts the calls of one unit of work while it is done once. Thread-safe."""
+
+    _calls: int = 0
+    _contents: Counter[str] = field(default_factory=Counter)
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def next(self, call_key: str) -> tuple[int, int]:
+        """The position of a call, and how often exactly this was asked before."""
+        with self._lock:
+            self._calls += 1
+            self._contents[call_key] += 1
+            return self._calls - 1, self._contents[call_key] - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who makes a call, and who pays."""
+
+    work: Work
+    meters: tuple[Meter, ...] = ()
+    dialect: str = "protocol"
+    run_token: str = ""
+    """Public id of the run token; never the token."""
+    options: Options = UNSAID
+    """Of the sweep; they go before the method's."""
+    step: str = ""
+    """Which part of the work asks."""
+    tally: CallTally = field(default_factory=CallTally)
+    """New whenever the work is done again: its calls then have the ids that they had before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRouter:
+    """One per process. Thread-safe."""
+
+    archive: ReplyCache
+    models: Models
+    prices: Prices
+    wires: Mapping[str, Transport]
+    """Provider's name → how it is asked. A provider without a key need not be here."""
+    stamp: Stamp
+    pace: RateLimiter
+    patience: CallRetries = field(default_factory=CallRetries)
+    clock: Clock = field(default_factory=SystemClock)
+    replay_only: bool = False
+    """Send nothing: a call that was never recorded is a `ReplayMiss`."""
+    withheld: Mapping[str, ModelError] = field(default_factory=dict, repr=False)
+    """Calls that are not made by themselves, by content key, and why: those to which no batch had an answer."""
+    _limiters: dict[str, ConcurrencyLimit] = field(default_factory=dict, repr=False)
+    _refused: dict[str, AccountRefused] = field(default_factory=dict, repr=False)
+    """Providers that take no more calls of this process, by name, and what they said."""
+    _lock: Lock = field(default_factory=Lock, repr=False)
+
+    def model(
+        self,
+        name: str,
+        work: Work,
+        *,
+        meters: Sequence[Meter] = (),
+        options: Options = UNSAID,
+        roles: Mapping[str, str] | None = None,
+    ) -> Model:
+        """A model for doing one unit of work once. `roles` names other models for steps of the work.
+
+        `NotFound` where data/models.toml has none of a name."""
+        return RoutedModel(
+            board=self,
+            card=self.models.card(name),
+            caller=Caller(work=work, meters=tuple(meters), options=options),
+            roles={step: self.models.card(other) for step, other in (roles or {}).items()},
+        )
+
+    def check_key(self, name: str) -> None:
+        """`NotFound` where a model cannot be asked and there is nothing to replay: it never answered before."""
+        card = self.models.card(name)
+        askable = self.replay_only or card.provider.name in self.wires
+        if not askable and not self.archive.store.read(LlmCall, model=name, status=CallStatus.ANSWERED):
+            raise _without_key(card)
+
+    def call(self, request: ModelRequest, caller: Caller) -> Reply:
+        """The reply, which is on disk. A `ModelError` where there is none; the rows say why.
+
+        Where a limit of ours cut it, it is asked once more with a higher one, and is `ReplyCut` where that cuts it too.
+        An experiment's limit is raised only where hidden reasoning used it up before a word was said."""
+        reply = self._beside_prompt(request, caller)
+        roomier = self._roomier(request, reply)
+        if roomier:
+            try:
+                reply, request = self._reply(roomier, caller), roomier
+            except AccountRefused:
+                raise
+            except (ProviderRefused, ContextTooLong) as error:
+                raise _cut(request, reply) from error
+        if _is_ours(request, reply):
+            raise _cut(request, reply)
+        return reply
+
+    def _beside_prompt(self, request: ModelRequest, caller: Caller) -> Reply:
+        """The reply. Providers refuse a prompt that would leave the model's longest reply no room, so it is asked again
+        with a lower limit, unless the prompt alone seems to be too long. Agents set their own limits."""
+        card = self.models.card(request.model)
+        while True:
+            try:
+                return self._reply(request, caller)
+            except ContextTooLong:
+                less = card.with_less_room(request)
+                if caller.run_token or less is None or likely_prompt(request) >= (card.context or inf):
+                    raise
+                request = less
+
+    def _roomier(self, request: ModelRequest, reply: Reply) -> ModelRequest | None:
+        """The same with a higher limit, where the reply was cut by one that may be raised."""
+        if not _is_ours(request, reply) or (request.limit_by is LimitBy.EXPERIMENT and not unanswered(reply)):
+            return None
+        return self.models.card(request.model).with_more_room(request)
+
+    def _reply(self, request: ModelRequest, caller: Caller) -> Reply:
+        card = self.models.card(request.model)
+        bound = self.bound(request)
+        rows = self.rows_of(request, caller, bound)
+        with _admitted(caller.meters, bound, replays=True) as places:
+            reply = self._known_or_paid(request, card, rows, caller)
+            for place in places:
+                place.answered(reply)
+            return reply
+
+    def _known_or_paid(self, request: ModelRequest, card: ModelCard, rows: RowMaker, caller: Caller) -> Reply:
+        if known := self.archive.find(request.call_key):
+            self.archive.settled(request.call_key)
+            return self._replay(known, rows)
+        if problem := self.withheld.get(request.call_key):
+            raise problem
+        if self.replay_only:
+            hint = "record it first, with a provider"
+            raise ReplayMiss(f"{request.model} was never asked this ({request.call_key})", hint=hint)
+        asked = self.clock.monotonic()
+        with self.archive.claim(request.call_key) as claim:
+            if known := self.archive.find(request.call_key):
+                return self._replay(known, rows)
+            return self._pay(request, card, rows, claim, caller, asked)
+
+    def recover(self) -> int:
+        """Settle the calls that dead processes left under way; how many there were. Call it once at the start."""
+        return self.archive.recover()
+
+    def close(self) -> None:
+        """Close the connections to providers; the next call opens them again."""
+        for wire in self.wires.values():
+            wire.close()
+
+    def bound(self, request: ModelRequest) -> CostBound:
+        """The most that a call can come to now."""
+        card = self.models.card(request.model)
+        return bound_of(request, card, self.prices.at(card.price_key, self.clock.now()))
+
+    def rows_of(self, request: ModelRequest, caller: Caller, bound: CostBound) -> RowMaker:
+        """The rows of the caller's next call."""
+        position, nth = caller.tally.next(request.call_key)
+        return RowMaker(
+            request=request,
+            work=caller.work,
+            step=caller.step or caller.work.step,
+            dialect=caller.dialect,
+            run_token=caller.run_token,
+            position=position,
+            nth=nth,
+            bound=bound,
+            stamp=self.stamp,
+        )
+
+    def _replay(self, known: RecordedCall, rows: RowMaker) -> Reply:
+        """A known reply again. Where this very call paid for it, its row is there already."""
+        if known.row.call_id != rows.call_id:
+            self.archive.write_row(rows.replayed(known, self.clock.now()))
+        return known.reply
+
+    def _pay(
+        self, request: ModelRequest, card: ModelCard, rows: RowMaker, claim: CallClaim, caller: Caller, asked: float
+    ) -> Reply:
+        wire = self.wire_to(card)
+
+        def attempt(number: int) -> RecordedCall:
+            """Each is paid for by itself: after a reply that was cut, there may be nothing left for another. What it
+            may cost is set aside until the reply is kept: a kill before that leaves a row that is booked at all of it.
+            """
+            with _admitted(caller.meters, rows.bound, replays=False) as places:
+                exchange = self._attempt(request, card, wire, rows, claim, places, number, asked)
+                claim.keep(exchange)
+                return exchange
+
+        return self.patience.persist(self.clock, attempt).reply
+
+    def _attempt(
+        self,
+        request: ModelRequest,
+        card: ModelCard,
+        wire: Transport,
+        rows: RowMaker,
+        claim: CallClaim,
+        places: Sequence[Reservation],
+        number: int,
+        asked: float,
+    ) -> RecordedCall:
+        limiter, limits = self._limiter(card), card.minute_limits
+        paced = self.pace.wait(limits, likely_tokens(request, card))  # before a slot, which others may use meanwhile
+        with limiter.slot() as held_up:
+            if held_up:
+                self.pace.begins(limits, paced)
+            self._open(card)
+            started, sent = self.clock.now(), self.clock.monotonic()
+            draft = rows.under_way(started, attempt=number)
+            claim.begin(draft)
+            for place in places:
+                place.sent()
+            try:
+                reply = wire.send(request, card)
+            except ModelError as error:
+                self._note_failure(error, card, limiter)
+                took = self.clock.monotonic() - sent
+                failed = rows.failed(draft, error, status=_status(error, took), seconds=took, finished=self.clock.now())
+                for place in places if failed.cost_usd == 0.0 else ():
+                    place.free()
+                claim.failed(replace(failed, waited_s=sent - asked))
+                raise
+        self.pace.came_to(limits, paced, reply.usage.total)
+        price = self.prices.at(card.price_key, started)
+        reply = replace(reply, cost_usd=price.cost(reply.usage) if price else reply.cost_usd)
+        for place in places:
+            place.answered(reply)
+        row = rows.answered(reply, attempt=number, waited_s=sent - asked, started=started, finished=self.clock.now())
+        return RecordedCall(request, reply, row)
+
+    def _open(self, card: ModelCard) -> None:
+        """`AccountRefused` where the provider has refused this account before: a dead key was once tried for every
+        unit of a sweep."""
+        name = card.provider.name
+        if said := self._refused.get(name):
+            raise AccountRefused(f"{name} is not asked again in this run: {said}", hint=said.hint)
+
+    def _note_failure(self, error: ModelError, card: ModelCard, limiter: ConcurrencyLimit) -> None:
+        """Pause all calls to a provider that asks for it, and stop those to one that certainly refuses the account."""
+        if isinstance(error, AccountRefused) and error.certain:
+            self._refused[card.provider.name] = error
+        if isinstance(error, ProviderFailed) and error.retry_after_s:
+            seconds = min(error.retry_after_s, self.patience.longest_retry_after_s)
+            limiter.pause(seconds)
+            self.pace.hold(card.provider.name, seconds)
+
+    def wire_to(self, card: ModelCard) -> Transport:
+        """How a model's provider is asked; `NotFound` where its key is missing."""
+        try:
+            return self.wires[card.provider.name]
+        except KeyError:
+            raise _without_key(card) from None
+
+    def _limiter(self, card: ModelCard) -> ConcurrencyLimit:
+        provider = card.provider
+        with self._lock:
+            if provider.name not in self._limiters:
+                self._limiters[provider.name] = ConcurrencyLimit(
+                    provider.max_in_flight, self.clock, partial(self.pace.held_for, provider.name)
+                )
+            return self._limiters[provider.name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoutedModel:
+    """The protocol of `base.py` for one unit of work."""
+
+    board: ModelRouter
+    card: ModelCard
+    caller: Caller
+    roles: Mapping[str, ModelCard] = field(default_factory=dict)
+    """Step of the work → who is asked instead."""
+
+    @property
+    def name(self) -> str:
+        return self.card.name
+
+    def complete(self, question: ModelQuestion) -> Reply:
+        card = self.roles.get(question.step, self.card)
+        caller = replace(self.caller, step=question.step)
+        reply = self.board.call(card.request(question, self.caller.options), caller)
+        if reply.finish_reason is Finish.CONTENT_FILTER:
+            # With status 400 it is nobody's failure, so it is none with 200. It was paid for, and is not asked again.
+            raise ContentFiltered(f"the provider ended the reply of {card.name} by its filter", hint=FILTER_HINT)
+        return reply
+
+
+def _is_ours(request: ModelRequest, reply: Reply) -> bool:
+    """Whether a limit of ours cut the reply. One that an agent set for its own call is ours only where nothing was
+    said: agents expect the rest of a reply that is cut, and not an empty one."""
+    if reply.finish_reason is not Finish.LENGTH or request.limit_by is LimitBy.MODEL:
+        return False
+    return request.limit_by is not LimitBy.AGENT or unanswered(reply)
+
+
+def _cut(request: ModelRequest, reply: Reply) -> ReplyCut:
+    limit, hint = f"{request.max_tokens} tokens, the limit of the {request.limit_by}", CUT_HINTS[request.limit_by]
+    if unanswered(reply):
+        return UnansweredInLimit(f"{request.model} said nothing within {limit}", hint=hint)
+    return ReplyCut(f"the reply of {request.model} was cut at {limit}", hint=hint)
+
+
+def _without_key(card: ModelCard) -> NotFound:
+    variable = card.provider.key_env
+    if not variable:
+        return NotFound(f"there is no wire to {card.provider.name} of {card.name}", hint="give it one")
+    hint = f"export {variable}=…, or take another model of data/models.toml"
+    return NotFound(f"{card.name} needs a key of {card.provider.name}: {variable} is not set", hint=hint)
+
+
+@contextmanager
+def _admitted(meters: Sequence[Meter], bound: CostBound, *, replays: bool) -> Iterator[tuple[Reservation, ...]]:
+    """A place with each of the meters that count replays, or with each of those that do not."""
+    with ExitStack() as stack:
+        yield tuple(stack.enter_context(meter.admitted(bound)) for meter in meters if meter.replays is replays)
+
+
+def _status(error: ModelError, took: float) -> CallStatus:
+    if not isinstance(error, ProviderFailed):
+        return CallStatus.CUT if error.maybe_paid else CallStatus.FAILED
+    maybe_paid = error.maybe_paid or error.kind in MAYBE_PAID or (error.kind == "server" and took >= LATE_S)
+    return CallStatus.CUT if maybe_paid else CallStatus.FAILED

@@ -1,0 +1,1 @@
+"""Parquet files on a disk or an object store, and their schemas."""

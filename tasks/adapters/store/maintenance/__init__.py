@@ -1,0 +1,1 @@
+"""Compaction, health checks and claims of a store."""

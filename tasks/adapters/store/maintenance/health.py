@@ -1,0 +1,110 @@
+"""`swt store check`: everything that is wrong with a store, without changing it."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry
+from tasks.adapters.store.files.layout import FACTS, FILE_COLUMNS, file_path
+from tasks.adapters.store.files.quarantine import TORN, UNREADABLE, Problem, complaints, listed
+from tasks.adapters.store.rows import reading
+from tasks.domain.run import CaseOutcome, Run
+from tasks.domain.table import table_name
+
+LEFTOVER_AGE_S = 3600.0
+"""A temporary file older than this has no writer any more."""
+
+
+def check(disk: Disk, runner_version: str = "") -> tuple[Problem, ...]:
+    """All problems, sorted. Rows are looked at only where every file can be read.
+
+    With a `runner_version`, instances that were last run by another one are among them.
+    """
+    files = listed(disk)
+    bad = [*complaints(disk, files, pages=True), *_strays(entry for _, entry in files)]
+    if not any(problem.kind in UNREADABLE for problem in bad):
+        bad += [*_orphans(disk), *_incomplete(disk), *_logs(disk)]
+        bad += _stale(disk, runner_version) if runner_version else ()
+    return tuple(sorted(bad))
+
+
+def _strays(entries: Iterable[Entry]) -> Iterator[Problem]:
+    """Files that are not the store's, or not any more."""
+    for entry in entries:
+        if entry.path.endswith(TORN):
+            yield Problem("quarantined", entry.path, "moved aside because it could not be read")
+        elif entry.path.endswith(TEMPORARY):
+            if entry.age_s > LEFTOVER_AGE_S:
+                yield Problem("leftover", entry.path, "its writer died; `swt store gc` removes it")
+        elif not entry.path.endswith(".parquet") or entry.path.count("/") != 2:
+            yield Problem("stray", entry.path, "not in the layout of the store, and not read")
+
+
+def _orphans(disk: Disk) -> Iterator[Problem]:
+    """Facts without a `run` row: a run was killed before it was written, or is being written now."""
+    for kind in FACTS:
+        query = "SELECT DISTINCT run_key FROM {fact} ANTI JOIN {run} USING (run_key) ORDER BY run_key"
+        for key in _keys(disk, kind, query):
+            yield Problem("orphan", f"{table_name(kind)} {key}", "rows without a run row; they are not counted")
+
+
+def _incomplete(disk: Disk) -> Iterator[Problem]:
+    query = (
+        "SELECT run_key FROM {run} WHERE cases > 0 "
+        "EXCEPT SELECT run_key FROM {run} SEMI JOIN {fact} USING (run_key, _part) ORDER BY run_key"
+    )
+    for key in _keys(disk, CaseOutcome, query):
+        yield Problem("incomplete", f"run {key}", "it counted cases, and case_outcome has none of them")
+
+
+def _stale(disk: Disk, runner_version: str) -> Iterator[Problem]:
+    """Instances whose verdicts rest on runs of another runner than the one that would run now."""
+    query = (
+        "SELECT instance_id, count(*) FROM {run} WHERE status <> 'infrastructure' GROUP BY instance_key, instance_id "
+        f"HAVING arg_max(coalesce(runner_version, ''), finished_at) <> '{runner_version}' ORDER BY instance_id"
+    )
+    table = reading.ask(disk, (Run,), lambda source: query.format(run=source(Run)))
+    for name, runs in zip(*(column.to_pylist() for column in table.columns), strict=True):
+        yield Problem("stale", f"run of {name}", f"{runs} runs by another runner; `swt evaluate` makes them again")
+
+
+def _keys(disk: Disk, kind: type[Any], query: str) -> list[str]:
+    """First column of a query over the stored runs and one table of facts."""
+    table = reading.ask(disk, (Run, kind), lambda source: query.format(run=source(Run), fact=source(kind)))
+    return [str(key) for key in table.column(0).to_pylist()]
+
+
+def _logs(disk: Disk) -> Iterator[Problem]:
+    """Kept files that rows refer to and that are gone or damaged."""
+    there = {entry.path for entry in disk.files("files")}
+    for path in sorted(there):
+        if path.endswith(".gz") and not is_whole(disk, path):
+            yield Problem("torn-log", path, "its content does not have the SHA-256 that it is named after")
+    for sha, where in referenced_files(disk).items():
+        if file_path(sha) not in there:
+            yield Problem("missing-log", file_path(sha), f"named by {where}")
+
+
+def referenced_files(disk: Disk) -> dict[str, str]:
+    """SHA-256 of every file that a stored row names → the first table and column that does."""
+    found: dict[str, str] = {}
+    for kind, names in FILE_COLUMNS.items():
+        for name in names:
+            query = f"SELECT DISTINCT {name} FROM {{}} WHERE {name} <> '' ORDER BY 1"
+            table = reading.ask(disk, (kind,), lambda source, k=kind, q=query: q.format(source(k)))  # type: ignore[misc]
+            for sha in table.column(0).to_pylist():
+                found.setdefault(str(sha), f"{table_name(kind)}.{name}")
+    return found
+
+
+def is_whole(disk: Disk, path: str) -> bool:
+    """Whether a kept file has the content that it is named after. `OSError` where that cannot be told."""
+    try:
+        content = gzip.decompress(disk.read(path))
+    except (gzip.BadGzipFile, FileNotFoundError, EOFError, zlib.error):
+        return False
+    return hashlib.sha256(content).hexdigest() == path.rpartition("/")[2].removesuffix(".gz")

@@ -1,0 +1,1 @@
+"""Rows of the store: writing, reading, the latest of each key."""

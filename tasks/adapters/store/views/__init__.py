@@ -1,0 +1,1 @@
+"""The SQL files as DuckDB views, and their materialised verdicts."""

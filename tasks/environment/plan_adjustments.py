@@ -1,0 +1,184 @@
+"""What to try next where an environment is of no use: each way takes a plan and its trouble and gives another plan."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tasks.adapters.uv.plan import EnvironmentPlan, Interpreter
+from tasks.domain.environment import Cause
+from tasks.environment.project_files.project import Project
+from tasks.environment.project_files.pythons import allows
+from tasks.environment.project_files.requirements import name_of, normal, parse_lines
+from tasks.environment.readiness.build_problems import BuildProblem, missing_modules
+from tasks.environment.readiness.plugins import KNOWN, distribution_of, plugin_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """What there is to mend with."""
+
+    project: Project
+    interpreters: tuple[Interpreter, ...]
+
+    @property
+    def declared(self) -> Mapping[str, str]:
+        """Normal name → the first line in which the project asks for it, in any extra or group; itself left out."""
+        tables = (*self.project.extras.values(), *self.project.groups.values(), self.project.test_requires)
+        lines = parse_lines(line for table in (self.project.dependencies, *tables) for line in table)
+        own = normal(self.project.name)
+        return {name: line for line in reversed(lines) if (name := name_of(line)) != own}
+
+
+Mend = Callable[[EnvironmentPlan, BuildProblem, BuildOptions], EnvironmentPlan | None]
+"""Null where this way does not apply."""
+
+
+def add_modules(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
+    """Ask for the distributions of the modules that are missing."""
+    if trouble.cause is not Cause.MISSING_MODULE:
+        return None
+    return _with(plan, (distribution_of(name) for name in trouble.names), means)
+
+
+def add_what_skips_want(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
+    """Ask for what tests skip themselves without."""
+    return _with(plan, trouble.names, means) if trouble.cause is Cause.SKIPS else None
+
+
+def add_plugins(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
+    """Ask for the plugins of pytest that bring an option or a fixture."""
+    if trouble.cause is not Cause.MISSING_PLUGIN:
+        return None
+    return _with(plan, filter(None, map(plugin_of, trouble.names)), means)
+
+
+def other_python(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
+    """Take the nearest Python that has what the one in use took away, or did not have yet."""
+    if trouble.cause is not Cause.PYTHON:
+        return None
+    (bound,) = trouble.names
+    fit = [one for one in means.interpreters if allows(bound, one)]
+    fit = [one for one in fit if one.minor != plan.interpreter.minor and allows(means.project.requires_python, one)]
+    if not fit:
+        return None
+    chosen = (max if bound[0] == "<" else min)(fit, key=lambda one: one.number)
+    return replace(plan, interpreter=chosen, rung=f"{plan.rung}, Python {chosen.minor}")
+
+
+def without_spare(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
+    """Leave out packages that only tests ask for and that do not build here."""
+    gone = plan.spare & {normal(name) for name in trouble.names} if trouble.cause is Cause.BUILD else frozenset()
+    if not gone:
+        return None
+    kept = tuple(line for line in plan.requirements if name_of(line) not in gone)
+    rung = f"{plan.rung}, without {', '.join(sorted(gone))}"
+    return replace(plan, rung=rung, requirements=kept, spare=plan.spare - gone)
+
+
+def give_builds_what_they_need(
+    plan: EnvironmentPlan,
+    trouble: BuildProblem,
+    means: BuildOptions,  # noqa: ARG001
+) -> EnvironmentPlan | None:
+    """Put what a build imports and does not ask for into its isolation."""
+    missing = [name for name in missing_modules(trouble.detail) if trouble.cause is Cause.BUILD and trouble.names]
+    pairs = [(normal(package), distribution_of(name)) for package in trouble.names for name in missing]
+    new = [pair for pair in dict.fromkeys(pairs) if pair not in plan.building.requires]
+    if not new:
+        return None
+    building = replace(plan.building, requires=(*plan.building.requires, *new))
+    listed = ", ".join(dict.fromkeys(name for _, name in new))
+    return replace(plan, rung=f"{plan.rung}, {listed} for builds", building=building)
+
+
+BUILT_WITH: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"use_2to3 is invalid"), "setuptools<58"),
+    (re.compile(r"Multiple top-level (?:packages|modules) discovered"), "setuptools<61"),
+    (re.compile(r"No module named '(?:setuptools\._vendor|distutils\.\w*msvccompiler)"), "setuptools<65"),
+    (re.compile(r"InvalidVersion|Invalid version|invalid requirement in setup|must be a dictionary"), "setuptools<66"),
+    (re.compile(r"No module named 'numpy\.distutils"), "setuptools<60"),
+    (re.compile(r"dash-separated|Invalid dash"), "setuptools<78"),
+    (re.compile(r"No module named 'pkg_resources'"), "setuptools<81"),
+    (re.compile(r"cython_sources|Cython\.Compiler\.Errors|noexcept"), "cython<3"),
+)
+"""What a build says that does not work with what is newest at its date → what it was written for."""
+
+
+def build_with_older_tools(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
+    """Bound setuptools and its like to what they were when the package was made."""
+    wanted = [bound for sign, bound in BUILT_WITH if trouble.cause is Cause.BUILD and sign.search(trouble.detail)]
+    new = [bound for bound in wanted[:1] if bound not in plan.building.constraints]
+    if not new:
+        return None
+    building = replace(plan.building, constraints=(*plan.building.constraints, *new))
+    return replace(plan, rung=f"{plan.rung}, built with {new[0]}", building=building)
+
+
+def without_metadata(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
+    """Leave the checkout's own metadata out where it does not build: the path alone is enough for most tests."""
+    if trouble.cause is not Cause.BUILD or not plan.editable or not trouble.detail.startswith(METADATA_FAILED):
+        return None
+    return replace(plan, rung=f"{plan.rung}, without metadata", editable=False, project_files=(), build_env=())
+
+
+METADATA_FAILED = "uv build failed"
+
+
+def take_wheels(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
+    """Of what does not build, take a version that has a wheel."""
+    blamed = {normal(name) for name in trouble.names} if trouble.cause is Cause.BUILD else set()
+    new = tuple(sorted(blamed - set(plan.building.wheels_only)))
+    if not new:
+        return None
+    building = replace(plan.building, wheels_only=(*plan.building.wheels_only, *new))
+    return replace(plan, rung=f"{plan.rung}, {', '.join(new)} as a wheel", building=building)
+
+
+def set_variables(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:  # noqa: ARG001
+    """Give folders to tests that look for them in variables which the project's own script sets."""
+    have = {pair.partition("=")[0] for pair in plan.env}
+    new = [name for name in trouble.names if trouble.cause is Cause.VARIABLE and name not in have]
+    if not new:
+        return None
+    pairs = tuple(f"{name}=/tmp/{name.lower()}" for name in new)
+    return replace(plan, rung=f"{plan.rung}, with {', '.join(new)}", env=(*plan.env, *pairs))
+
+
+MENDS: tuple[Mend, ...] = (
+    add_modules,
+    add_what_skips_want,
+    add_plugins,
+    set_variables,
+    other_python,
+    without_spare,
+    build_with_older_tools,
+    give_builds_what_they_need,
+    without_metadata,
+    take_wheels,
+)
+"""In the order in which they are asked; the first that applies is taken."""
+
+
+def mend(plan: EnvironmentPlan, trouble: BuildProblem, means: BuildOptions) -> EnvironmentPlan | None:
+    """The next plan to try; null where nothing is left to try."""
+    return next((found for way in MENDS if (found := way(plan, trouble, means)) is not None), None)
+
+
+def _with(plan: EnvironmentPlan, wanted: Iterable[str], means: BuildOptions) -> EnvironmentPlan | None:
+    """A name that is only guessed from a module's may be anybody's: its code is not run to build it."""
+    have = {name_of(line) for line in plan.requirements} | {normal(plan.project)}
+    missing = [name for name in dict.fromkeys(map(normal, wanted)) if name not in have]
+    if not missing:
+        return None
+    lines = tuple(means.declared.get(name, name) for name in missing)
+    guessed = tuple(name for name in missing if name not in means.declared and name not in KNOWN)
+    building = replace(plan.building, wheels_only=(*plan.building.wheels_only, *guessed))
+    return replace(
+        plan,
+        building=building,
+        rung=f"{plan.rung}, with {', '.join(missing)}",
+        requirements=(*plan.requirements, *lines),
+        spare=plan.spare | frozenset(missing),
+    )

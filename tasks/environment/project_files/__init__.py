@@ -1,0 +1,1 @@
+"""What the files of a project say about its requirements. No code of the project runs."""

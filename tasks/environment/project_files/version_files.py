@@ -1,0 +1,87 @@
+"""Files that a build would write and git does not hold: the module with a version that comes from tags.
+
+A checkout is run without having been built, so what setuptools-scm, hatch-vcs, PDM and versioningit would write is put
+there for them. The version itself is the latest that a change log names: some projects check it when they start.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from tasks.environment.project_files.pyproject import dig, load_pyproject
+from tasks.environment.project_files.requirements import Read
+
+CHANGE_LOGS = tuple(
+    f"{folder}{name}{suffix}"
+    for folder in ("", "docs/", "doc/", "doc/en/", "docs/source/")
+    for name in ("CHANGES", "CHANGELOG", "HISTORY", "NEWS", "changes", "changelog", "history", "release-notes")
+    for suffix in (".rst", ".md", ".txt", "")
+)
+"""Where projects write what changed; the first that names a version counts: some only say where the others are."""
+
+PLACES = (
+    (("tool", "setuptools_scm"), ("version_file", "write_to"), ("version_file_template", "write_to_template")),
+    (("tool", "hatch", "build", "hooks", "vcs"), ("version-file",), ("template",)),
+    (("tool", "pdm", "version"), ("write_to",), ("write_template",)),
+    (("tool", "versioningit", "write"), ("file",), ("template",)),
+)
+"""(table of pyproject.toml, keys that may name the file, keys that may hold a template)."""
+
+NO_VERSION = "0.0.0"
+_HEADING = re.compile(r"^\W{0,4}(?:[A-Za-z][\w-]*[ \t]+|v|\[)?v?(\d+\.\d+(?:\.\d+)?)\b", re.MULTILINE)
+_SETUP_PY = re.compile(
+    r"use_scm_version\s*=.{0,300}?[\"'](?:write_to|version_file)[\"']\s*:\s*[\"']([^\"']+)[\"']", re.DOTALL
+)
+_MODULE = """\
+version = __version__ = "{version}"
+version_tuple = __version_tuple__ = ({numbers},)
+commit_id = __commit_id__ = None
+"""
+
+
+def latest_version(read: Read) -> str | None:
+    """The first version that a change log has at the start of a line, which is the latest; null where none has."""
+    found = (match[1] for path in CHANGE_LOGS if (match := _HEADING.search(read(path) or "")))
+    return next(found, None)
+
+
+def version_files(read: Read, version: str) -> tuple[tuple[str, str], ...]:
+    """(path, text) of every file that a build of the checkout would write for `version`."""
+    found = dict(_asked_for(load_pyproject(read), version))
+    match = _SETUP_PY.search(read("setup.py") or "")
+    if match:
+        found.setdefault(match[1], version_module(version))
+    return tuple(sorted((path, text) for path, text in found.items() if _is_safe(path) and read(path) is None))
+
+
+def version_module(version: str) -> str:
+    """A module with the names that setuptools-scm and hatch-vcs write."""
+    return _MODULE.format(version=version, numbers=", ".join(re.findall(r"\d+", version)))
+
+
+def _asked_for(table: Mapping[str, Any], version: str) -> Iterator[tuple[str, str]]:
+    for keys, names, templates in PLACES:
+        asked = dig(table, *keys)
+        path = _first(asked, names)
+        if path:
+            yield path, _filled(_first(asked, templates), version)
+
+
+def _first(table: Mapping[str, Any], names: Iterable[str]) -> str:
+    return next((table[name] for name in names if isinstance(table.get(name), str)), "")
+
+
+def _filled(template: str, version: str) -> str:
+    """The project's own template; a module of ours where there is none or it wants more than a version."""
+    if not template:
+        return version_module(version)
+    try:
+        return template.format(version=version)
+    except (KeyError, IndexError, ValueError):
+        return version_module(version)
+
+
+def _is_safe(path: str) -> bool:
+    return not path.startswith("/") and ".." not in path.split("/")

@@ -1,0 +1,1 @@
+"""Whether an environment can collect and run an instance's tests."""

@@ -1,0 +1,1 @@
+"""Candidates from files, controls and the store, checked and filtered."""

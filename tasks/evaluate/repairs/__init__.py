@@ -1,0 +1,1 @@
+"""Proposed fixes: read, filtered, run and reported."""

@@ -1,0 +1,104 @@
+"""Proposed fixes: the patches of a repairs file become changes of the code under test alone. Runs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import PurePosixPath
+
+from tasks.adapters.patch.apply import ReadBase, apply_to_files
+from tasks.adapters.patch.model import FilePatch, Refused
+from tasks.adapters.patch.paths import read_inside
+from tasks.adapters.patch.split import is_test_path
+from tasks.domain.names import InstanceId
+from tasks.domain.proposed_fix import PUBLIC_ENVIRONMENT, TOUCHES_TESTS, HackLabel, ProposedFix, Repair
+from tasks.evaluate.intake.patch_filter import NOT_A_TEST_FILE, NOTHING_LEFT, RULES, TAKES_A_PLACE, Rule, rule_against
+from tasks.evaluate.repairs.public_edits import holds_public_edit
+from tasks.evaluate.repairs.repairs_file import RepairRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedIn:
+    """What was handed in, and the fix that it came to."""
+
+    repair: Repair
+    fix: ProposedFix
+    labels: tuple[HackLabel, ...] = ()
+
+
+def propose(handed_in: RepairRow, read_base: ReadBase) -> HandedIn:
+    """The fix that a row of a repairs file holds, in normal form against the base commit.
+
+    Tests are not run as the fix has them, nor what would decide how tests are run: the rules of the policy
+    `tests-only`, the other way round. `repair.touches_tests` and `stripped` tell of it.
+    """
+    read = read_inside(handed_in.row.patch)
+    if isinstance(read, Refused):
+        return _handed_in(handed_in, problem=f"{read.reason}: {read.detail}")
+    ruled = [(file, _rule_against(file, handed_in.row.instance_id, read_base)) for file in read.files]
+    kept = tuple(file for file, rule in ruled if not rule)
+    stripped = tuple((file.path, rule) for file, rule in ruled if rule)
+    if not kept:
+        return _handed_in(handed_in, stripped, problem=f"{NOTHING_LEFT}: no file of the patch is code under test")
+    applied = apply_to_files(replace(read, files=kept), read_base)
+    if isinstance(applied, Refused):
+        return _handed_in(handed_in, stripped, problem=f"{applied.reason}: {applied.detail}")
+    return _handed_in(handed_in, stripped, patch=applied.patch)
+
+
+def _rule_against(file: FilePatch, instance_id: InstanceId, read_base: ReadBase) -> str:
+    """The rule that keeps a file from being run; empty where it is run. What the public environment edits itself are
+    files of packaging and runners, which are not run in any case: the rule says why the fix does not apply there.
+
+    A new module of a package that the project has takes nobody's place, whatever it is called: pytest itself gets
+    modules in `src/_pytest`, and others one called `calendar`."""
+    rule = rule_against(file, read_base, _RULES)
+    if rule and holds_public_edit(file, instance_id):
+        return PUBLIC_ENVIRONMENT
+    beside = str(PurePosixPath(file.path).with_name("__init__.py"))
+    return "" if rule == TAKES_A_PLACE and read_base(beside) is not None else rule
+
+
+def _only_tests(file: FilePatch, _base: str) -> bool:
+    return all(map(is_test_path, file.paths))
+
+
+_RULES: tuple[tuple[str, Rule], ...] = (
+    (TOUCHES_TESTS, _only_tests),
+    *((name, rule) for name, rule in RULES if name != NOT_A_TEST_FILE),
+)
+
+
+def _handed_in(
+    handed_in: RepairRow, stripped: tuple[tuple[str, str], ...] = (), *, patch: str = "", problem: str = ""
+) -> HandedIn:
+    row = handed_in.row
+    fix = ProposedFix(
+        fix_id=ProposedFix.id_of(row.instance_key, patch or row.patch),
+        instance_key=row.instance_key,
+        instance_id=row.instance_id,
+        patch=patch,
+        problem=problem,
+        created_at=row.created_at,
+    )
+    repair = Repair(
+        repair_id=Repair.id_of(row.instance_key, row.method, row.model, row.sample, row.patch),
+        snapshot=row.snapshot,
+        instance_id=row.instance_id,
+        instance_key=row.instance_key,
+        method=row.method,
+        model=row.model,
+        sample=row.sample,
+        patch=row.patch,
+        fix_id=fix.fix_id,
+        touches_tests=any(rule == TOUCHES_TESTS for _, rule in stripped),
+        stripped=tuple(f"{path}: {rule}" for path, rule in stripped),
+        provenance=row.provenance,
+        source=row.source,
+        created_at=row.created_at,
+        **asdict(handed_in.told),
+    )
+    labels = (
+        HackLabel(repair_id=repair.repair_id, instance_key=row.instance_key, reviewer=reviewer, signs=signs)
+        for reviewer, signs in handed_in.labels
+    )
+    return HandedIn(repair=repair, fix=fix, labels=tuple(labels))

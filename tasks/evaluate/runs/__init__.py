@@ -1,0 +1,1 @@
+"""The runs that judge a suite: planned, executed, stored."""

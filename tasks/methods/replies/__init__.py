@@ -1,0 +1,1 @@
+"""Replies of models as patches, calls, JSON and scripts."""
