@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from tasks.ability.scale import Counts, Floats, Scale, fit, resampled
 from tasks.ability.time_effect import time_effect
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.ability import MethodAbility, SnapshotDifficulty, TimeEffect
 from tasks.domain.errors import NotFound
@@ -79,7 +79,7 @@ def abilities(places: Places, sql: Path, unit: Rating) -> pa.Table:
         places.store,
         sql,
         ("ability",),
-        (f"FROM ability WHERE grader = {literal(unit.grader)} AND guarded = {str(unit.guarded).lower()}",),
+        (selection("ability", {"grader": [unit.grader], "guarded": [unit.guarded]}),),
     )
     return found
 
@@ -89,12 +89,11 @@ def read_cells(places: Places, sql: Path, unit: Rating) -> Cells:
     known = sorted(path.stem for path in (sql / "graders").glob("*.sql"))
     if unit.grader not in known:
         raise NotFound(f"there is no grader {unit.grader}", hint=f"there are {', '.join(known)}")
-    only = f"WHERE snapshot IN ({', '.join(map(literal, unit.snapshots))})" if unit.snapshots else ""
     (found,) = answers(
         places.store,
         sql,
         ("ability_cell",),
-        (f"FROM ability_cell({literal(unit.grader)}, {str(unit.guarded).lower()}) {only}",),
+        (cells_question("ability_cell", unit),),
     )
     rows = found.to_pylist()
     if not rows:
@@ -116,11 +115,15 @@ def read_cells(places: Places, sql: Path, unit: Rating) -> Cells:
 
 def read_times(places: Places, sql: Path, unit: Rating) -> list[dict[str, Any]]:
     """Rows of `time_cell`."""
-    only = f"WHERE snapshot IN ({', '.join(map(literal, unit.snapshots))})" if unit.snapshots else ""
-    asked = f"FROM time_cell({literal(unit.grader)}, {str(unit.guarded).lower()}) {only}"
-    (found,) = answers(places.store, sql, ("time_cell",), (asked,))
+    (found,) = answers(places.store, sql, ("time_cell",), (cells_question("time_cell", unit),))
     rows: list[dict[str, Any]] = found.to_pylist()
     return rows
+
+
+def cells_question(macro: str, unit: Rating) -> str:
+    """The cells of a rating's snapshots, or of all."""
+    wanted = {"snapshot": unit.snapshots} if unit.snapshots else {}
+    return selection(macro, wanted, arguments=(unit.grader, unit.guarded))
 
 
 def time_rows(unit: Rating, cells: Sequence[dict[str, Any]], fitted_at: datetime) -> list[TimeEffect]:

@@ -23,7 +23,7 @@ from tasks.environment.project_files.requirements import Read, Requirements, par
 from tasks.environment.project_files.version_files import NO_VERSION, latest_version, version_files
 from tasks.environment.project_files.versions import derive_version
 from tasks.environment.readiness.build_problems import BuildProblem
-from tasks.environment.recipes import Picked, Recipe, RecipeBook, ServiceRecipe
+from tasks.environment.recipes import Picked, Recipe, RecipeBook, ServiceRecipe, assignments
 
 Books = Mapping[RepoName, RecipeBook]
 
@@ -88,12 +88,12 @@ def _from_recipe(
         exclude_newer=recipe.exclude_newer.astimezone(UTC),
         editable=editable,
         project_files=project_files(read) if editable else (),
-        build_env=tuple(_fill(pair, version) for pair in recipe.build_env),
+        build_env=tuple(_fill(pair, version) for pair in assignments(recipe.build_env)),
         generated=_texts(recipe.generated, version),
         source_roots=recipe.source_roots or source_roots(project, read),
         runner=recipe.runner,
         test_args=recipe.test_args,
-        env=recipe.env,
+        env=assignments(recipe.env),
         services=recipe.services,
         extensions=_extensions(repo, version, picked, interpreter) if recipe.install == "build" else None,
     )
@@ -113,7 +113,7 @@ def service_plan(name: str, recipe: ServiceRecipe, interpreters: tuple[Interpret
         source_roots=(),
         runner=RunnerKind.PYTEST,
         test_args=recipe.command,
-        env=recipe.env,
+        env=assignments(recipe.env),
     )
 
 
@@ -135,15 +135,15 @@ def _extensions(repo: RepoName, version: str | None, picked: Picked, interpreter
     return ExtensionSteps(
         tools=tools,
         commands=recipe.build_commands,
-        env=tuple(_fill(pair, version) for pair in recipe.build_env),
+        env=tuple(_fill(pair, version) for pair in assignments(recipe.build_env)),
         files=_texts(recipe.build_files, version),
-        beside=recipe.build_beside,
+        beside=recipe.beside,
         libraries=recipe.build_libraries,
     )
 
 
-def _texts(files: Iterable[tuple[str, str]], version: str | None) -> tuple[TextFile, ...]:
-    return tuple(TextFile(path=RepoPath(path), text=_fill(text, version)) for path, text in files)
+def _texts(files: Mapping[str, str], version: str | None) -> tuple[TextFile, ...]:
+    return tuple(TextFile(path=RepoPath(path), text=_fill(text, version)) for path, text in sorted(files.items()))
 
 
 def recipe_requirements(recipe: Recipe, project: Project, read: Read) -> Requirements:

@@ -54,7 +54,7 @@ from tasks.environment.readiness.check import (
     wanting,
 )
 from tasks.environment.readiness.data_readers import drivers
-from tasks.environment.recipes import Recipe, load_recipes, load_service
+from tasks.environment.recipes import Recipe, assignments, load_recipes, load_service
 from tasks.environment.resolve import Books, Climb, already, climb, plan_ladder, resolve, service_plan
 
 
@@ -104,7 +104,7 @@ def _environment_of(places: Places, settings: CheckSettings, unit: OfInstance, *
     if climbed.built is None:
         asked = store.read(EnvironmentAttempt, instance_id=instance.instance_id)
         last = max(asked, key=lambda row: row.tried_at).error.partition("\n")[0] if asked else "no rung was tried"
-        hint = f"FROM environment_attempt WHERE instance_id = '{instance.instance_id}'"
+        hint = f"see `FROM environment_attempt WHERE instance_id = '{instance.instance_id}'`"
         raise BuildFailed(f"no environment is ready: {last}", hint=hint)
     record_extensions(places, instance, climbed.built.environment)
     return climbed.built.environment.env_id
@@ -281,7 +281,7 @@ def _on_this_interpreter(instance: TaskInstance, recipe: Recipe) -> BuiltEnviron
         source_roots=recipe.source_roots or ("",),
         runner=recipe.runner,
         test_args=recipe.test_args,
-        env=recipe.env,
+        env=assignments(recipe.env),
     )
 
 

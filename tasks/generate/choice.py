@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from tasks.adapters.store.rows.latest import literal
-from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.database import query, selection
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, content_key
 
@@ -23,8 +22,8 @@ class Window:
 
 def inside(window: Window, snapshot: str, database: Path) -> frozenset[InstanceId]:
     """The instances of a snapshot that lie in a window; the views have to be there."""
-    called = f"instance_window({literal(snapshot)}, {window.months}, DATE {literal(window.until.isoformat())})"
-    return frozenset(query(database, f"SELECT instance_id FROM {called}")["instance_id"].to_pylist())
+    asked = selection("instance_window", arguments=(snapshot, window.months, window.until))
+    return frozenset(query(database, asked)["instance_id"].to_pylist())
 
 
 def drawn(

@@ -19,9 +19,8 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.database import Value, query, selection
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.localization import (
@@ -218,17 +217,21 @@ def _write(store: Store, several: Sequence[Rows]) -> None:
     store.write([rows.run for rows in several], key=key)
 
 
+RECALL = (
+    *("method", "model", "n", "unmeasured", "any_1", "any_5", "any_10", "any_30"),
+    *("recall_1", "recall_5", "recall_10", "recall_30", "mrr"),
+)
+
+
 def recall_of(
     database: Path, snapshot: str, method: str, variant: RetrieverKind, *, model: str, with_tests: bool, top_n: int
 ) -> pa.Table:
     """How often is all that was ever localized of a snapshot in one way right? A row, or none."""
-    columns = (
-        "method, model, n, unmeasured, any_1, any_5, any_10, any_30, recall_1, recall_5, recall_10, recall_30, mrr"
-    )
-    by = f"model = {literal(model)}" if model else "model IS NULL"
-    asked = f"""
-        SELECT {columns} FROM localization_accuracy_by({literal(variant.value)})
-        WHERE snapshot = {literal(snapshot)} AND method = {literal(method)} AND {by} AND with_tests = {with_tests}
-            AND top_n = {top_n}
-    """
-    return query(database, asked)
+    wanted: dict[str, list[Value]] = {
+        "snapshot": [snapshot],
+        "method": [method],
+        "model": [model or None],
+        "with_tests": [with_tests],
+        "top_n": [top_n],
+    }
+    return query(database, selection("localization_accuracy_by", wanted, arguments=(variant.value,))).select(RECALL)

@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tasks.adapters.store.files.provenance import project_commit
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import carry_away, query
+from tasks.adapters.store.views.database import carry_away, query, selection
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import file_name
@@ -150,14 +149,10 @@ def _card(rows: list[TaskInstance], file: str, snapshot: str) -> str:
 
 def _predictions(database: Path, out: Path, snapshot: str, method: str) -> str:
     """As the public harness reads them, with `model`, `sample` and `date` besides; controls are left out."""
-    among = f" AND method = {literal(method)}" if method else " AND method NOT IN ('golden', 'nop')"
-    rows = query(
-        database,
-        "SELECT instance_id, method AS model_name_or_path, patch AS model_patch, model, sample, "
-        "CASE WHEN made_at IS NOT NULL THEN strftime(made_at, '%Y-%m-%dT%H:%M:%S.%f+00:00') END AS date "
-        f"FROM counted_candidate WHERE snapshot = {literal(snapshot)}{among} "
-        "ORDER BY method, model, instance_id, sample",
-    ).to_pylist()
+    wanted = {"snapshot": [snapshot], **({"model_name_or_path": [method]} if method else {})}
+    order = ("model_name_or_path", "model", "instance_id", "sample")
+    found = query(database, selection("exported_prediction", wanted, order)).drop_columns(["snapshot"]).to_pylist()
+    rows = [row for row in found if method or row["model_name_or_path"] not in ("golden", "nop")]
     if not rows:
         raise NotFound(f"snapshot {snapshot} has no predictions" + (f" of {method}" if method else ""))
     _write_lines(out, ({name: value for name, value in row.items() if value is not None} for row in rows))
@@ -170,14 +165,7 @@ def _reports(database: Path, out: Path, snapshot: str, instances: list[str]) -> 
     Method and snapshot are in the file name as `file_name` makes them, and in the file as they are.
     """
     told: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for row in query(
-        database,
-        "SELECT m.name, m.instance_id, m.measured, m.solved, m.candidate_id, c.patch = '' AS empty, d.delta_c "
-        "FROM method_instance('swt_bench', 'tests-only') AS m "
-        "LEFT JOIN counted_candidate AS c ON c.snapshot = m.snapshot AND c.candidate_id = m.candidate_id "
-        "LEFT JOIN change_coverage AS d ON d.candidate_id = m.candidate_id AND d.policy = m.policy "
-        f"AND d.definition = 'swt_bench' WHERE m.snapshot = {literal(snapshot)}",
-    ).to_pylist():
+    for row in query(database, selection("exported_result", {"snapshot": [snapshot]})).to_pylist():
         told[row["name"]][row["instance_id"]] = row
     out.mkdir(parents=True, exist_ok=True)
     for name, rows in told.items():

@@ -217,7 +217,9 @@ def _filtering(rows: Iterable[Row]) -> tuple[Row, ...]:
 
 
 def _sets(rows: Iterable[Row]) -> tuple[Row, ...]:
-    return tuple({"methods": row["methods"], "exactly": row["exactly"]} for row in rows)
+    """The sets of methods that alone solve some instance, the largest first."""
+    found = sorted((row for row in rows if row["exactly"]), key=lambda row: (-row["exactly"], row["methods"]))
+    return tuple({"methods": row["methods"], "exactly": row["exactly"]} for row in found)
 
 
 def _coverage(rows: Iterable[Row]) -> tuple[Row, ...]:

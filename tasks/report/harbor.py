@@ -27,7 +27,7 @@ from tasks.adapters.patch.split import TEST_FOLDERS, TEST_MODULE
 from tasks.adapters.runner.job import INSIDE
 from tasks.adapters.runner.report import GRAVITY
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.database import query, selection
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance
@@ -90,7 +90,7 @@ def _cannot(environment: Environment | None) -> str:
 
 def _transitions(database: Path) -> dict[str, str]:
     """`before/after` → what such a case counts as."""
-    rows = query(database, "SELECT before, after, transition FROM swt_bench_transition").to_pylist()
+    rows = query(database, selection("swt_bench_transition")).to_pylist()
     return {f"{row['before']}/{row['after']}": row["transition"] for row in rows}
 
 

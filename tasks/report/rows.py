@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
 
 Row = Mapping[str, Any]
@@ -28,12 +28,12 @@ OF_FIXES = (
     *("repair_judges", "page_repair_agent"),
 )
 """The same, about repairs of the code and what tests say of them."""
-COMPARING = ("pairwise", "ensemble", "disagreement_reasons", "success_by_repository")
+COMPARING = ("method_overlap", "pairwise", "ensemble", "disagreement_reasons", "success_by_repository")
 """The same, about methods beside each other."""
 EVERYWHERE = {
-    "page_snapshot": "FROM page_snapshot",
-    "page_trend": "FROM page_trend",
-    "funnel": "FROM funnel WHERE repo IS NULL ORDER BY step",
+    "page_snapshot": selection("page_snapshot"),
+    "page_trend": selection("page_trend"),
+    "funnel": selection("funnel", {"repo": [None]}, ["step"]),
 }
 
 
@@ -66,10 +66,9 @@ def report_rows(store: str, sql: Path, snapshot: str, *, with_golden: bool) -> R
 
 def questions(snapshot: str, *, with_golden: bool) -> dict[str, str]:
     """What is asked, by the name of the view or macro."""
-    name, golden = literal(snapshot), str(with_golden).lower()
+    here = {"snapshot": [snapshot]}
     return {
-        **{macro: f"FROM {macro}({name}, {golden})" for macro in OF_SNAPSHOT},
-        **{view: f"FROM {view} WHERE snapshot = {name}" for view in (*BY_SNAPSHOT, *OF_FIXES, *COMPARING)},
+        **{macro: selection(macro, arguments=(snapshot, with_golden)) for macro in OF_SNAPSHOT},
+        **{view: selection(view, here) for view in (*BY_SNAPSHOT, *OF_FIXES, *COMPARING)},
         **EVERYWHERE,
-        "method_overlap": f"FROM method_overlap WHERE snapshot = {name} AND exactly > 0 ORDER BY exactly DESC, methods",
     }

@@ -11,9 +11,8 @@ from itertools import count
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.database import Value, query, selection
 from tasks.domain.collect import IssueLink
 from tasks.domain.environment import Environment
 from tasks.domain.errors import GateFailed, NotFound, UsageError
@@ -104,22 +103,21 @@ def _differs(places: Places, draft: Draft) -> bool:
 
 def gate_of(database: Path, draft: Draft) -> Gate:
     """What the controls did on the instances that would be published."""
-    names = [literal(row.instance_id) for row in draft.rows]
-    (row,) = query(
-        database,
-        f"""SELECT count(*) FILTER (method = 'golden' AND solved) AS golden,
-                   count(*) FILTER (method = 'nop' AND solved) AS nop
-            FROM paper WHERE snapshot = {literal(draft.order.pool)} AND policy = 'tests-only'
-                 AND list_contains([{", ".join(names)}]::VARCHAR[], instance_id)""",
-    ).to_pylist()
-    return Gate(instances=len(names), golden_solved=row["golden"], nop_solved=row["nop"])
+    names = [row.instance_id for row in draft.rows]
+    wanted: dict[str, list[Value]] = {
+        "snapshot": [draft.order.pool],
+        "policy": ["tests-only"],
+        "method": ["golden", "nop"],
+        "solved": [True],
+        "instance_id": [*names],
+    }
+    solved = query(database, selection("paper", wanted))["method"].to_pylist()
+    return Gate(instances=len(names), golden_solved=solved.count("golden"), nop_solved=solved.count("nop"))
 
 
 def _counts(database: Path) -> tuple[tuple[str, int], ...]:
     """How many rows the stages before have."""
-    tables = ("pull_request", "issue", "issue_link", "pull_base", "rejection", "validation")
-    sums = ", ".join(f"(SELECT count(*) FROM {name}) AS {name}" for name in tables)
-    (row,) = query(database, f"SELECT {sums}").to_pylist()
+    (row,) = query(database, selection("stage_count")).to_pylist()
     return tuple(row.items())
 
 
@@ -223,7 +221,7 @@ def publish_snapshot(places: Places, draft: Draft, gate: Gate) -> Published:
     """
     order, rows = draft.order, draft.rows
     if not gate.holds:
-        raise GateFailed(f"{order.snapshot} is not published: {gate}", hint="FROM audit_golden_not_solved")
+        raise GateFailed(f"{order.snapshot} is not published: {gate}", hint="see `FROM audit_golden_not_solved`")
     store = Store(places.store)
     made = _snapshot(store, draft, gate)
     known = store.read(Snapshot, snapshot=order.snapshot)

@@ -13,9 +13,8 @@ from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.patch.apply import apply_stored
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import query
+from tasks.adapters.store.views.database import query, selection
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
@@ -74,19 +73,8 @@ def audit_instance(places: Places, unit: LeakLook) -> str:
 
 def golden_misses(database: Path, snapshot: str) -> dict[InstanceId, GoldenMiss | None]:
     """What stands between each instance of a snapshot and solved golden tests; null where nothing does."""
-    answer = query(
-        database,
-        f"""SELECT
-                t.instance_id, coalesce(p.reason, 'not-measured') AS reason,
-                coalesce(any_value(m.detail), '') AS detail, coalesce(bool_and(m.skipped_only), false) AS skipped_only,
-                coalesce(any_value(m.failing), []) AS failing
-            FROM task_instance AS t
-            LEFT JOIN paper AS p ON p.instance_key = t.instance_key AND p.snapshot = t.snapshot
-                 AND p.method = 'golden' AND p.policy = 'tests-only'
-            LEFT JOIN golden_miss AS m ON m.instance_key = t.instance_key AND m.snapshot = t.snapshot
-                 AND m.reason = p.reason
-            WHERE t.snapshot = {literal(snapshot)} GROUP BY t.instance_id, p.reason ORDER BY t.instance_id""",
-    )
+    asked = selection("golden_obstacle", {"snapshot": [snapshot]}, ["instance_id"])
+    answer = query(database, asked).drop_columns(["snapshot"])
     return {
         InstanceId(row.pop("instance_id")): GoldenMiss(**row) if row["reason"] else None for row in answer.to_pylist()
     }

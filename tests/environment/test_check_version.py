@@ -12,7 +12,7 @@ from tasks.environment.readiness import check as readiness
 from tasks.environment.readiness import late_imports, plugins
 from tasks.environment.readiness.check import CHECK_VERSION
 
-DECIDED_BY = {"b1554bd1a21443bdd6e7952a777fb60e": "f78dc43c44cb3e78"}
+DECIDED_BY = {"b1554bd1a21443bdd6e7952a777fb60e": "7d8aede9a82241a0"}
 """Version → digest of the code that it stands for."""
 
 

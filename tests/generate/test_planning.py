@@ -90,7 +90,7 @@ def test_what_an_agents_program_says_is_limited_by_the_models_card_alone(tmp_pat
 
 
 def test_the_least_is_all_from_the_providers_cache_and_the_most_is_all_put_into_it(tmp_path: Path) -> None:
-    dear = replace(PRICE, cached=0.1, written=1.25)
+    dear = PRICE.model_copy(update={"cached": 0.1, "written": 1.25})
     row = planned(
         "one",
         "one",

@@ -41,7 +41,7 @@ class Audited:
         if self.complaint:
             raise LeakFound(
                 f"{self.audit.instance_id}: {self.complaint}",
-                hint=f"FROM leak WHERE audit_id = '{self.audit.audit_id}'",
+                hint=f"see `FROM leak WHERE audit_id = '{self.audit.audit_id}'`",
             )
 
 

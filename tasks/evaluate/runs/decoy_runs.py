@@ -13,9 +13,9 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.maintenance.claims import claims_of
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.cached_answers import kept_answers
+from tasks.adapters.store.views.database import selection
 from tasks.domain.candidate import Suite
 from tasks.domain.decoy import Decoy
 from tasks.domain.instance import TaskInstance
@@ -55,7 +55,7 @@ def decoy_states(
     places: Places, sql: Path, snapshot: str, instances: Collection[InstanceId]
 ) -> dict[InstanceId, DecoyState]:
     """The decoys of these instances; those without golden tests are left out."""
-    asked = f"FROM decoy_state WHERE snapshot = {literal(snapshot)}"
+    asked = selection("decoy_state", {"snapshot": [snapshot]})
     (found,) = kept_answers(places.store, sql, ("decoy_state",), (asked,), places.answers)
     return {
         InstanceId(row["instance_id"]): DecoyState(

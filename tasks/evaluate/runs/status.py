@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tasks.adapters.store.rows.latest import literal
 from tasks.adapters.store.views.cached_answers import kept_answers
+from tasks.adapters.store.views.database import selection
 from tasks.domain.names import InstanceId, SuiteId
 from tasks.domain.outcome import Policy
 from tasks.domain.places import Places
@@ -37,17 +37,16 @@ class EvaluationStatus:
 def standing(places: Places, sql: Path, snapshot: str, instances: Iterable[str], policy: Policy) -> EvaluationStatus:
     """Ask the store as it is now; `sql` is the folder of questions. The table is about `instances`, if any, and about
     submissions under `policy`."""
-    asked = literal(snapshot)
-    among = ", ".join(map(literal, instances))
+    here = {"snapshot": [snapshot]}
     suites, table, misses, unmeasured = kept_answers(
         places.store,
         sql,
         ("suite_to_repeat", "table2_by", "golden_miss", "golden_unmeasured"),
         (
-            f"FROM suite_to_repeat WHERE snapshot = {asked}",
-            f"FROM table2_among('paper', '{policy}', {f'[{among}]' if among else 'NULL'}) WHERE snapshot = {asked}",
-            f"FROM golden_miss WHERE snapshot = {asked}",
-            f"FROM golden_unmeasured WHERE snapshot = {asked}",
+            selection("suite_to_repeat", here),
+            selection("table2_among", here, arguments=("paper", policy, tuple(instances) or None)),
+            selection("golden_miss", here),
+            selection("golden_unmeasured", here),
         ),
         places.answers,
     )

@@ -31,7 +31,7 @@ def echo(call: ClientRequest) -> Step:
 def batching(made: Bench, dialect: str, **changes: object) -> ModelRouter:
     board = made.board(**changes)
     cards = {
-        name: replace(card, dialect=dialect, provider=replace(card.provider, batches=True))
+        name: replace(card, dialect=dialect, provider=card.provider.model_copy(update={"batches": True}))
         for name, card in board.models.cards.items()
     }
     return replace(board, models=Models(cards))
@@ -187,7 +187,7 @@ def test_a_provider_that_takes_none(bench: Benches) -> None:
 def test_what_nobody_can_price_is_in_no_batch_below_a_ceiling(bench: Benches) -> None:
     """A price that holds up to some length of the prompt is none for longer ones: they passed as if they were free."""
     made = bench([Step()])
-    short = Prices(tuple(replace(price, up_to=1) for price in prices_in(made.folder).entries))
+    short = Prices(tuple(price.model_copy(update={"up_to": 1}) for price in prices_in(made.folder).entries))
     board = batching(made, "chat", prices=short)
     with pytest.raises(UsageError, match="no price for this"):
         BatchClient(board).ask(foreseen(board, "one"), Meter("sweep", Budget(usd=1.0)))

@@ -54,7 +54,7 @@ BASH = ToolSpec(name="bash", description="a shell", parameters={"type": "object"
 def speaking(board: ModelRouter, dialect: str, **more: Any) -> ModelRouter:
     """The same with a model that is asked in a dialect, and a price for what is put into the cache."""
     cards = {name: replace(card, dialect=dialect, **more) for name, card in board.models.cards.items()}
-    prices = tuple(replace(one, written=1.25, written_for_long=2.0) for one in board.prices.entries)
+    prices = tuple(one.model_copy(update={"written": 1.25, "written_for_long": 2.0}) for one in board.prices.entries)
     return replace(board, models=Models(cards), prices=replace(board.prices, entries=prices))
 
 

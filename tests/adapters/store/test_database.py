@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+from datetime import date
 from pathlib import Path
 
 import duckdb
@@ -15,7 +16,7 @@ from store_rows import facts, run
 
 from tasks.adapters.store.files.schema import from_arrow
 from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import build_views, ensure_views, query
+from tasks.adapters.store.views.database import build_views, ensure_views, query, selection
 from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.outcome import RunStatus
@@ -233,3 +234,28 @@ def test_the_projects_own_sql_builds(root: Path, database: Path) -> None:
     stored = query(database, f"SELECT {views} UNION ALL SELECT {macros} WHERE NOT internal")
     bad = [text for text in stored.column(0).to_pylist() if text and '"if"(' in text]
     assert not bad, "DuckDB 2 stores if(…) in a form that 1.5 cannot read: write CASE"
+
+
+@pytest.mark.parametrize(
+    ("asked", "rows"),
+    [
+        (selection("cell", {"n": [1, 2]}, ["n"]), [1, 2]),
+        (selection("cell", {"name": [None, "b"]}, ["n"]), [1, 2]),
+        (selection("cell", {"name": []}), []),
+        (selection("cell", {"good": [True], "day": [date(2026, 1, 3)]}), [3]),
+        (selection("above", arguments=(1, ("b", "it's"))), [2, 3]),
+        (selection("above", arguments=(0, None)), []),
+    ],
+)
+def test_a_selection_finds_the_rows_with_these_values(asked: str, rows: list[int]) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            """CREATE TABLE cell AS FROM (VALUES
+                (1, NULL, true, DATE '2026-01-01'),
+                (2, 'b', false, DATE '2026-01-02'),
+                (3, 'it''s', true, DATE '2026-01-03')
+            ) AS t(n, name, good, day);
+            CREATE MACRO above(least, names) AS TABLE
+                FROM cell WHERE n > least AND list_contains(names, name) ORDER BY n"""
+        )
+        assert [row[0] for row in connection.execute(asked).fetchall()] == rows

@@ -5,52 +5,23 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self, get_args
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt, model_validator
 
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, Options
-from tasks.adapters.llm.catalogue.tables import TomlTable, read_toml
 from tasks.adapters.llm.limits.rate_limit import MinuteLimit
 from tasks.adapters.llm.records.request import CHAT, LimitBy, ModelRequest
+from tasks.adapters.toml_files import Filled, Texts, TomlTable, checked, read_toml
 from tasks.domain.errors import BadInput, NotFound
 
-PROVIDER_KEYS = (
-    "base_url",
-    "base_url_env",
-    "key_env",
-    "dialect",
-    "max_in_flight",
-    "requests_per_minute",
-    "tokens_per_minute",
-    "timeout_s",
-    "batches",
-    "stream",
-    "wire",
-)
-MODEL_KEYS = (
-    "id",
-    "provider",
-    "cutoff",
-    "context",
-    "price",
-    "limit_name",
-    "fixed_temperature",
-    "source",
-    "output",
-    "options",
-    "dialect",
-    "requests_per_minute",
-    "tokens_per_minute",
-    "stream",
-)
 MESSAGES = "messages"
-DIALECTS = (CHAT, "responses", MESSAGES)
+Dialect = Literal["chat", "responses", "messages"]
+DIALECTS = get_args(Dialect)
 LITELLM = "litellm"
-WIRES = ("", LITELLM)
-OWN_TABLES = ("provider", "model", "price")
-"""What a file of one's own may hold."""
 TIMEOUT_S = 600.0
 IN_FLIGHT = 8
 MESSAGES_LIMIT = 32_000
@@ -65,31 +36,43 @@ LEAST_ROOM = 4_096
 """Tokens of a reply below which a limit is not lowered to make room for the prompt."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """Somebody who answers."""
+class ProviderTable(TomlTable):
+    """A table `[provider.NAME]`."""
 
-    name: str
-    base_url: str
+    base_url: str = ""
     base_url_env: str = ""
     """Variable whose value goes before `base_url`."""
     key_env: str = ""
     """Variable that holds the key; empty where none is needed."""
-    dialect: str = CHAT
+    dialect: Dialect = CHAT
     """What its models are asked in where their cards do not say."""
-    max_in_flight: int = IN_FLIGHT
-    requests_per_minute: int | None = None
+    max_in_flight: PositiveInt = IN_FLIGHT
+    requests_per_minute: PositiveInt | None = None
     """Of all its models together, and of all processes; null where there is no such limit."""
-    tokens_per_minute: int | None = None
+    tokens_per_minute: PositiveInt | None = None
     """The same, sent and made together."""
-    timeout_s: float = TIMEOUT_S
+    timeout_s: PositiveFloat = TIMEOUT_S
     """For a whole reply."""
     batches: bool = False
     """Whether it takes batches at half the price, in the way of OpenAI or of Anthropic."""
     stream: bool | None = None
     """Whether replies are streamed where its models' cards do not say; null: where they may be long."""
-    wire: str = ""
+    wire: Literal["", "litellm"] = ""
     """`litellm` where that asks it, which then needs no address; else it is asked in its dialect over HTTP."""
+
+    @model_validator(mode="after")
+    def _check_wire(self) -> Self:
+        if not self.base_url.startswith(("http://", "https://")) and (self.base_url or not self.wire):
+            raise ValueError(f"has base_url {self.base_url!r}: it should begin with https:// or http://")
+        if self.wire and (self.dialect != CHAT or self.batches):
+            raise ValueError(f"has wire {LITELLM}, which takes the dialect {CHAT} and no batches")
+        return self
+
+
+class Provider(ProviderTable):
+    """A service that answers calls of models."""
+
+    name: str
 
     def address(self, environ: Mapping[str, str]) -> str:
         """The base URL in force."""
@@ -235,108 +218,73 @@ class Models:
         raise NotFound(f"no model is called {name}", hint=hint)
 
 
+class OptionsTable(TomlTable):
+    """The table `options` of a model, see `Options`."""
+
+    temperature: NonNegativeFloat | None = None
+    top_p: NonNegativeFloat | None = None
+    seed: PositiveInt | None = None
+    stop: Texts = ()
+    max_tokens: PositiveInt | None = None
+    reasoning_tokens: PositiveInt | None = None
+    reasoning_effort: str | None = None
+    verbosity: str | None = None
+
+
+class ModelTable(TomlTable):
+    """A table `[model.NAME]`, see `ModelCard`. What is null here has its default there, or is the provider's."""
+
+    model_id: str | None = Field(None, alias="id")
+    provider: Filled
+    cutoff: date | None = None
+    context: PositiveInt | None = None
+    output: PositiveInt | None = None
+    options: OptionsTable = OptionsTable()
+    price_key: str | None = Field(None, alias="price")
+    limit_name: str = "max_tokens"
+    fixed_temperature: bool = False
+    dialect: Dialect | None = None
+    requests_per_minute: PositiveInt | None = None
+    tokens_per_minute: PositiveInt | None = None
+    stream: bool | None = None
+    source: Filled
+
+
+class ModelsFile(TomlTable):
+    """data/models.toml."""
+
+    provider: Mapping[str, ProviderTable] = {}
+    model: Mapping[str, ModelTable] = {}
+
+
+class OwnFile(ModelsFile):
+    """A user's own file; `read_prices` reads its prices."""
+
+    price: Any = ()
+
+
 def read_models(path: Path, own: Path | None = None) -> Models:
     """Providers and models of a file, and those of one's own in place of what is called the same.
 
     A table of `own` replaces the whole one, never single keys of it; a replaced provider serves all of its models.
     `BadInput` names the file, the table and the value that is wrong."""
-    content = read_toml(path)
-    TomlTable(content, path.name).known(("provider", "model"))
-    providers = _tables(content, "provider", path.name)
-    cards = _tables(content, "model", path.name)
+    files: dict[str, ModelsFile] = {path.name: checked(ModelsFile, read_toml(path), path.name)}
     if own:
-        more = read_toml(own)
-        TomlTable(more, str(own)).known(OWN_TABLES)
-        providers |= _tables(more, "provider", str(own))
-        cards |= _tables(more, "model", str(own))
-    known = {name: _provider(name, table) for name, table in providers.items()}
-    return Models({name: _card(name, table, known) for name, table in cards.items()})
+        files[str(own)] = checked(OwnFile, read_toml(own), str(own))
+    tables = {name: table for file in files.values() for name, table in file.provider.items()}
+    known = {name: Provider(name=name, **dict(table)) for name, table in tables.items()}
+    cards: dict[str, ModelCard] = {}
+    for where, file in files.items():
+        cards |= {name: _card(name, table, known, f"{where}: model.{name}") for name, table in file.model.items()}
+    return Models(cards)
 
 
-def _tables(content: Mapping[str, Any], kind: str, file: str) -> dict[str, TomlTable]:
-    found = content.get(kind, {})
-    if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
-        raise BadInput(f"{file}: {kind} holds something that is no table", hint=f"begin each with [{kind}.'NAME']")
-    return {name: TomlTable(value, f"{file}: {kind}.{name}") for name, value in found.items()}
-
-
-def _provider(name: str, table: TomlTable) -> Provider:
-    table.known(PROVIDER_KEYS)
-    wire = table.text("wire", "")
-    if wire not in WIRES:
-        raise BadInput(f"{table.where}: wire is {wire!r}", hint=f"leave it out, or say {LITELLM}")
-    base_url = table.text("base_url", "" if wire else None)
-    if not base_url.startswith(("http://", "https://")) and not (wire and not base_url):
-        raise BadInput(f"{table.where}: base_url is {base_url!r}", hint="it begins with https:// or http://")
-    if wire and (table.text("dialect", CHAT) != CHAT or table.flag("batches")):
-        raise BadInput(f"{table.where}: {LITELLM} is asked in the dialect {CHAT}, one call at a time", hint="say so")
-    return Provider(
-        name=name,
-        base_url=base_url,
-        base_url_env=table.text("base_url_env", ""),
-        key_env=table.text("key_env", ""),
-        dialect=_dialect(table, CHAT),
-        max_in_flight=table.count_or_none("max_in_flight") or IN_FLIGHT,
-        requests_per_minute=table.count_or_none("requests_per_minute"),
-        tokens_per_minute=table.count_or_none("tokens_per_minute"),
-        timeout_s=table.number_or_none("timeout_s") or TIMEOUT_S,
-        batches=table.flag("batches"),
-        stream=table.flag_or_none("stream"),
-        wire=wire,
-    )
-
-
-def _card(name: str, table: TomlTable, providers: Mapping[str, Provider]) -> ModelCard:
-    table.known(MODEL_KEYS)
-    provider = table.text("provider")
-    if provider not in providers:
-        raise BadInput(f"{table.where}: there is no provider {provider}", hint=f"one of {', '.join(sorted(providers))}")
-    return ModelCard(
-        name=name,
-        model_id=table.text("id", name),
-        provider=providers[provider],
-        cutoff=table.day_or_none("cutoff"),
-        context=table.count_or_none("context"),
-        output=table.count_or_none("output"),
-        options=_options(table),
-        price_key=table.text("price", "") or None,
-        limit_name=table.text("limit_name", "max_tokens"),
-        fixed_temperature=table.flag("fixed_temperature"),
-        dialect=_dialect(table, providers[provider].dialect),
-        requests_per_minute=table.count_or_none("requests_per_minute"),
-        tokens_per_minute=table.count_or_none("tokens_per_minute"),
-        stream=_first(table.flag_or_none("stream"), providers[provider].stream),
-        source=table.text("source"),
-    )
-
-
-def _first(mine: bool | None, other: bool | None) -> bool | None:
-    return other if mine is None else mine
-
-
-def _dialect(table: TomlTable, default: str) -> str:
-    said = table.text("dialect", default)
-    if said not in DIALECTS:
-        raise BadInput(f"{table.where}: dialect is {said!r}", hint=f"one of {', '.join(DIALECTS)}")
-    return said
-
-
-def _options(table: TomlTable) -> Options:
-    """The table `options` of a model."""
-    given = table.values.get("options", {})
-    if not isinstance(given, dict):
-        raise BadInput(f"{table.where}: options is {given!r}", hint='it has to be like { reasoning_effort = "low" }')
-    inner = TomlTable(given, f"{table.where}: options").known([one.name for one in fields(Options)])
-    stop = given.get("stop", [])
-    if not isinstance(stop, list) or not all(isinstance(one, str) for one in stop):
-        raise BadInput(f"{inner.where}: stop is {stop!r}", hint="it has to be a list of texts")
-    return Options(
-        temperature=inner.number_or_none("temperature"),
-        top_p=inner.number_or_none("top_p"),
-        seed=inner.count_or_none("seed"),
-        stop=tuple(stop),
-        max_tokens=inner.count_or_none("max_tokens"),
-        reasoning_tokens=inner.count_or_none("reasoning_tokens"),
-        reasoning_effort=inner.text("reasoning_effort", "") or None,
-        verbosity=inner.text("verbosity", "") or None,
-    )
+def _card(name: str, table: ModelTable, providers: Mapping[str, Provider], where: str) -> ModelCard:
+    if table.provider not in providers:
+        hint = f"one of {', '.join(sorted(providers))}"
+        raise BadInput(f"{where}: there is no provider {table.provider}", hint=hint)
+    provider = providers[table.provider]
+    inherited = {"model_id": name, "dialect": provider.dialect, "stream": provider.stream}
+    given = {key: value for key, value in table if value not in (None, "")}
+    options = Options(**{key: value for key, value in table.options if value != ""})
+    return ModelCard(**inherited | given | {"name": name, "provider": provider, "options": options})

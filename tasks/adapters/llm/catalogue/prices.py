@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import NonNegativeFloat, PositiveInt, Strict
 
 from tasks.adapters.llm.base import Usage
-from tasks.adapters.llm.catalogue.tables import TomlTable, read_toml
+from tasks.adapters.toml_files import Filled, TomlTable, checked, read_toml
 from tasks.domain.errors import BadInput
 
 MILLION = 1_000_000
 DOLLARS = ("input", "output", "cached", "written", "written_for_long")
-COLUMNS = ("key", "valid_from", "input", "output", "cached", "written", "written_for_long", "up_to", "source")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """US dollars for a million tokens, from a day on."""
+class Price(TomlTable):
+    """US dollars for a million tokens, from a day on: a table `[[price]]`."""
 
-    key: str
+    key: Filled
     valid_from: date
-    input: float
-    output: float
-    cached: float | None = None
+    input: NonNegativeFloat
+    output: NonNegativeFloat
+    cached: NonNegativeFloat | None = None
     """For tokens in the provider's prompt cache; null: they cost as much as others."""
-    written: float | None = None
+    written: NonNegativeFloat | None = None
     """For tokens that are put into the cache; null: they cost as much as others."""
-    written_for_long: float | None = None
+    written_for_long: NonNegativeFloat | None = None
     """For those that stay there for an hour; null: as `written`."""
-    up_to: int | None = None
+    up_to: PositiveInt | None = None
     """Longest prompt in tokens that this price holds for."""
-    source: str
+    source: Filled
 
     def cost(self, usage: Usage) -> float | None:
         """Null where a token count is unknown, or the prompt is longer than the price holds for.
@@ -58,15 +58,26 @@ class Price:
 
     def times(self, share: float) -> Price:
         """A share of it: what is asked in batches costs half."""
-        told = {name: getattr(self, name) for name in DOLLARS}
-        changed: dict[str, Any] = {name: share * usd for name, usd in told.items() if usd is not None}
-        return replace(self, **changed)
+        dollars = {name: getattr(self, name) for name in DOLLARS}
+        return self.model_copy(update={name: share * usd for name, usd in dollars.items() if usd is not None})
 
     def most(self, prompt: int, completion: int) -> float:
         """Dollars for so many tokens with nothing in the provider's cache and all put into it, whatever the prompt's
         length."""
         dearest = max(self.input, self.cached or 0.0, self.written or 0.0, self.written_for_long or 0.0)
         return (prompt * dearest + completion * self.output) / MILLION
+
+
+class OwnPrices(TomlTable):
+    """What a user's own file says of prices."""
+
+    price: Annotated[tuple[Price, ...], Strict(False)] = ()
+
+
+class PriceFile(OwnPrices):
+    """data/prices.toml."""
+
+    checked: date
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,46 +100,20 @@ def read_prices(path: Path, own: Path | None = None) -> Prices:
     """The table in a file, and the prices of a file of one's own in place of all that have their key.
 
     `BadInput` names the file, the entry and the value that is wrong."""
-    content = read_toml(path)
-    TomlTable(content, path.name).known(("checked", "price")).day("checked")
-    entries = _entries(content, path.name)
+    entries = _without_twins(checked(PriceFile, read_toml(path), path.name), path.name)
     if own:
-        mine = _entries(read_toml(own), str(own))
+        mine = _without_twins(checked(OwnPrices, {"price": read_toml(own).get("price", ())}, str(own)), str(own))
         keys = {entry.key for entry in mine}
-        entries = [entry for entry in entries if entry.key not in keys] + mine
+        entries = (*(entry for entry in entries if entry.key not in keys), *mine)
     return Prices(tuple(sorted(entries, key=lambda entry: (entry.key, entry.valid_from))))
 
 
-def _entries(content: Mapping[str, Any], file: str) -> list[Price]:
-    rows = content.get("price", [])
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise BadInput(f"{file}: price is not a list of tables", hint="begin each with [[price]]")
-    entries = [_price(TomlTable(row, f"{file}: price {number}")) for number, row in enumerate(rows, 1)]
-    _refuse_twins(entries, file)
-    return entries
-
-
-def _price(table: TomlTable) -> Price:
-    table.known(COLUMNS)
-    return Price(
-        key=table.text("key"),
-        valid_from=table.day("valid_from"),
-        input=table.number("input"),
-        output=table.number("output"),
-        cached=table.number_or_none("cached"),
-        written=table.number_or_none("written"),
-        written_for_long=table.number_or_none("written_for_long"),
-        up_to=table.count_or_none("up_to"),
-        source=table.text("source"),
-    )
-
-
-def _refuse_twins(entries: list[Price], name: str) -> None:
-    seen: set[tuple[str, date]] = set()
-    for entry in entries:
-        if (entry.key, entry.valid_from) in seen:
-            raise BadInput(f"{name} has two prices of {entry.key} from {entry.valid_from}", hint="remove one")
-        seen.add((entry.key, entry.valid_from))
+def _without_twins(file: OwnPrices, name: str) -> tuple[Price, ...]:
+    twins = Counter((entry.key, entry.valid_from) for entry in file.price)
+    for (key, day), times in twins.items():
+        if times > 1:
+            raise BadInput(f"{name} has {times} prices of {key} from {day}", hint="keep one of them")
+    return file.price
 
 
 def _first(*prices: float | None) -> float:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from tasks.adapters.llm.base import Finish, Message, Reply, Role, ToolCall, ToolSpec, Usage
 from tasks.domain.names import content_key, jsonable
 
-CHAT = "chat"
+CHAT: Final = "chat"
 
 
 class LimitBy(StrEnum):

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,9 @@ from tasks.domain.tables import TABLES
 
 FORMAT = "v1.5.0"
 """Storage version of the file: command lines from DuckDB 1.5 on can open it."""
+
+Value = str | int | bool | date | None
+"""What `selection` writes into a statement."""
 
 MADE_FROM = "made_from"
 """The view that says by a digest what the file was made from."""
@@ -129,16 +133,37 @@ def query(database: Path, sql: str, *, withdrawn: bool = False) -> pa.Table:
         raise BadInput(f"the query cannot be run: {error}", hint="`swt query` lists what there is to ask") from error
 
 
-def selection(view: str, wanted: Mapping[str, Sequence[str | int]] | None = None, order: Sequence[str] = ()) -> str:
-    """The statement that asks for the rows of a view whose columns have one of these values each."""
-    each = (wanted or {}).items()
-    among = [f"{quoted(name)} IN ({', '.join(map(_written, values))})" for name, values in each]
-    where = f" WHERE {' AND '.join(among)}" if among else ""
-    return f"FROM {quoted(view)}{where}" + (f" ORDER BY {', '.join(map(quoted, order))}" if order else "")
+def selection(
+    view: str,
+    wanted: Mapping[str, Sequence[Value]] | None = None,
+    order: Sequence[str] = (),
+    *,
+    arguments: Sequence[Value | Sequence[Value]] = (),
+) -> str:
+    """The statement that asks for the rows of a view, or of a macro with arguments, whose columns have one of these
+    values each; None among the values is null."""
+    where = " AND ".join(_among(quoted(name), values) for name, values in (wanted or {}).items())
+    called = f"({', '.join(map(_written, arguments))})" if arguments else ""
+    rows = f"FROM {quoted(view)}{called}" + (f" WHERE {where}" if where else "")
+    return rows + (f" ORDER BY {', '.join(map(quoted, order))}" if order else "")
 
 
-def _written(value: str | int) -> str:
-    return literal(value) if isinstance(value, str) else str(int(value))
+def _among(column: str, values: Sequence[Value]) -> str:
+    """No value means no row: `IN ()` would be a syntax error."""
+    some = ", ".join(_written(value) for value in values if value is not None) or "NULL"
+    return f"({column} IN ({some}) OR {column} IS NULL)" if None in values else f"{column} IN ({some})"
+
+
+def _written(value: Value | Sequence[Value]) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return literal(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date):
+        return f"DATE {literal(value.isoformat())}"
+    return str(value) if isinstance(value, int) else f"[{', '.join(map(_written, value))}]"
 
 
 def run_named(database: Path, key: str) -> dict[str, Any]:

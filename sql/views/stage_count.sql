@@ -1,0 +1,12 @@
+-- How many rows have the stages before a publication?
+--
+-- One row; each column is named after the table that it counts.
+-- needs: pull_request, issue, issue_link, pull_base, rejection, validation
+CREATE OR REPLACE VIEW stage_count AS
+SELECT
+    (SELECT count(*) FROM pull_request) AS pull_request,
+    (SELECT count(*) FROM issue) AS issue,
+    (SELECT count(*) FROM issue_link) AS issue_link,
+    (SELECT count(*) FROM pull_base) AS pull_base,
+    (SELECT count(*) FROM rejection) AS rejection,
+    (SELECT count(*) FROM validation) AS validation;
