@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.engine.units import Executor, Summary, ThreadExecutor, begin
+from flows.engine.units import Executor, Summary, ThreadExecutor, start_flow
 from flows.interface.options import Request, read_request
-from flows.interface.pipelines import STORIES, teller
+from flows.interface.pipelines import PIPELINES, entry_point
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import ClientRequest
@@ -242,9 +242,9 @@ def _import(settings: Settings, folder: Path, name: str, rows: Iterable[str]) ->
 
 
 def tell(name: str, asked: dict[str, Any], settings: Settings, board: Executor) -> Summary:
-    story = next(story for story in STORIES if story.name == name)
+    story = next(story for story in PIPELINES if story.name == name)
     request: Request = read_request(story.request, asked)
-    told: Summary = begin(
-        name, request.title, Store(settings.store), board, lambda run: teller(story)(request, settings, run)
+    told: Summary = start_flow(
+        name, request.title, Store(settings.store), board, lambda run: entry_point(story)(request, settings, run)
     )
     return told

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,8 +20,8 @@ import typer
 from benchmarks.demo_warehouse import demo_warehouse
 from flows.demo import SNAPSHOT
 from flows.interface.parameters import GenerateRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.sweep import plan_here, sweep_here
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
 from tasks.adapters.agents.mini_swe_agent import SUBMIT
@@ -143,9 +143,9 @@ def tried(label: str, settings: Settings) -> Outcome:
         instances=INSTANCES,
         param=tuple(filter(None, params.removesuffix("]").split(","))),
     )
-    plan = plan_here(request, settings)
+    plan = run_flow(replace(request, dry_run=True), settings)
     low, high = (_sum([getattr(row, bound) for row in plan.rows]) for bound in ("usd_low", "usd_high"))
-    done = sweep_here(request, settings)
+    done = run_flow(request, settings)
     costs = [row.cost_usd for row in Store(settings.store).read(LlmCall)]
     return Outcome(low, high, len(costs), _sum(costs) or 0.0, done.left)
 

@@ -52,8 +52,8 @@ class Faulty:
         if error := self.fault(name, unit):
             raise error
 
-    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
-        return self.board.tell(story, title, parameters, body)
+    def run_subflow(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        return self.board.run_subflow(story, title, parameters, body)
 
 
 def disk_full(*rounds: str) -> Fault:

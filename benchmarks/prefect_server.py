@@ -105,9 +105,11 @@ class Prefect:
     def run(self, deployment: str, parameters: Mapping[str, Any], job_variables: Mapping[str, Any] = NOTHING) -> Any:
         """The flow run of `FLOW/NAME`, as the server has it once a worker has ended it; `InfrastructureError` where
         none does. It costs next to nothing, where `deployment run --watch` has to import Prefect."""
-        return self.ended(self.begin(deployment, parameters, job_variables))
+        return self.ended(self.start_flow(deployment, parameters, job_variables))
 
-    def begin(self, deployment: str, parameters: Mapping[str, Any], job_variables: Mapping[str, Any] = NOTHING) -> str:
+    def start_flow(
+        self, deployment: str, parameters: Mapping[str, Any], job_variables: Mapping[str, Any] = NOTHING
+    ) -> str:
         """Ask for a flow run of `FLOW/NAME`, with variables of its pool that are its own; its id."""
         found = self.ask(f"/deployments/name/{deployment}")
         told = {"parameters": dict(parameters), "job_variables": dict(job_variables)}

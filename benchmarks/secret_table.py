@@ -27,8 +27,8 @@ from benchmarks.corpus import PREFIX
 from benchmarks.second_corpus import known_of, suite_patch, tricks_of
 from benchmarks.trick_table import corpus_of
 from flows.demo import SNAPSHOT
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.views.database import query
@@ -114,7 +114,7 @@ def play(settings: Settings, work: Path, entries: Sequence[Entry], secrets: int)
     """Every secret that was not played before; what was played is in `played.jsonl`."""
     file = _predictions(work, entries)
     instances = sorted({one.instance for one in entries})
-    evaluate_here(_request(file, instances, guards=False), settings)
+    run_flow(_request(file, instances, guards=False), settings)
     log = work / "played.jsonl"
     rows = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
     played = [Played(**{**row, "failed": tuple(row["failed"]), "accepted": tuple(row["accepted"])}) for row in rows]
@@ -122,7 +122,7 @@ def play(settings: Settings, work: Path, entries: Sequence[Entry], secrets: int)
         instance = instances[secret % len(instances)]
         for name in DRAWN:
             shutil.rmtree(work / "store" / name, ignore_errors=True)
-        evaluate_here(_request(file, [instance], guards=True), settings)
+        run_flow(_request(file, [instance], guards=True), settings)
         new = list(_played(settings, instance, secret))
         with log.open("a") as out:
             out.writelines(json.dumps(asdict(one)) + "\n" for one in new)

@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks.corpus import KINDS, Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors
@@ -89,8 +89,8 @@ def _answers(settings: Settings, work: Path, entries: tuple[Entry, ...]) -> dict
         coverage=False,
     )
     settings = replace(settings, trusted=True)
-    evaluate_here(replace(ours, policy=Policy.AS_SUBMITTED, guards=False), settings)
-    evaluate_here(ours, settings)
+    run_flow(replace(ours, policy=Policy.AS_SUBMITTED, guards=False), settings)
+    run_flow(ours, settings)
     rows = query(settings.database, ANSWERS).to_pylist()
     return {(row["method"], row["policy"], row["grader"]): row for row in rows}
 

@@ -29,13 +29,13 @@ TIMES = 3
 def answered_in_batches(
     settings: Settings,
     how: GenerationSettings,
-    board: ModelRouter,
+    router: ModelRouter,
     meter: Meter,
     units: Sequence[MethodWork],
     model_for: Callable[[MethodWork], Model],
 ) -> ModelRouter:
     """The switchboard for generation: it has the replies, and withholds what got none."""
-    desk, failed = BatchClient(board), dict[str, ModelError]()
+    desk, failed = BatchClient(router), dict[str, ModelError]()
     for _ in range(TIMES):
         calls = [one for one in _foreseen(settings, how, units, model_for) if _again(failed.get(one.request.call_key))]
         for model in sorted({one.request.model for one in calls}):
@@ -43,7 +43,7 @@ def answered_in_batches(
             for one in asked:
                 failed.pop(one.request.call_key, None)
             failed |= desk.ask(asked, meter)
-    return replace(board, withheld=failed)
+    return replace(router, withheld=failed)
 
 
 def _foreseen(

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from flows.engine.units import FlowRun, bind
+from flows.engine.units import FlowRun, typed_partial
 from flows.interface.parameters import GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
@@ -40,7 +40,7 @@ Context = Mapping[tuple[InstanceId, str], tuple[str, ...]]
 class SearchModels:
     """Hands the agent its model, metered and recorded."""
 
-    board: ModelRouter
+    router: ModelRouter
     meter: Meter
     payer: str
 
@@ -53,7 +53,7 @@ class SearchModels:
             step=unit.settings.variant,
             sweep=self.payer,
         )
-        return self.board.model(unit.model, work, meters=(self.meter,))
+        return self.router.model(unit.model, work, meters=(self.meter,))
 
 
 def label_of(settings: AgentSettings) -> str:
@@ -137,7 +137,7 @@ def _ranked(
     run: FlowRun, snapshot: str, names: Sequence[InstanceId], settings: Settings, how: Bm25Settings
 ) -> dict[InstanceId, tuple[str, ...]]:
     """BM25's files, of the instances whose retrieval was done."""
-    done = run.round("retrieval", bind(rank_batch, settings.places), ranked_batches(snapshot, names, how))
+    done = run.map_task("retrieval", typed_partial(rank_batch, settings.places), ranked_batches(snapshot, names, how))
     ids = {
         name: key
         for unit, result in done
@@ -152,8 +152,8 @@ def _located(
     run: FlowRun, units: Sequence[AgentSearch], settings: Settings, locator: SearchModels
 ) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
     """Instance and model that looked → the agent's files; of one that gave up, none."""
-    ask = bind(search_with_agent, settings.places, locator)
-    done = run.round("localization", ask, units, at_once=settings.callers)
+    ask = typed_partial(search_with_agent, settings.places, locator)
+    done = run.map_task("localization", ask, units, at_once=settings.callers)
     ids = {(unit.instance_id, unit.model): result.localization_ids[0] for unit, result in done if not result.left}
     ranked = rankings(run.store, ids.values())
     return {search: ranked[key] for search, key in ids.items()}

@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import RESOURCES, Settings
 from flows.interface.snapshot_parameters import RebuildRequest
-from flows.judge_repairs import FixesSummary, fixes_here
-from flows.rebuild import RebuildSummary, rebuild_here
-from flows.repair import repair_here
+from flows.judge_repairs import FixesSummary
+from flows.rebuild import RebuildSummary
 from flows.snapshots import import_rows
-from flows.sweep import SweepSummary, sweep_here
+from flows.sweep import SweepSummary
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
@@ -78,9 +77,9 @@ def run_demo(settings: Settings) -> str:
     say(import_rows(settings, DEMO / "instances.jsonl", SNAPSHOT), err=True)
     predictions = sorted(str(path) for path in DEMO.glob("predictions.*.jsonl"))
     request = EvaluationRequest(candidates=("golden", "nop", *predictions), snapshot=SNAPSHOT)
-    summary = evaluate_here(request, settings)
+    summary = run_flow(request, settings)
     repairs = tuple(sorted(str(path) for path in DEMO.glob("repairs.*.jsonl")))
-    filtered = fixes_here(FixesRequest(fixes=repairs, snapshot=SNAPSHOT, tests=tuple(predictions)), settings)
+    filtered = run_flow(FixesRequest(fixes=repairs, snapshot=SNAPSHOT, tests=tuple(predictions)), settings)
     swept = sweep_demo(settings)
     repaired = repair_demo(settings)
     rebuilt = rebuild_demo(settings)
@@ -93,7 +92,8 @@ def sweep_demo(settings: Settings) -> SweepSummary:
     """Four methods on four instances, with replies that were recorded beforehand in the place of a model."""
     request = SweepRequest(snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo")
     with _answering(settings) as here:
-        return sweep_here(request, here)
+        swept: SweepSummary = run_flow(request, here)
+    return swept
 
 
 def repair_demo(settings: Settings) -> FixesSummary:
@@ -101,7 +101,8 @@ def repair_demo(settings: Settings) -> FixesSummary:
     reply is only found where they say what it was written for."""
     request = RepairRequest(snapshot=SNAPSHOT, model=MODEL, tests=GENERATE, instances=(REPAIRED,))
     with _answering(settings) as here:
-        return repair_here(request, here)
+        repaired: FixesSummary = run_flow(request, here)
+    return repaired
 
 
 @contextmanager
@@ -123,7 +124,7 @@ def rebuild_demo(settings: Settings) -> tuple[RebuildSummary, ...]:
             request = RebuildRequest(
                 snapshot=name, repositories_file=DEMO / "repositories.toml", limit=limit, unchanged=True
             )
-            made.append(rebuild_here(request, replace(settings, git="", github=url)))
+            made.append(run_flow(request, replace(settings, git="", github=url)))
     return tuple(made)
 
 

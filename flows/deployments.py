@@ -1,8 +1,7 @@
-"""The flows that `prefect.yaml` deploys: each story with its request as the parameters, on a board of Prefect tasks.
+"""The flows that `prefect.yaml` deploys: each pipeline with its request as the parameters, each unit as a task run.
 
-The stories do without Prefect, so that commands do not pay for its import: no other module imports it. What a worker is
-told in `SWT_*` variables decides where things are, in which sandbox code runs, and whether it may run where nothing
-isolates it.
+No other module imports Prefect, so commands do not pay for the import. The `SWT_*` variables of a worker decide where
+things are, in which sandbox code runs, and whether it may run where nothing isolates it.
 
 Prefect's pages show what runs: a flow run is named after what it does, a task run `<round> <subject>`, with its scope
 where a subject has several units, and tagged with both. A failed task is Failed with the reason as its message. Retries
@@ -49,7 +48,7 @@ from flows.engine.shards import planned, share
 from flows.engine.units import NOTHING, USAGE, Executor, Failure, FlowRun, R, S, TaskBatch, U, attempt, log
 from flows.interface.options import FILE, Option, Parameter, files, parameters, read_names, read_request
 from flows.interface.parameters import SharedRequest
-from flows.interface.pipelines import STORIES, Pipeline, teller
+from flows.interface.pipelines import PIPELINES, Pipeline, enter
 from flows.interface.settings import Settings, settings_here
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.text import in_words, printable
@@ -87,8 +86,8 @@ def tasks_of(settings: Settings) -> Executor:
     return PrefectExecutor(settings.workers)
 
 
-def flow_of(story: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
-    """The story as a flow, with its request as parameters."""
+def flow_of(pipeline: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
+    """A pipeline as a Prefect flow, with its request as parameters."""
 
     def told(**values: Any) -> State[None]:
         listen()
@@ -97,23 +96,23 @@ def flow_of(story: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_
             settings = settings_here(os.environ)
             if deployment.id and not settings.open_server:
                 check_password(get_current_settings().api.url or "")
-            request = read_names(story.request, values, settings)
+            request = read_names(pipeline.request, values, settings)
             if shards != 1 and request.runs:
-                names = {one.name: values.get(one.name) for one in files(story.request) if one.option.text is FILE}
+                names = {one.name: values.get(one.name) for one in files(pipeline.request) if one.option.text is FILE}
                 _share(request, settings, shards, names)
-            run = FlowRun(story.name, str(flow_run.id), Store(settings.store), board(settings))
-            summary = teller(story)(request, settings, run)
+            run = FlowRun(pipeline.name, str(flow_run.id), Store(settings.store), board(settings))
+            summary = enter(pipeline, request, settings, run)
         except SwtError as error:
             return refused(error)
         return final_state(summary.exit_code, summary.text, getattr(summary, "link", ""))
 
-    taken = [*parameters(story.request), *([SHARDS] if issubclass(story.request, SharedRequest) else [])]
+    taken = [*parameters(pipeline.request), *([SHARDS] if issubclass(pipeline.request, SharedRequest) else [])]
     told.__signature__ = inspect.Signature([_keyword(one) for one in taken])  # type: ignore[attr-defined]
-    told.__name__ = told.__qualname__ = story.name
-    told.__doc__ = _doc(story, taken)
+    told.__name__ = told.__qualname__ = pipeline.name
+    told.__doc__ = _doc(pipeline, taken)
     return flow(
-        name=story.name,
-        flow_run_name=_title_of(story),
+        name=pipeline.name,
+        flow_run_name=_title_of(pipeline),
         task_runner=task_runner(),
         timeout_seconds=TIMEOUT_S,
         persist_result=False,
@@ -143,11 +142,11 @@ def _share(request: SharedRequest, settings: Settings, shards: int, names: Mappi
         share(asked, names, Progress("shards", len(asked)).tell)
 
 
-def _title_of(story: Pipeline[Any]) -> Callable[[], str]:
+def _title_of(pipeline: Pipeline[Any]) -> Callable[[], str]:
     """What a flow run does, from its parameters."""
 
     def title() -> str:
-        return str(read_request(story.request, dict(flow_run.parameters)).title)
+        return str(read_request(pipeline.request, dict(flow_run.parameters)).title)
 
     return title
 
@@ -173,10 +172,10 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
     )
 
 
-def _doc(story: Pipeline[Any], taken: Iterable[Parameter]) -> str:
-    """What the story does, and its parameters as Prefect reads them."""
+def _doc(pipeline: Pipeline[Any], taken: Iterable[Parameter]) -> str:
+    """What the flow does, and its parameters as Prefect reads them."""
     lines = [f"    {one.name}: {one.help_in_form}" for one in taken]
-    return "\n".join([inspect.getdoc(story.request) or "", "", "Args:", *lines])
+    return "\n".join([inspect.getdoc(pipeline.request) or "", "", "Args:", *lines])
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +227,7 @@ class PrefectExecutor:
         future = cast("PrefectFuture[None]", named.submit())
         future.add_done_callback(lambda future: ended.places.put((place, future)))
 
-    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+    def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
         """A subflow."""
         told: list[S] = []
 
@@ -236,7 +235,7 @@ class PrefectExecutor:
             told.append(body(str(flow_run.id)))
             return final_state(told[0].exit_code, told[0].text)
 
-        named = flow(name=story, flow_run_name=title, task_runner=task_runner(), persist_result=False)(inner)
+        named = flow(name=name, flow_run_name=title, task_runner=task_runner(), persist_result=False)(inner)
         state = named(_shown(parameters), return_state=True)
         if not told:
             state.result(raise_on_failure=True)
@@ -359,12 +358,12 @@ def task_runner() -> TaskRunner[PrefectFuture[Any]]:
 
 
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The request of a story inside another, as the server shows it."""
+    """The request of a subflow, as the server shows it."""
     shown: dict[str, Any] = json.loads(json.dumps(dict(parameters), default=str))
     return shown
 
 
-FLOWS = {story.name: flow_of(story) for story in STORIES}
+FLOWS = {pipeline.name: flow_of(pipeline) for pipeline in PIPELINES}
 evaluate, validate, fixes, strength, rebuild, localize, repair, generate, sweep, report, rate, freeze, withdraw = (
     FLOWS[name]
     for name in (

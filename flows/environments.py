@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from flows.engine.units import FlowRun, bind
+from flows.engine.units import FlowRun, typed_partial
 from flows.interface.settings import Settings
 from tasks.domain.names import EnvId, InstanceId
 from tasks.domain.undone import InEnvironment, OfInstance
@@ -27,12 +27,12 @@ def check_settings(settings: Settings) -> CheckSettings:
 
 def find(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     """The environments of instances, of those that have one; not all of them need be on this machine."""
-    return _round(run, bind(find_environment, settings.places, check_settings(settings)), snapshot, names)
+    return _round(run, typed_partial(find_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
 def prepare(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
     """The environments of instances, of those that have one, all of them on this machine."""
-    return _round(run, bind(prepare_environment, settings.places, check_settings(settings)), snapshot, names)
+    return _round(run, typed_partial(prepare_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,4 +62,4 @@ def _round(
     run: FlowRun, function: Callable[[OfInstance], EnvId], snapshot: str, names: Iterable[InstanceId]
 ) -> dict[InstanceId, EnvId]:
     units = [OfInstance(snapshot=snapshot, instance_id=name) for name in names]
-    return {unit.instance_id: env_id for unit, env_id in run.round("environments", function, units)}
+    return {unit.instance_id: env_id for unit, env_id in run.map_task("environments", function, units)}

@@ -15,13 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of, log
+from flows.engine.units import FlowRun, line_of, log, typed_partial
 from flows.environments import EnvironmentOnDemand, find, prepare
 from flows.interface.parameters import EvaluationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.store.files.quarantine import Problem
-from tasks.adapters.store.rows.store import Store
-from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import counted
 from tasks.coverage.task import record_changed_lines
@@ -89,47 +87,32 @@ def run_settings(settings: Settings, *, coverage: bool = True) -> RunSettings:
     )
 
 
-def evaluate_here(request: EvaluationRequest, settings: Settings) -> EvaluationSummary:
-    """Evaluate in this process, on threads, with no server."""
-    board = ThreadExecutor(settings.workers)
-    return begin(STORY, request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
-
-
 def evaluate_inside(
     outer: FlowRun, request: EvaluationRequest, settings: Settings, *, prepared: bool = True, golden: bool = True
 ) -> EvaluationSummary:
-    """Evaluate as a part of another story, which makes the views when it needs them: to judge anew what every story
-    inside it ran took a seventh of a demo. `prepared`: every environment is on this machine then. `golden`: golden
-    tests that cannot be measured are failures of this flow; a validation judges them itself."""
-    told = asdict(request)
-    return outer.tell(
-        STORY, request.title, told, lambda run: _evaluate(request, settings, run, prepared=prepared, golden=golden)
-    )
+    """Evaluate as a subflow. The views stay as they are: updating them in each subflow took a seventh of a demo."""
+    body = partial(evaluate, request, settings, prepared=prepared, golden=golden)
+    return outer.run_subflow(STORY, request.title, asdict(request), body)
 
 
-def evaluate(request: EvaluationRequest, settings: Settings, run: FlowRun) -> EvaluationSummary:
-    """The story."""
-    summary = _evaluate(request, settings, run, prepared=False, golden=True)
-    ensure_views(settings.store, settings.database, settings.sql)
-    return summary
-
-
-def _evaluate(
-    request: EvaluationRequest, settings: Settings, run: FlowRun, *, prepared: bool, golden: bool
+def evaluate(
+    request: EvaluationRequest, settings: Settings, run: FlowRun, *, prepared: bool = False, golden: bool = True
 ) -> EvaluationSummary:
+    """The flow. `prepared`: every environment is on this machine. `golden`: a golden suite without a measurement is a
+    failure of this flow; a validation judges them itself."""
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
     record_changed_lines(places, instances)
     taken = take_candidates(places, request.candidates, instances, request.policy, request.coverage, request.method)
     check_sandbox(places, how)
-    run.leave("candidates", request.snapshot, taken.left)
+    run.record_failures("candidates", request.snapshot, taken.left)
     mine = {name: part_of(suites, request) for name, suites in taken.suites.items()}
     wanted = {name: suites for name, suites in mine.items() if suites and taken.candidates}
     ready = (prepare if prepared else find)(run, settings, request.snapshot, wanted)
     drive_golden_suites(places, ready)
     stands = partial(standing, places, settings.sql, request.snapshot, request.instances, request.policy)
-    make = EnvironmentOnDemand(settings, bind(lacks_runs, places, how), bind(run_suites, places, how))
+    make = EnvironmentOnDemand(settings, typed_partial(lacks_runs, places, how), typed_partial(run_suites, places, how))
     suites = _Suites(run, make, stands, request.snapshot, ready, wanted)
     suites.run_all("runs", Purpose.JUDGE)
     found = suites.standing()
@@ -143,7 +126,7 @@ def _evaluate(
         found = suites.standing()
     if wanted and golden:
         unit = GoldenCheck(snapshot=request.snapshot, subjects=tuple(wanted))
-        run.round("golden", bind(check_golden, _golden_unmeasured(run, request, found, taken)), [unit])
+        run.map_task("golden", typed_partial(check_golden, _golden_unmeasured(run, request, found, taken)), [unit])
     return _summary(run, request, taken, torn, suites, found, len(instances))
 
 
@@ -154,7 +137,7 @@ def ready_decoys(
     states = decoy_states(places, sql, snapshot, environments)
     for tries in TRIES:
         units = decoy_units(states, snapshot, environments, tries)
-        if sum(run.round("decoys", bind(try_decoys, places, how), units).results, Ran()).executed:
+        if sum(run.map_task("decoys", typed_partial(try_decoys, places, how), units).results, Ran()).executed:
             states = decoy_states(places, sql, snapshot, environments)
     return {name: state.chosen for name, state in states.items()}
 
@@ -166,7 +149,7 @@ def _golden_unmeasured(
     are left out, unless no later run can measure them."""
     if not _asks_for_golden(request, taken):
         return found.unmeasured
-    recorded = {row.subject for row in run.undone(own=True)}
+    recorded = {row.subject for row in run.incomplete(own=True)}
     missing = {
         row["instance_id"]: f"{row['reason']}: {row['detail']}"
         for row in found.misses.to_pylist()
@@ -236,7 +219,7 @@ class _Suites:
             )
             for name, own in suites.items()
         ]
-        done = self.run.round(label, self.function, units)
+        done = self.run.map_task(label, self.function, units)
         self.total = sum(done.results, self.total)
         whole = {unit.instance_id for unit, ran in done if not ran.left}
         self.undone.update(suite for name, own in suites.items() if name not in whole for suite in own)
@@ -285,7 +268,7 @@ def _summary(
     remarks = (*map(str, torn), *taken.problems, *taken.notes, *nobody)
     for line in remarks:
         log.warning("%s", line)
-    undone = run.undone()
+    undone = run.incomplete()
     facts = (
         f"{counted(taken.candidates, 'candidate')}, {taken.malformed} not well-formed; "
         f"{suites.total}; {len(undone)} undone"

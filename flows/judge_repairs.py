@@ -18,18 +18,17 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from flows.engine.units import NOTHING, FlowRun, ThreadExecutor, begin, bind, line_of, log
+from flows.engine.units import NOTHING, FlowRun, line_of, log, typed_partial
 from flows.environments import prepare
 from flows.evaluate import EvaluationSummary, evaluate_inside, ready_decoys, run_settings
 from flows.interface.parameters import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.interface.settings import Settings
-from flows.sweep import open_board
+from flows.sweep import open_router
 from tasks.adapters.files import writable_file
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.router import ModelRouter
-from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
@@ -69,18 +68,6 @@ class FixesSummary:
         return (*self.remarks, *map(line_of, self.undone))
 
 
-def fixes_here(request: FixesRequest | StrengthRequest, settings: Settings) -> FixesSummary:
-    """The one of the two that is asked for, in this process, on threads, with no server."""
-
-    def told(run: FlowRun) -> FixesSummary:
-        if isinstance(request, StrengthRequest):
-            return strength(request, settings, run)
-        return fixes(request, settings, run)
-
-    story = STRENGTH if isinstance(request, StrengthRequest) else STORY
-    return begin(story, request.title, Store(settings.store), ThreadExecutor(settings.workers), told)
-
-
 def fixes(request: FixesRequest, settings: Settings, run: FlowRun) -> FixesSummary:
     """The story."""
     places = settings.places
@@ -97,7 +84,7 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: FlowRun, taken: 
     check_sandbox(places, how)
     for line in taken.problems:
         log.warning("%s", line)
-    run.leave("fixes taken", snapshot, taken.left)
+    run.record_failures("fixes taken", snapshot, taken.left)
     if request.judge:
         _read(run, request, settings, taken)
     judged = _judge_tests(run, request, settings, taken)
@@ -110,7 +97,7 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: FlowRun, taken: 
     found = fixes_judged(places, settings.sql, snapshot, taken)
     if request.kept:
         _write(request.kept, found.kept)
-    undone = run.undone()
+    undone = run.incomplete()
     facts = f"{taken.facts}: {found.statuses}; {total}; {len(undone)} undone"
     return FixesSummary(
         text="\n".join((*_tables(found), *_denominator(request), facts)),
@@ -123,7 +110,7 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: FlowRun, taken: 
 def _read(run: FlowRun, request: FixesRequest, settings: Settings, taken: FixesTaken) -> None:
     """A model reads what it has not read yet."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, (request.judge,), budget)
+    router = open_router(settings, (request.judge,), budget)
     by_instance: dict[InstanceId, list[RepairId]] = {}
     for repair in taken.repairs:
         by_instance.setdefault(repair.instance_id, []).append(repair.repair_id)
@@ -133,12 +120,14 @@ def _read(run: FlowRun, request: FixesRequest, settings: Settings, taken: FixesT
     ]
     try:
         with metered(run.store, settings.cache, f"reading-{request.snapshot}", budget) as meter:
-            run.round("readings", bind(read_repairs, settings.places, partial(_reader, board, meter)), units)
+            run.map_task(
+                "readings", typed_partial(read_repairs, settings.places, partial(_reader, router, meter)), units
+            )
     finally:
-        board.close()
+        router.close()
 
 
-def _reader(board: ModelRouter, meter: Meter, unit: HackReadings, key: InstanceKey) -> Model:
+def _reader(router: ModelRouter, meter: Meter, unit: HackReadings, key: InstanceKey) -> Model:
     work = Work(
         method=READER,
         snapshot=unit.snapshot,
@@ -146,7 +135,7 @@ def _reader(board: ModelRouter, meter: Meter, unit: HackReadings, key: InstanceK
         instance_key=key,
         sweep=meter.name,
     )
-    return board.model(unit.model, work, meters=(meter,))
+    return router.model(unit.model, work, meters=(meter,))
 
 
 def _judge_tests(
@@ -181,7 +170,7 @@ def _try(
         FixRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name], fix_ids=taken.fixes[name])
         for name, env in environments.items()
     ]
-    return sum(run.round("fixes", bind(run_on_fixes, places, how), units).results, Ran())
+    return sum(run.map_task("fixes", typed_partial(run_on_fixes, places, how), units).results, Ran())
 
 
 def _guard(
@@ -209,7 +198,7 @@ def _guard(
         for name, suites in chosen.items()
         if suites
     ]
-    return sum(run.round("guards", bind(run_suites, places, how), units).results, Ran())
+    return sum(run.map_task("guards", typed_partial(run_suites, places, how), units).results, Ran())
 
 
 def _denominator(request: FixesRequest) -> Iterator[str]:
@@ -235,21 +224,23 @@ def strength(request: StrengthRequest, settings: Settings, run: FlowRun) -> Fixe
     check_sandbox(places, how)
     for line in taken.problems:
         log.warning("%s", line)
-    run.leave("fixes taken", snapshot, taken.left)
+    run.record_failures("fixes taken", snapshot, taken.left)
     built = prepare(run, settings, snapshot, sorted(taken.fixes))
     suites = judged_suites(places, settings.sql, snapshot)
     unjudged = NotFound("nothing was judged on it yet, see `swt evaluate`")
-    run.leave("suites", snapshot, [PartialFailure.by(name, unjudged) for name in sorted(built.keys() - suites.keys())])
+    run.record_failures(
+        "suites", snapshot, [PartialFailure.by(name, unjudged) for name in sorted(built.keys() - suites.keys())]
+    )
     ready = {name: env for name, env in built.items() if name in suites}
     golden = [
         SuiteRuns(snapshot=snapshot, instance_id=name, env_id=env, suite_ids=suites[name][:1])
         for name, env in ready.items()
     ]
-    references = run.round("references", bind(run_suites, places, how), golden).results
+    references = run.map_task("references", typed_partial(run_suites, places, how), golden).results
     total = sum(references, _try(run, places, how, snapshot, taken, ready, suites))
     ensure_views(settings.store, settings.database, settings.sql)
     found = strength_of(places, settings.sql, snapshot, taken)
-    undone = run.undone()
+    undone = run.incomplete()
     facts = f"{taken.facts}: {found.statuses}; {total}; {len(undone)} undone"
     return FixesSummary(
         text=f"{text_table(found.table)}\n{facts}",

@@ -11,13 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from flows.context import SearchModels, ranked_batches
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of
+from flows.engine.units import FlowRun, line_of, typed_partial
 from flows.interface.parameters import LocalizeRequest
 from flows.interface.settings import Settings
-from flows.sweep import open_board
+from flows.sweep import open_router
 from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget
-from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.domain.localization import Locator
@@ -46,12 +45,6 @@ class LocalizeSummary:
         return tuple(map(line_of, self.undone))
 
 
-def localize_here(request: LocalizeRequest, settings: Settings) -> LocalizeSummary:
-    """Localize in this process, on threads."""
-    board, store = ThreadExecutor(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: localize(request, settings, run))
-
-
 def localize(request: LocalizeRequest, settings: Settings, run: FlowRun) -> LocalizeSummary:
     """The story."""
     names = [row.instance_id for row in choose_instances(settings.places, request.snapshot, request.instances)]
@@ -67,7 +60,7 @@ def localize(request: LocalizeRequest, settings: Settings, run: FlowRun) -> Loca
         with_tests=request.with_tests,
         top_n=Bm25Settings().k if by_itself else request.top_n,
     )
-    undone = run.undone()
+    undone = run.incomplete()
     left = len({row.subject for row in undone})
     made, reused, late = (sum(getattr(one, name) for one in done) for name in ("made", "reused", "timeouts"))
     facts = f"{made} made, {reused} reused, {late} timed out, {left} left to do"
@@ -93,22 +86,22 @@ def _ranked(
 ) -> tuple[Localized, ...]:
     how = bm25_settings(request)
     units = ranked_batches(request.snapshot, names, how)
-    return run.round("retrieval", bind(rank_batch, settings.places), units).results
+    return run.map_task("retrieval", typed_partial(rank_batch, settings.places), units).results
 
 
 def _searched(
     request: LocalizeRequest, settings: Settings, run: FlowRun, names: Iterable[InstanceId]
 ) -> tuple[Localized, ...]:
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, (request.model,), budget)
-    board.recover()  # first: what a killed one may have paid counts against this one's ceiling
+    router = open_router(settings, (request.model,), budget)
+    router.recover()  # first: what a killed one may have paid counts against this one's ceiling
     how = agent_settings(request)
     units = [
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names
     ]
     try:
         with metered(run.store, settings.cache, request.payer, budget) as meter:
-            function = bind(search_with_agent, settings.places, SearchModels(board, meter, request.payer))
-            return run.round("localization", function, units, at_once=settings.callers).results
+            function = typed_partial(search_with_agent, settings.places, SearchModels(router, meter, request.payer))
+            return run.map_task("localization", function, units, at_once=settings.callers).results
     finally:
-        board.close()
+        router.close()

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of, log
+from flows.engine.units import FlowRun, line_of, log, typed_partial
 from flows.evaluate import run_settings
 from flows.interface.parameters import ValidationRequest
 from flows.interface.settings import RESOURCES, Settings
@@ -26,7 +26,6 @@ from flows.snapshots import made_line
 from flows.validate import ValidationSummary, validate_inside
 from tasks.adapters.git.sources import source_of
 from tasks.adapters.pruning import free_gb
-from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.text import counted
 from tasks.domain.collect import Repository
@@ -110,12 +109,6 @@ class RebuildSummary:
         return "\n".join([*parts, f"{len(self.undone)} undone"])
 
 
-def rebuild_here(request: RebuildRequest, settings: Settings, repeats: Repeats | None = None) -> RebuildSummary:
-    """Rebuild in this process, on threads, with no server."""
-    board, store = ThreadExecutor(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: rebuild(request, settings, run, repeats))
-
-
 def rebuild(
     request: RebuildRequest, settings: Settings, run: FlowRun, repeats: Repeats | None = None
 ) -> RebuildSummary:
@@ -126,7 +119,7 @@ def rebuild(
     chosen = tuple(find_repository(known, name) for name in request.repositories) or known
     reached = _reach(settings, run, chosen)
     passed = _collect(request, settings, run, reached)
-    collected = answered([one.repo for one in chosen], run.undone(), request.collected)
+    collected = answered([one.repo for one in chosen], run.incomplete(), request.collected)
     published = already_published(settings.places, request.name)
     validated = Validated()
     if published:
@@ -137,14 +130,13 @@ def rebuild(
         issued = _publish(request, settings, run, collected, validated.parts, previous)
     else:
         issued = _hold_back(run, request.name, [collected])
-    ensure_views(settings.store, settings.database, settings.sql)
     return RebuildSummary(
         name=request.name,
         published=issued.published,
         remark=issued.remark,
         validated=validated.parts,
         told=validated.told,
-        undone=run.undone(),
+        undone=run.incomplete(),
         exit_code=run.exit_code(nothing=not reached),
     )
 
@@ -160,7 +152,7 @@ def _reach(settings: Settings, run: FlowRun, chosen: Sequence[Repository]) -> li
         )
         for one in chosen
     ]
-    done = run.round("reach", bind(reach_repository, settings.places), units).by_subject
+    done = run.map_task("reach", typed_partial(reach_repository, settings.places), units).by_subject
     return [one for one in chosen if one.repo in done]
 
 
@@ -174,21 +166,21 @@ def _collect(
     asked = [
         ScrapeRequest(repo=one.repo, since=window, url=settings.github, secret=settings.github_secret) for one in chosen
     ]
-    run.round("scrape", bind(scrape_repository, store), asked)
-    run.round("rows", bind(record_pages, store), [OfRepository(repo=one.repo) for one in asked])
+    run.map_task("scrape", typed_partial(scrape_repository, store), asked)
+    run.map_task("rows", typed_partial(record_pages, store), [OfRepository(repo=one.repo) for one in asked])
     missing = {one.repo: unknown_issues(store, one.repo) for one in asked}
     older = [
         MissingIssues(repo=one.repo, since=one.since, url=one.url, secret=one.secret, numbers=missing[one.repo])
         for one in asked
         if missing[one.repo]
     ]
-    run.round("issues", bind(scrape_issues, store), older)
-    run.round("rows of issues", bind(record_pages, store), [OfRepository(repo=one.repo) for one in older])
+    run.map_task("issues", typed_partial(scrape_issues, store), older)
+    run.map_task("rows of issues", typed_partial(record_pages, store), [OfRepository(repo=one.repo) for one in older])
     if settings.git:
         sources = [MirrorSource(repo=one.repo, source=source_of(settings.git, one.repo)) for one in asked]
-        run.round("mirrors", bind(update_mirror, places), sources)
+        run.map_task("mirrors", typed_partial(update_mirror, places), sources)
     wanted = [ToFilter(repo=one.repo, repository=one, limits=RuleLimits(), snapshot=POOL) for one in chosen]
-    filtered = run.round("filter", bind(filter_pull_requests, places), wanted)
+    filtered = run.map_task("filter", typed_partial(filter_pull_requests, places), wanted)
     return [name for done in filtered.results for name in done.instances]
 
 
@@ -258,21 +250,23 @@ def _publish(
 ) -> PublicationOutcome:
     """The snapshot, where enough was collected and judged; else a row says what is missing of it."""
     names = [row.instance_id for part in validated for row in part.validations]
-    short = [one for one in (collected, coverage("instances", names, run.undone(), request.judged)) if not one.enough]
+    short = [
+        one for one in (collected, coverage("instances", names, run.incomplete(), request.judged)) if not one.enough
+    ]
     if short:
         return _hold_back(run, request.name, short)
-    counted = run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=POOL)]).results
+    counted = run.map_task("facts", typed_partial(count_facts, settings.places), [OfSnapshot(snapshot=POOL)]).results
     if not counted:  # what is published is left alone by later runs, so nothing may be missing of it
         return PublicationOutcome(published=None, remark=f"{request.name} is not published: its facts are not counted")
     ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
     unit = Publication(snapshot=request.name, pool=POOL, previous=previous, unchanged=request.unchanged)
-    done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
+    done = run.map_task("publish", typed_partial(publish, settings.places, settings.database), [unit]).results
     return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")
 
 
 def _hold_back(run: FlowRun, name: str, short: Iterable[Coverage]) -> PublicationOutcome:
     said = "; ".join(map(str, short))
-    run.leave("publish", "", [PartialFailure(subject=name, error=HELD_BACK, detail=said, may_pass=True)])
+    run.record_failures("publish", "", [PartialFailure(subject=name, error=HELD_BACK, detail=said, may_pass=True)])
     return PublicationOutcome(published=None, remark=f"{name} is not published, and stays a draft: {said}")
 
 

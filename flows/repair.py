@@ -9,18 +9,17 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from flows.engine.units import NOTHING, FlowRun, ThreadExecutor, begin, bind
+from flows.engine.units import NOTHING, FlowRun, typed_partial
 from flows.environments import prepare
 from flows.evaluate import run_settings
 from flows.interface.parameters import FixesRequest, RepairRequest
 from flows.interface.settings import Settings
 from flows.judge_repairs import FixesSummary, judge_fixes
-from flows.sweep import open_board
+from flows.sweep import open_router
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.router import ModelRouter
-from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.llm import Work
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey
@@ -33,12 +32,6 @@ from tasks.repair.agents import repairing
 from tasks.repair.settings import GOLDEN, METHOD, RepairSettings, TdflowLimits
 from tasks.repair.task import RepairWork
 from tasks.repair.task import repair as repair_one
-
-
-def repair_here(request: RepairRequest, settings: Settings) -> FixesSummary:
-    """In this process, on threads, with no server."""
-    board, store = ThreadExecutor(settings.workers), Store(settings.store)
-    return begin("repair", request.title, store, board, lambda run: repair(request, settings, run))
 
 
 def repair(request: RepairRequest, settings: Settings, run: FlowRun) -> FixesSummary:
@@ -56,7 +49,7 @@ def repair(request: RepairRequest, settings: Settings, run: FlowRun) -> FixesSum
         f"{len(attempts)} attempts: {', '.join(f'{number} {end}' for end, number in sorted(ends.items())) or 'none'}"
     )
     if not attempts:
-        return FixesSummary(text=facts, remarks=(), undone=run.undone(), exit_code=NOTHING)
+        return FixesSummary(text=facts, remarks=(), undone=run.incomplete(), exit_code=NOTHING)
     given = sorted({row.tests for row in attempts} - {GOLDEN})
     tests = tuple(f"{PREFIX}{name}" for name in given)  # how good they are decides a lot
     judging = FixesRequest(fixes=(request.method,), snapshot=snapshot, instances=names, tests=tests)
@@ -69,8 +62,8 @@ def _attempts(
 ) -> tuple[RepairAttempt, ...]:
     """One for each instance whose environment is there and whose work was finished."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, (request.model, *dict.fromkeys(dict(request.roles).values())), budget)
-    board.recover()  # first: what a killed one may have paid counts against this one's ceiling
+    router = open_router(settings, (request.model, *dict.fromkeys(dict(request.roles).values())), budget)
+    router.recover()  # first: what a killed one may have paid counts against this one's ceiling
     try:
         built = prepare(run, settings, request.snapshot, names)
         units = [
@@ -92,16 +85,16 @@ def _attempts(
             limits=settings.limits,
         )
         with metered(run.store, settings.cache, request.payer, budget) as meter:
-            function = bind(repair_one, settings.places, how, partial(_model, request, how, board, meter))
-            return run.round("repairs", function, units).results
+            function = typed_partial(repair_one, settings.places, how, partial(_model, request, how, router, meter))
+            return run.map_task("repairs", function, units).results
     finally:
-        board.close()
+        router.close()
 
 
 def _model(
     request: RepairRequest,
     how: RepairSettings,
-    board: ModelRouter,
+    router: ModelRouter,
     meter: Meter,
     unit: RepairWork,
     key: InstanceKey,
@@ -117,7 +110,7 @@ def _model(
         step=step,
         sweep=request.payer,
     )
-    return board.model(unit.model_of(agent), work, meters=(meter,))
+    return router.model(unit.model_of(agent), work, meters=(meter,))
 
 
 def _handed_in(attempt: RepairAttempt) -> RepairRow:

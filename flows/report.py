@@ -14,10 +14,9 @@ from http import HTTPStatus
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind
+from flows.engine.units import FlowRun, typed_partial
 from flows.interface.settings import Settings
 from flows.interface.snapshot_parameters import RateRequest, ReportRequest
-from tasks.adapters.store.rows.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
 from tasks.domain.names import file_name
@@ -53,15 +52,9 @@ def report(request: ReportRequest, settings: Settings, run: FlowRun) -> ReportSu
     snapshot = chosen_snapshot(settings.places, request.snapshot)
     folder = request.out or report_folder(settings, snapshot)
     unit = ReportOf(snapshot=snapshot, folder=str(folder), with_golden=request.with_golden)
-    done = run.round("pages", bind(write_report, settings.places, settings.sql), [unit])
+    done = run.map_task("pages", typed_partial(write_report, settings.places, settings.sql), [unit])
     built = next(iter(done.results), None)
     return ReportSummary(built=built, exit_code=run.exit_code(nothing=built is None))
-
-
-def report_here(request: ReportRequest, settings: Settings) -> ReportSummary:
-    """Write it in this process, with no server."""
-    board = ThreadExecutor(settings.workers)
-    return begin(STORY, request.title, Store(settings.store), board, lambda run: report(request, settings, run))
 
 
 def report_folder(settings: Settings, snapshot: str) -> Path:
@@ -138,6 +131,6 @@ def rate_methods(request: RateRequest, settings: Settings, run: FlowRun) -> Rati
         times=request.times,
         seed=request.seed,
     )
-    done = run.round("fit", bind(rate, settings.places, settings.sql), [unit])
+    done = run.map_task("fit", typed_partial(rate, settings.places, settings.sql), [unit])
     shown = text_table(abilities(settings.places, settings.sql, unit)) if done.results else "nothing was rated"
     return RatingSummary(text=shown, exit_code=run.exit_code(nothing=not done.results))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from flows.engine.units import FlowRun, bind
+from flows.engine.units import FlowRun, typed_partial
 from flows.interface.parameters import ValidationRequest
 from flows.interface.settings import Settings
 from flows.interface.snapshot_parameters import PublishRequest, WithdrawRequest
@@ -67,19 +67,20 @@ def freeze(request: PublishRequest, settings: Settings, run: FlowRun) -> Snapsho
     """The story: validate the instances of a pool and publish those that are valid, unless any could not be judged."""
     validated = validate_inside(run, ValidationRequest(snapshot=request.pool), settings, Repeats())
     names = [row.instance_id for row in validated.validations]
-    judged = coverage("instances", names, run.undone(), 1.0)
+    judged = coverage("instances", names, run.incomplete(), 1.0)
     if not judged.enough:
         said = f"{request.snapshot} is not published: {judged}"
         return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
-    counted = run.round("facts", bind(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)]).results
+    counted = run.map_task(
+        "facts", typed_partial(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)]
+    ).results
     if not counted:  # what is published stays as it is, so nothing may be missing of it
         said = f"{request.snapshot} is not published: its facts are not counted"
         return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
     previous = published_before(settings.places, request.snapshot)
     ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
     unit = Publication(snapshot=request.snapshot, pool=request.pool, previous=previous, unchanged=True)
-    done = run.round("publish", bind(publish, settings.places, settings.database), [unit]).results
-    ensure_views(settings.store, settings.database, settings.sql)
+    done = run.map_task("publish", typed_partial(publish, settings.places, settings.database), [unit]).results
     text = "\n".join([validated.text, *(_issued(one) for one in done)])
     return SnapshotSummary(text=text, exit_code=run.exit_code())
 
@@ -94,7 +95,6 @@ def _issued(one: PublicationOutcome) -> str:
 def withdraw(request: WithdrawRequest, settings: Settings, run: FlowRun) -> SnapshotSummary:
     """The story: a row that says why a published snapshot is not to be used any more."""
     row = withdraw_snapshot(settings.places, request.snapshot, request.reason, request.instance)
-    ensure_views(settings.store, settings.database, settings.sql)
     named = f"{row.instance_id} of {row.snapshot}" if row.instance_id else row.snapshot
     text = f"{named}: withdrawn at {row.withdrawn_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
     return SnapshotSummary(text=text, exit_code=run.exit_code())

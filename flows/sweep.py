@@ -25,7 +25,7 @@ from flows.context import (
     search_settings,
     wants_files,
 )
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind, line_of
+from flows.engine.units import FlowRun, line_of, typed_partial
 from flows.environments import EnvironmentOnDemand, find, prepare
 from flows.evaluate import EvaluationSummary, evaluate_inside, run_settings
 from flows.interface.parameters import EvaluationRequest, GenerateRequest
@@ -105,12 +105,6 @@ class SweepSummary:
         return "\n".join([table, *([self.evaluation.text] if self.evaluation else []), paid])
 
 
-def sweep_here(request: GenerateRequest, settings: Settings, patience: CallRetries | None = None) -> SweepSummary:
-    """Sweep in this process, on threads, with no server."""
-    board, store = ThreadExecutor(settings.workers), Store(settings.store)
-    return begin(STORY, request.title, store, board, lambda run: sweep(request, settings, run, patience))
-
-
 def sweep(
     request: GenerateRequest, settings: Settings, run: FlowRun, patience: CallRetries | None = None
 ) -> SweepSummary:
@@ -118,36 +112,34 @@ def sweep(
     methods = _methods(request, settings)
     instances = chosen_instances(request, settings)
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
-    board = open_board(settings, _models(request), budget, patience=patience, batch=request.batch)
+    router = open_router(settings, _models(request), budget, patience=patience, batch=request.batch)
     check_sandbox(settings.places, run_settings(settings))
-    record_models(run.store, board.models)
+    record_models(run.store, router.models)
     # The first questions of a batch are asked before their units begin.
     ready = (prepare if request.batch else find)(
         run, settings, request.snapshot, [row.instance_id for row in instances]
     )
-    board.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
-    BatchClient(board).settle()
+    router.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
+    BatchClient(router).settle()
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
         with metered(run.store, settings.cache, request.payer, budget, name=payer) as meter:
             rows = [row for row in instances if row.instance_id in ready]
-            context = retrieve(run, request, methods, rows, settings, SearchModels(board, meter, request.payer))
+            context = retrieve(run, request, methods, rows, settings, SearchModels(router, meter, request.payer))
             units = [unit for row in instances for unit in works_for(request, methods, row, ready, context, run.store)]
             how = generation_settings(settings)
             if request.batch:
-                model_of, keys = _ModelProvider(request, board, meter, names).model, {names[key]: key for key in names}
-                board = answered_in_batches(
-                    settings, how, board, meter, units, lambda work: model_of(work, keys[work.instance_id])
+                model_of, keys = _ModelProvider(request, router, meter, names).model, {names[key]: key for key in names}
+                router = answered_in_batches(
+                    settings, how, router, meter, units, lambda work: model_of(work, keys[work.instance_id])
                 )
-            lacks = bind(is_left, settings.places, how)
-            work = bind(generate, settings.places, how, _ModelProvider(request, board, meter, names).model)
+            lacks = typed_partial(is_left, settings.places, how)
+            work = typed_partial(generate, settings.places, how, _ModelProvider(request, router, meter, names).model)
             ask = EnvironmentOnDemand(settings, lacks, work)
-            done = run.round("generation", ask, units, at_once=settings.callers)
+            done = run.map_task("generation", ask, units, at_once=settings.callers)
     finally:
-        board.close()
+        router.close()
     evaluation = _evaluated(request, settings, run, instances) if request.evaluates else None
-    if evaluation:
-        ensure_views(settings.store, settings.database, settings.sql)
     cells = cells_of(request.methods, request.models, len(instances), done)
     spent = meter.spent
     return SweepSummary(
@@ -157,7 +149,7 @@ def sweep(
         usd=spent.usd,
         unpriced=spent.unpriced,
         estimated_usd=spent.estimated_usd,
-        undone=run.undone(),
+        undone=run.incomplete(),
         exit_code=run.exit_code(nothing=all(cell.left == cell.instances for cell in cells) and not spent.calls),
         evaluation=evaluation,
     )
@@ -181,15 +173,11 @@ class SweepPlan:
         return plan_text(self.rows)
 
 
-def sweep_or_plan(request: GenerateRequest, settings: Settings, run: FlowRun) -> SweepSummary | SweepPlan:
-    """The story of a sweep, or of its dry run."""
-    return plan_sweep(request, settings, run) if request.dry_run else sweep(request, settings, run)
-
-
-def plan_here(request: GenerateRequest, settings: Settings) -> SweepPlan:
-    """Plan in this process, on threads."""
-    board, store = ThreadExecutor(settings.workers), Store(settings.store)
-    return begin("plan", f"plan of {request.title}", store, board, lambda run: plan_sweep(request, settings, run))
+def sweep_or_plan(
+    request: GenerateRequest, settings: Settings, run: FlowRun, patience: CallRetries | None = None
+) -> SweepSummary | SweepPlan:
+    """The flow of a sweep, or of its dry run."""
+    return plan_sweep(request, settings, run) if request.dry_run else sweep(request, settings, run, patience)
 
 
 def plan_sweep(request: GenerateRequest, settings: Settings, run: FlowRun) -> SweepPlan:
@@ -210,7 +198,7 @@ def plan_sweep(request: GenerateRequest, settings: Settings, run: FlowRun) -> Sw
             rows += [
                 planned(method.name, request.label(method.name), found, prospects[model]) for model in request.models
             ]
-    return SweepPlan(rows=tuple(rows), undone=run.undone(), exit_code=run.exit_code())
+    return SweepPlan(rows=tuple(rows), undone=run.incomplete(), exit_code=run.exit_code())
 
 
 def _planned_searches(
@@ -255,7 +243,7 @@ class _ModelProvider:
     """Hands out models, metered and recorded."""
 
     request: GenerateRequest
-    board: ModelRouter
+    router: ModelRouter
     meter: Meter
     names: Mapping[InstanceKey, InstanceId]
 
@@ -271,10 +259,10 @@ class _ModelProvider:
         )
         variant = work.variant
         options = options_of(variant, method_named(work.method))
-        return self.board.model(work.model, owner, meters=(self.meter,), options=options, roles=variant.models)
+        return self.router.model(work.model, owner, meters=(self.meter,), options=options, roles=variant.models)
 
 
-def open_board(
+def open_router(
     settings: Settings,
     models: Sequence[str],
     budget: Budget,
@@ -286,16 +274,16 @@ def open_board(
     a ceiling in dollars would need."""
     store = Store(settings.store)
     data, own = settings.models, settings.own_models
-    board = open_switchboard(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
+    router = open_switchboard(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
     for name in models:
-        board.check_key(name)
-        card = board.models.card(name)
+        router.check_key(name)
+        card = router.models.card(name)
         if batch:
             check_taken(card)
-        if budget.usd is not None and board.prices.at(card.price_key, board.clock.now()) is None:
+        if budget.usd is not None and router.prices.at(card.price_key, router.clock.now()) is None:
             hint = "add the price to a file of your own (docs/models.md), or set a ceiling on calls instead"
             raise UsageError(f"there is a ceiling in dollars, and {name} has no price", hint=hint)
-    return replace(board, patience=patience) if patience else board
+    return replace(router, patience=patience) if patience else router
 
 
 def _methods(request: GenerateRequest, settings: Settings) -> list[Method]:

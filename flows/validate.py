@@ -16,11 +16,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from flows.engine.units import FlowRun, ThreadExecutor, begin, bind
+from flows.engine.units import FlowRun, typed_partial
 from flows.evaluate import EvaluationSummary, evaluate_inside, run_settings
 from flows.interface.parameters import EvaluationRequest, ValidationRequest
 from flows.interface.settings import Settings
-from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.text import counted
 from tasks.domain.errors import BuildFailed
@@ -77,33 +76,19 @@ class ValidationSummary:
         return "\n".join([*rows, facts])
 
 
-def validate_here(request: ValidationRequest, settings: Settings, repeats: Repeats | None = None) -> ValidationSummary:
-    """Validate in this process, on threads, with no server."""
-    board = ThreadExecutor(settings.workers)
-    return begin(
-        STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run, repeats)
-    )
-
-
 def validate_inside(
     outer: FlowRun, request: ValidationRequest, settings: Settings, repeats: Repeats
 ) -> ValidationSummary:
-    """Validate as a part of another story, which makes the views when it needs them."""
-    return outer.tell(STORY, request.title, asdict(request), lambda run: _validate(request, settings, run, repeats))
+    """Validate as a subflow; the views stay as they are."""
+    return outer.run_subflow(
+        STORY, request.title, asdict(request), lambda run: validate(request, settings, run, repeats)
+    )
 
 
 def validate(
     request: ValidationRequest, settings: Settings, run: FlowRun, repeats: Repeats | None = None
 ) -> ValidationSummary:
-    """The story. `repeats` says how often and under which conditions golden tests are run again."""
-    summary = _validate(request, settings, run, repeats)
-    ensure_views(settings.store, settings.database, settings.sql)
-    return summary
-
-
-def _validate(
-    request: ValidationRequest, settings: Settings, run: FlowRun, repeats: Repeats | None
-) -> ValidationSummary:
+    """The flow. `repeats`: how often and under which conditions golden tests run again."""
     places, snapshot = settings.places, request.snapshot
     controls = ("golden", "nop")
     # Robustness checks tell nothing about an instance's validity and would add up to eight runs; repeats are untraced.
@@ -116,13 +101,13 @@ def _validate(
     wanted = [InstanceId(name) for name in request.instances] or list(misses)
     ready = evaluation.environments
     looks = [LeakLook(snapshot=snapshot, instance_id=name, env_id=env) for name, env in ready.items()]
-    leaks = run.round("leaks", bind(audit_instance, places), looks).by_subject
+    leaks = run.map_task("leaks", typed_partial(audit_instance, places), looks).by_subject
     clean = {name: env for name, env in ready.items() if leaks.get(name) == ""}
     repeats = repeats or Repeats()
     if request.health and not repeats.epoch:
         repeats = replace(repeats, epoch=int(f"{datetime.now(UTC):%Y%m}"))
     how = replace(run_settings(settings), repeats=replace(repeats, faketime=repeats.faketime or _faketime()))
-    rounds = _Rounds(run, bind(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
+    rounds = _Rounds(run, typed_partial(run_suites, places, how), snapshot, golden_suites(places, snapshot, clean))
     solved = {name: env for name, env in clean.items() if misses.get(name, UNMEASURED) is None}
     retired = retired_since(places, snapshot, solved) if request.health else {}
     if request.health:
@@ -132,7 +117,7 @@ def _validate(
     open_questions = needs_settling(places, snapshot, _but(solved, retired))
     rounds.make("settling", _only(solved, open_questions), Purpose.SETTLE)
     rounds.make("doubts", {name: env for name, env in clean.items() if misses.get(name)}, Purpose.DOUBT)
-    undone = run.undone()
+    undone = run.incomplete()
     judge = partial(
         _to_judge,
         environments=ready,
@@ -149,7 +134,7 @@ def _validate(
     return ValidationSummary(
         validations=judged,
         evaluation=evaluation,
-        undone=run.undone(),
+        undone=run.incomplete(),
         executed=evaluation.ran.executed + rounds.executed + alone,
         exit_code=run.exit_code(nothing=not ready),
     )
@@ -159,7 +144,7 @@ def _alone(request: ValidationRequest, settings: Settings, run: FlowRun, solved:
     """The runs that it took to see what golden tests do alone."""
     how = RepairSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)
     units = [GoldenAlone(snapshot=request.snapshot, instance_id=name, env_id=env) for name, env in solved.items()]
-    return sum(run.round("alone", bind(golden_alone, settings.places, how), units).results)
+    return sum(run.map_task("alone", typed_partial(golden_alone, settings.places, how), units).results)
 
 
 @dataclass(slots=True)
@@ -181,7 +166,7 @@ class _Rounds:
             for name, suite in self.suites.items()
             if name in wanted
         ]
-        self.executed += sum(ran.executed for ran in self.run.round(label, self.function, units).results)
+        self.executed += sum(ran.executed for ran in self.run.map_task(label, self.function, units).results)
 
 
 def _only(wanted: Mapping[InstanceId, EnvId], some: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:

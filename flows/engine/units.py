@@ -1,7 +1,7 @@
 """The joint between a story and its stages: what is asked unit by unit, and what of it is left undone.
 
-    units ─► board (threads here, or Prefect tasks) ─► done: pairs of unit and result
-                    └─ whatever was not done ─► rows of `undone`, before the story goes on
+    units ─► executor (threads here, or Prefect tasks) ─► done: pairs of unit and result
+                  └─ each unit that was not done ─► a row of `undone`, before the flow goes on
 
 A story cannot lose a failure: it is handed what was done and nothing else, and its exit code is a question over the
 rows. An exception that is not ours is the failure of its unit, with its traceback kept, and ends no other.
@@ -107,7 +107,7 @@ class TaskBatch(Generic[U, R]):
 
 
 class Executor(Protocol):
-    """Where units are worked on, and stories told."""
+    """Runs units and subflows: threads here, or Prefect."""
 
     def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         """Try every unit; tell of each, by its place, in the calling thread and as soon as it is settled.
@@ -115,8 +115,8 @@ class Executor(Protocol):
         What raises is no failure of a unit: an interruption, or a board that is broken.
         """
 
-    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
-        """Run a story of its own, `body`, which is told the id of its flow run."""
+    def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
+        """Run `body` as a flow; its argument is the id of its flow run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +146,25 @@ class ThreadExecutor:
                     log.warning("%s: waiting for %d under way; Ctrl-C again does not wait", round_.name, under_way)
                 raise
 
-    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:  # noqa: ARG002
+    def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:  # noqa: ARG002
         return body(uuid.uuid4().hex)
 
 
 @overload
-def bind(function: Callable[[A, U], R], a: A, /) -> Callable[[U], R]: ...
+def typed_partial(function: Callable[[A, U], R], a: A, /) -> Callable[[U], R]: ...
 @overload
-def bind(function: Callable[[A, B, U], R], a: A, b: B, /) -> Callable[[U], R]: ...
+def typed_partial(function: Callable[[A, B, U], R], a: A, b: B, /) -> Callable[[U], R]: ...
 @overload
-def bind(function: Callable[[A, B, C, U], R], a: A, b: B, c: C, /) -> Callable[[U], R]: ...
-def bind(function: Callable[..., R], *first: object) -> Callable[[Any], R]:
+def typed_partial(function: Callable[[A, B, C, U], R], a: A, b: B, c: C, /) -> Callable[[U], R]: ...
+def typed_partial(function: Callable[..., R], *first: object) -> Callable[[Any], R]:
     """A stage function with all but its unit given: places, settings. mypy does not look into `functools.partial` where
     a callable is asked for, so that a unit of the wrong kind would pass."""
     return partial(function, *first)
 
 
-def begin(story: str, title: str, store: Store, board: Executor, body: Callable[[FlowRun], S]) -> S:
-    """Tell a story that is inside none."""
-    return board.tell(story, title, {}, lambda flow_run: body(FlowRun(story, flow_run, store, board)))
+def start_flow(name: str, title: str, store: Store, executor: Executor, body: Callable[[FlowRun], S]) -> S:
+    """Run a flow that is inside no other."""
+    return executor.run_subflow(name, title, {}, lambda flow_run: body(FlowRun(name, flow_run, store, executor)))
 
 
 def attempt(function: Callable[[U], R], unit: U, retries: Retries) -> R | Failure:
@@ -202,11 +202,11 @@ class FlowRun:
     story: str
     flow_run: str
     store: Store
-    board: Executor
+    executor: Executor
     inner: list[FlowRun] = field(default_factory=list)
     """Stories inside this one, and those of earlier rounds with other settings."""
 
-    def round(
+    def map_task(
         self, name: str, function: Callable[[U], R], units: Iterable[U], *, at_once: int | None = None
     ) -> Done[U, R]:
         """What was done. Before it returns, there is a row of `undone` for everything else.
@@ -227,7 +227,7 @@ class FlowRun:
 
         try:
             if asked:
-                self.board.work(TaskBatch(name=name, function=function, units=asked, at_once=at_once), settle)
+                self.executor.work(TaskBatch(name=name, function=function, units=asked, at_once=at_once), settle)
         except BaseException as error:
             notes.interrupted(error)
             raise
@@ -235,29 +235,29 @@ class FlowRun:
             notes.close()
         return Done(tuple((asked[place], settled[place]) for place in sorted(settled)))
 
-    def leave(self, name: str, scope: str, left: Iterable[PartialFailure]) -> None:
+    def record_failures(self, name: str, scope: str, left: Iterable[PartialFailure]) -> None:
         """Rows for what a stage could not take in before there were any units."""
         now = datetime.now(UTC)
         rows = [_part(self, name, scope, one, now) for one in left]
         _say(rows)
         self.store.write(rows)
 
-    def tell(self, story: str, title: str, parameters: Mapping[str, Any], body: Callable[[FlowRun], S]) -> S:
-        """Tell a story inside this one; what it leaves undone counts for this one as well."""
+    def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[FlowRun], S]) -> S:
+        """Run a flow inside this one. Its incomplete units count for this one as well."""
 
-        def told(flow_run: str) -> S:
-            run = FlowRun(story, flow_run, self.store, self.board)
+        def entered(flow_run: str) -> S:
+            run = FlowRun(name, flow_run, self.store, self.executor)
             self.inner.append(run)
             return body(run)
 
-        return self.board.tell(story, title, parameters, told)
+        return self.executor.run_subflow(name, title, parameters, entered)
 
     @property
     def flow_runs(self) -> tuple[str, ...]:
         """Its id, and those of the stories inside it."""
         return (self.flow_run, *(one for run in self.inner for one in run.flow_runs))
 
-    def undone(self, *, own: bool = False) -> tuple[Undone, ...]:
+    def incomplete(self, *, own: bool = False) -> tuple[Undone, ...]:
         """What it left undone, from the store; `own` leaves out the stories inside it."""
         rows = self.store.read(Undone, flow_run=(self.flow_run,) if own else self.flow_runs)
         return tuple(sorted(rows, key=lambda row: (row.at, row.round, row.subject)))
@@ -266,7 +266,7 @@ class FlowRun:
         """3 where there was nothing to do or nothing could run, 1 where something is left undone, else 0."""
         if nothing:
             return NOTHING
-        return LEFT if self.undone() else DONE
+        return LEFT if self.incomplete() else DONE
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from typing import Annotated
 
 import typer
 
-from flows.interface.pipelines import STORIES, Port, add_stories, end, plain
+from flows.interface.pipelines import PIPELINES, Port, add_pipelines, end, plain
 from flows.interface.settings import Settings, settings_here
 from tasks.adapters.text import PrintableFormatter, say
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
@@ -34,7 +34,7 @@ app.add_typer(store_app, name="store")
 app.add_typer(snapshot_app, name="snapshot")
 app.add_typer(submit_app, name="submit")
 app.add_typer(agents_app, name="agents")
-add_stories(app, {"snapshot": snapshot_app}, STORIES)
+add_pipelines(app, {"snapshot": snapshot_app}, PIPELINES)
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 from importlib import import_module
-from typing import Annotated, Any, Generic, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn
 
 import typer
 
@@ -27,7 +27,7 @@ from flows.interface.parameters import (
     SweepRequest,
     ValidationRequest,
 )
-from flows.interface.settings import settings_here
+from flows.interface.settings import Settings, settings_here
 from flows.interface.snapshot_parameters import (
     PublishRequest,
     RateRequest,
@@ -37,6 +37,9 @@ from flows.interface.snapshot_parameters import (
 )
 from tasks.adapters.text import say
 from tasks.domain.outcome import SandboxKind
+
+if TYPE_CHECKING:
+    from flows.engine.units import Executor, FlowRun
 
 # Without boxes: drawing them takes half of the time of `swt --help`, for rich and its reader of Markdown.
 plain = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None, context_settings={"max_content_width": 120})
@@ -64,137 +67,164 @@ class Pipeline(Generic[Q]):
     name: str
     """Of the command, and of the flow."""
     request: type[Q]
-    tells: str
+    entry: str
     """`module:function` that takes the request, settings and the run."""
     example: str
     group: str = ""
     """The command's group."""
+    updates_views: bool = True
+    """Whether the views are updated after it; false where the flow needs them earlier, or writes no rows."""
 
 
-STORIES: tuple[Pipeline[Any], ...] = (
+PIPELINES: tuple[Pipeline[Any], ...] = (
     Pipeline(
         name="evaluate",
         request=EvaluationRequest,
-        tells="flows.evaluate:evaluate",
+        entry="flows.evaluate:evaluate",
         example="swt evaluate preds.jsonl golden nop --snapshot lite",
     ),
     Pipeline(
         name="validate",
         request=ValidationRequest,
-        tells="flows.validate:validate",
+        entry="flows.validate:validate",
         example="swt validate --snapshot lite --instances pallets__flask-4045",
     ),
     Pipeline(
         name="fixes",
         request=FixesRequest,
-        tells="flows.judge_repairs:fixes",
+        entry="flows.judge_repairs:fixes",
         example="swt fixes repairs.jsonl --snapshot lite --tests preds.jsonl --kept kept.jsonl",
+        updates_views=False,
     ),
     Pipeline(
         name="strength",
         request=StrengthRequest,
-        tells="flows.judge_repairs:strength",
+        entry="flows.judge_repairs:strength",
         example="swt strength failed-repairs.jsonl partial --snapshot lite",
+        updates_views=False,
     ),
     Pipeline(
         name="rebuild",
         request=RebuildRequest,
-        tells="flows.rebuild:rebuild",
+        entry="flows.rebuild:rebuild",
         example="swt rebuild --repos pallets/flask --since '2 months' --limit 20 --hours 12",
     ),
     Pipeline(
         name="localize",
         request=LocalizeRequest,
-        tells="flows.localize:localize",
+        entry="flows.localize:localize",
         example="swt localize --snapshot lite --retriever lucene",
+        updates_views=False,
     ),
     Pipeline(
         name="repair",
         request=RepairRequest,
-        tells="flows.repair:repair",
+        entry="flows.repair:repair",
         example="swt repair --snapshot lite --model gpt-4.1-2025-04-14 --instances pallets__flask-4045",
+        updates_views=False,
     ),
     Pipeline(
         name="generate",
         request=GenerateRequest,
-        tells="flows.sweep:sweep_or_plan",
+        entry="flows.sweep:sweep_or_plan",
         example="swt generate --method zero_shot_plus --model gpt-4o-2024-08-06 --snapshot lite --limit 20",
     ),
     Pipeline(
         name="sweep",
         request=SweepRequest,
-        tells="flows.sweep:sweep_or_plan",
+        entry="flows.sweep:sweep_or_plan",
         example="swt sweep --method zero_shot_plus --method agent --model gpt-4o-2024-08-06 --snapshot lite "
         "--budget-usd 20",
     ),
     Pipeline(
         name="report",
         request=ReportRequest,
-        tells="flows.report:report",
+        entry="flows.report:report",
         example="swt report --snapshot lite --out public",
+        updates_views=False,
     ),
     Pipeline(
         name="rate",
         request=RateRequest,
-        tells="flows.report:rate_methods",
+        entry="flows.report:rate_methods",
         example="swt rate --snapshot 2026-10 --snapshot 2026-11",
+        updates_views=False,
     ),
     Pipeline(
         name="withdraw",
         request=WithdrawRequest,
-        tells="flows.snapshots:withdraw",
+        entry="flows.snapshots:withdraw",
         example="swt snapshot withdraw 2026-11 --reason 'collected without a network'",
         group="snapshot",
     ),
     Pipeline(
         name="freeze",
         request=PublishRequest,
-        tells="flows.snapshots:freeze",
+        entry="flows.snapshots:freeze",
         example="swt snapshot freeze lite --as lite-validated",
         group="snapshot",
     ),
 )
 
 
-def command_of(story: Pipeline[Any]) -> Callable[..., None]:
+def command_of(pipeline: Pipeline[Any]) -> Callable[..., None]:
     """A command with the story's options."""
 
     def command(**values: Any) -> None:
-        from flows.engine.units import ThreadExecutor, begin
-        from tasks.adapters.store.rows.store import Store
-
         settings = settings_here(os.environ).overridden(**{name: values.pop(name) for name, *_ in HERE})
-        request = read_request(story.request, values)
-        tell = teller(story)
-        board, store = ThreadExecutor(settings.workers), Store(settings.store)
-        summary = begin(story.name, request.title, store, board, lambda run: tell(request, settings, run))
+        request = read_request(pipeline.request, values)
+        summary = run_flow(request, settings)
         end(summary.text, summary.exit_code)
 
-    shown = [_shown(parameter) for parameter in parameters(story.request)]
+    shown = [_shown(parameter) for parameter in parameters(pipeline.request)]
     here = [_keyword(name, kind, default) for name, kind, default in HERE]
     command.__signature__ = inspect.Signature([*shown, *here])  # type: ignore[attr-defined]
     command.__annotations__ = {one.name: one.annotation for one in (*shown, *here)}
-    command.__name__ = story.name
-    command.__doc__ = help_of(story)
+    command.__name__ = pipeline.name
+    command.__doc__ = help_of(pipeline)
     return command
 
 
-def help_of(story: Pipeline[Any]) -> str:
-    """What the story does, and an example."""
-    return f"{inspect.getdoc(story.request)}\n\nExample: {story.example}"
+def run_flow(request: Any, settings: Settings, executor: Executor | None = None, **more: Any) -> Any:
+    """Run the flow that takes this kind of request, on threads of this process unless an executor is given.
+
+    Returns its summary. `more` goes to the flow's function: how often validations repeat, retries of model calls.
+    """
+    from flows.engine.units import ThreadExecutor, start_flow
+    from tasks.adapters.store.rows.store import Store
+
+    pipeline = next(one for one in PIPELINES if one.request is type(request))
+    executor, store = executor or ThreadExecutor(settings.workers), Store(settings.store)
+    body = partial(enter, pipeline, request, settings, **more)
+    return start_flow(pipeline.name, request.title, store, executor, body)
 
 
-def teller(story: Pipeline[Any]) -> Callable[..., Any]:
-    """The story's function; what it needs is imported now."""
-    module, _, function = story.tells.partition(":")
+def enter(pipeline: Pipeline[Any], request: Any, settings: Settings, run: FlowRun, **more: Any) -> Any:
+    """The flow's function inside its run, and the views that its rows change. Returns the summary."""
+    summary = entry_point(pipeline)(request, settings, run, **more)
+    if pipeline.updates_views:
+        from tasks.adapters.store.views.database import ensure_views
+
+        ensure_views(settings.store, settings.database, settings.sql)
+    return summary
+
+
+def help_of(pipeline: Pipeline[Any]) -> str:
+    """What the flow does, and an example."""
+    return f"{inspect.getdoc(pipeline.request)}\n\nExample: {pipeline.example}"
+
+
+def entry_point(pipeline: Pipeline[Any]) -> Callable[..., Any]:
+    """The flow's function; its imports happen now."""
+    module, _, function = pipeline.entry.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found
 
 
-def add_stories(app: typer.Typer, groups: dict[str, typer.Typer], stories: tuple[Pipeline[Any], ...]) -> None:
+def add_pipelines(app: typer.Typer, groups: dict[str, typer.Typer], pipelines: tuple[Pipeline[Any], ...]) -> None:
     """Every story as a command, those of a group below it."""
-    for story in stories:
-        (groups[story.group] if story.group else app).command(story.name)(command_of(story))
+    for pipeline in pipelines:
+        (groups[pipeline.group] if pipeline.group else app).command(pipeline.name)(command_of(pipeline))
 
 
 def _shown(parameter: Parameter) -> inspect.Parameter:

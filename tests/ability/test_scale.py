@@ -25,6 +25,7 @@ def test_a_harder_month_lowers_nobody() -> None:
     assert gap_of_rates(drawn, early, late) > 8
 
 
+@pytest.mark.slow
 def test_intervals_hold_about_as_often_as_they_say() -> None:
     found = study(Setting(name="year", methods=6, instances=20, drift=1.5), runs=5, times=40, seed=2)
     assert 0.85 <= found["held"] <= 1

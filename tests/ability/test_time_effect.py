@@ -13,6 +13,7 @@ from tasks.ability.task import Rating, time_rows
 from tasks.ability.time_effect import _loss, time_effect
 
 
+@pytest.mark.slow
 def test_intervals_hold_and_the_effect_is_found() -> None:
     falling = study(Setting(name="falling", effect=-1.0), runs=40, seed=2)
     assert falling["held"] >= 0.85
@@ -20,6 +21,7 @@ def test_intervals_hold_and_the_effect_is_found() -> None:
     assert falling["fitted"] > 0.7
 
 
+@pytest.mark.slow
 def test_repositories_that_came_at_different_times_raise_fewer_alarms_than_the_exact_test() -> None:
     apart = study(Setting(name="apart", effect=0.0, window=0.5), runs=60, seed=2)
     assert apart["held"] >= 0.8

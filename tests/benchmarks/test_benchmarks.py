@@ -54,6 +54,7 @@ def test_the_seconds_of_children_reach_the_file(tmp_path: Path) -> None:
     assert float((tmp_path / "spent").read_text()) >= 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     ["harness_plan", "coverage_overhead", "dry_run"],

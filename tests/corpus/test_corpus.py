@@ -79,6 +79,7 @@ def test_the_table_says_that_ours_accepts_every_honest_candidate() -> None:
     assert honest[1] == honest[2]
 
 
+@pytest.mark.slow
 @pytest.mark.bubblewrap
 def test_a_handful_for_real(settings: Settings, tmp_path: Path) -> None:
     if settings.sandbox is SandboxKind.PROCESS:

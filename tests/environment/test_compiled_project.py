@@ -139,6 +139,7 @@ def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> No
     assert "changes compiled sources" in run.detail
 
 
+@pytest.mark.slow
 def test_guard_edits_of_what_a_build_reads_need_no_build_of_their_own(tmp_path: Path) -> None:
     """They change no behaviour, so the extension modules of the golden patch serve them too."""
     bench = Bench(tmp_path)

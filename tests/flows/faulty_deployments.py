@@ -14,7 +14,7 @@ from prefect import task_engine
 from benchmarks.faults import AT_ONCE, Faulty, disk_full
 from flows.deployments import PrefectExecutor, flow_of
 from flows.engine.units import Executor
-from flows.interface.pipelines import STORIES
+from flows.interface.pipelines import PIPELINES
 from flows.interface.settings import Settings
 
 FULL = "SWT_TEST_FULL_ROUNDS"
@@ -42,5 +42,5 @@ def _busy(**_: Any) -> Iterator[None]:
 
 
 rebuild, validate = (
-    flow_of(next(story for story in STORIES if story.name == name), faulty) for name in ("rebuild", "validate")
+    flow_of(next(story for story in PIPELINES if story.name == name), faulty) for name in ("rebuild", "validate")
 )

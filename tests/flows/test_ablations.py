@@ -10,9 +10,8 @@ import pytest
 
 from flows.interface.commands.queries import rebuild_views
 from flows.interface.parameters import GenerateRequest, LocalizeRequest, SweepRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.localize import localize_here
-from flows.sweep import plan_here, sweep_here
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
@@ -87,10 +86,10 @@ def test_each_has_rows_of_its_own_and_is_in_the_tables(provider: tuple[ScriptedP
         )
         assert request.label(request.methods[0]) == label
         for _ in range(2):
-            done = sweep_here(request, settings)
+            done = run_flow(request, settings)
             assert (done.exit_code, done.left) == (0, 0), done.problems
         served = len(made.books)
-        assert sweep_here(request, settings).exit_code == 0
+        assert run_flow(request, settings).exit_code == 0
         assert len(made.books) == served
     store = Store(settings.store)
     assert {row.method for row in store.read(Candidate)} - {"golden", "nop"} == ABLATIONS.keys()
@@ -119,7 +118,7 @@ def test_the_agents_files_are_the_context_and_it_looks_once_for_all(
         instances=(INSTANCE,),
         param=("context=agent",),
     )
-    plan = plan_here(request, settings)
+    plan = run_flow(replace(request, dry_run=True), settings)
     assert [(row.method, row.calls) for row in plan.rows] == [
         ("localize", 40),
         ("zero_shot", 1),
@@ -127,13 +126,15 @@ def test_the_agents_files_are_the_context_and_it_looks_once_for_all(
     ]
     assert not made.books
     assert not Store(settings.store).read(LlmCall)
-    assert sweep_here(request, settings).exit_code == 0
+    assert run_flow(request, settings).exit_code == 0
     assert [text.count("<code path=") for text in shown(made)] == [1, 1]
     assert all(f'<code path="{FOUND}">' in text for text in shown(made))
     assert len(made.books) == 5 + 2
-    assert [(row.in_store, row.calls) for row in plan_here(request, settings).rows] == [(1, 0)] * 3
+    assert [(row.in_store, row.calls) for row in run_flow(replace(request, dry_run=True), settings).rows] == [
+        (1, 0)
+    ] * 3
     fixed = replace(request, param=("context=agent", "locate=scripted-demo"), budget_calls=0)
-    assert sweep_here(fixed, settings).left == 2
+    assert run_flow(fixed, settings).left == 2
     assert {row.model for row in Store(settings.store).read(LocalizationRun, method="agent")} == {"scripted"}
 
 
@@ -149,7 +150,7 @@ def test_how_many_files_the_agent_is_asked_for(provider: tuple[ScriptedProvider,
     _, settings = provider
     request = LocalizeRequest(snapshot="demo", method=Locator.AGENT, model="scripted", instances=(INSTANCE,))
     for top_n in (1, 5, 10):
-        done = localize_here(replace(request, top_n=top_n), settings)
+        done = run_flow(replace(request, top_n=top_n), settings)
         assert (done.exit_code, done.problems) == (0, ())
         assert done.text.count("scripted") == 1, "one row, of this depth"
     rebuild_views(settings)
@@ -189,4 +190,4 @@ def test_what_would_change_nothing_is_refused(
     settings: Settings, method: str, param: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        sweep_here(GenerateRequest(snapshot="demo", methods=(method,), models=("scripted",), param=param), settings)
+        run_flow(GenerateRequest(snapshot="demo", methods=(method,), models=("scripted",), param=param), settings)

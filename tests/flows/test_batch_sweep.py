@@ -10,8 +10,8 @@ import pytest
 
 from flows.demo import SNAPSHOT
 from flows.interface.parameters import GenerateRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.sweep import plan_here, sweep_here
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
@@ -58,14 +58,18 @@ def asked(settings: Settings, tmp_path: Path) -> Iterator[tuple[Settings, Script
         yield replace(settings, own_models=tmp_path / "own.toml"), provider
 
 
+@pytest.mark.slow
 def test_a_sweep_in_batches_costs_half(asked: tuple[Settings, ScriptedProvider]) -> None:
     settings, provider = asked
-    plan, dear = plan_here(REQUEST, settings), plan_here(replace(REQUEST, batch=False), settings)
+    plan, dear = (
+        run_flow(replace(REQUEST, dry_run=True), settings),
+        run_flow(replace(REQUEST, batch=False, dry_run=True), settings),
+    )
     assert provider.books == []
     assert sum(row.usd_high or 0 for row in plan.rows) == pytest.approx(
         sum(row.usd_high or 0 for row in dear.rows) / 2, abs=2e-4
     )
-    done = sweep_here(REQUEST, settings)
+    done = run_flow(REQUEST, settings)
     store = Store(settings.store)
     assert (done.left, done.exit_code, done.calls) == (0, 0, 6)
     assert {served.path for served in provider.books} == {BATCHED}
@@ -74,7 +78,7 @@ def test_a_sweep_in_batches_costs_half(asked: tuple[Settings, ScriptedProvider])
     assert [(row.status, row.cost_usd) for row in rows] == [(CallStatus.ANSWERED, 0.0014)] * 6
     assert done.usd == pytest.approx(6 * 0.0014)
     assert len([row for row in store.read(Candidate) if row.patch]) == 6
-    assert sweep_here(REQUEST, settings).left == 0
+    assert run_flow(REQUEST, settings).left == 0
     assert len(provider.books) == 6
 
 
@@ -82,11 +86,11 @@ def test_what_three_batches_leave_is_left_undone(asked: tuple[Settings, Scripted
     settings, provider = asked
     provider.script = lambda _: Step(fault=Fault.SERVER)
     request = replace(REQUEST, methods=("zero_shot_plus",))
-    done = sweep_here(request, settings)
+    done = run_flow(request, settings)
     assert (done.left, len(provider.batches.made), len(provider.books)) == (1, 3, 3)
     assert [row.error for row in done.undone] == ["provider"]
     provider.script = helpful
-    assert sweep_here(request, settings).left == 0
+    assert run_flow(request, settings).left == 0
 
 
 @pytest.mark.parametrize(
@@ -101,6 +105,6 @@ def test_what_three_batches_leave_is_left_undone(asked: tuple[Settings, Scripted
 def test_what_cannot_be_asked_in_batches(
     asked: tuple[Settings, ScriptedProvider], change: dict[str, tuple[str, ...]], said: str
 ) -> None:
-    for story in (plan_here, sweep_here):
+    for dry_run in (True, False):
         with pytest.raises(UsageError, match=said):
-            story(replace(REQUEST, **change), asked[0])  # type: ignore[arg-type]
+            run_flow(replace(REQUEST, **change, dry_run=dry_run), asked[0])  # type: ignore[arg-type]

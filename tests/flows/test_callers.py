@@ -33,14 +33,14 @@ from flows.interface.options import (
     parameters,
 )
 from flows.interface.parameters import CANDIDATES, PARTIAL
-from flows.interface.pipelines import STORIES, Pipeline
+from flows.interface.pipelines import PIPELINES, Pipeline
 from flows.interface.settings import settings_from
 from tasks.domain.errors import BadInput, UsageError
 from tasks.evaluate.intake import controls
 from tasks.evaluate.intake import stored_candidates as stored
 
 PATHS = ("../x", "/etc/passwd", "a/../../x", "..", ".ssh", "-x", "a\0b", "a\nb")
-EACH = [(story, one) for story in STORIES for one in parameters(story.request)]
+EACH = [(story, one) for story in PIPELINES for one in parameters(story.request)]
 NAMED = {SNAPSHOT: "2026-11", INSTANCE: "pallets__flask-1", REPOSITORY: "pallets/flask"}
 PARSED = {
     *("method", "methods", "model", "models", "tests_method", "judge", "param", "name", "part", "since", "grader"),
@@ -206,7 +206,7 @@ def answering(status: int) -> Iterator[str]:
             thread.join()
 
 
-FLOWS_BY_NAME = {story.name: story for story in STORIES}
+FLOWS_BY_NAME = {story.name: story for story in PIPELINES}
 
 
 @pytest.mark.parametrize("template", ["--upload-pack=x; : {repo}", "ext::sh -c {repo}", "https://example.org/x"])

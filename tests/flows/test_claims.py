@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from flows.evaluate import evaluate_here
+import pytest
+
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.run import CaseOutcome, Run
@@ -14,9 +16,10 @@ from tasks.domain.table import table_name
 REQUEST = EvaluationRequest(candidates=("golden", "nop"), snapshot="demo", instances=("rolling-swt-bench__larder-3",))
 
 
+@pytest.mark.slow
 def test_two_at_once_make_each_run_once(settings: Settings) -> None:
     with ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda _: evaluate_here(REQUEST, settings), range(2)))
+        done = list(pool.map(lambda _: run_flow(REQUEST, settings), range(2)))
     store = Store(settings.store)
     keys = [run.run_key for run in store.read(Run)]
     facts = [path for path in store.disk.paths(table_name(CaseOutcome)) if "/part-empty" not in path]

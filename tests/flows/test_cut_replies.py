@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from flows.interface.parameters import GenerateRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.sweep import sweep_here
 from tasks.adapters.llm.base import Finish, Reply
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.candidate import Candidate
@@ -38,7 +38,7 @@ def test_a_cut_reply_counts_only_where_the_model_cut_it(
         param=param,
     )
     with ScriptedProvider(cut).serve() as url:
-        done = sweep_here(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
+        done = run_flow(request, replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url}))
     store = Store(settings.store)
     (row,) = store.read(Generation)
     assert (row.status, done.exit_code, len(store.read(Candidate))) == (status, exit_code, candidates)

@@ -10,10 +10,9 @@ import pytest
 from domain_rows import task_instance
 from scratch_git import git
 
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.validate import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.environment import DrivenCase
@@ -22,6 +21,8 @@ from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import CaseOutcome, Limits, Run
 from tasks.domain.validation import InvalidReason
+
+pytestmark = pytest.mark.slow
 
 REPO = RepoName("rolling-swt-bench/larder")
 """The one whose recipe is the interpreter that runs this."""
@@ -128,7 +129,7 @@ def test_changed_data_files_are_golden_tests(driven) -> None:
     """Input data that looks like a test is none, and cases that do not read what changed are not run."""
     store, settings = driven(FIX, {path: text for path, text in DATA.items() if "other" not in path})
     request = EvaluationRequest(candidates=("golden",), snapshot="s", guards=False, confirm=False)
-    (row,) = evaluate_here(request, settings).rows
+    (row,) = run_flow(request, settings).rows
     assert (row["n"], row["solved"]) == (1, 1)
     assert {(one.case_id, one.at_base) for one in store.read(DrivenCase)} == {
         ("tests/test_all.py::test_input[plain]", True),
@@ -140,13 +141,13 @@ def test_changed_data_files_are_golden_tests(driven) -> None:
 def test_a_golden_patch_may_move_a_submodule(driven) -> None:
     _, settings = driven(FIX, DATA, SUBMODULE)
     request = EvaluationRequest(candidates=("golden",), snapshot="s", guards=False, confirm=False)
-    (row,) = evaluate_here(request, settings).rows
+    (row,) = run_flow(request, settings).rows
     assert (row["n"], row["solved"]) == (1, 1)
 
 
 def test_a_golden_patch_that_does_not_apply_is_not_told_as_data_that_no_case_reads(driven) -> None:
     _, settings = driven(FIX, {"tests/inputs/plain.out": "HELLO!"}, LINK)
-    (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
+    (row,) = run_flow(ValidationRequest(snapshot="s"), settings).validations
     said = "the golden patch does not apply: inner is a link to '/etc/hosts', which leads out of the checkout"
     assert (row.reason, row.detail) == (InvalidReason.GOLDEN_FAILS, said)
 
@@ -160,7 +161,7 @@ def test_data_that_no_case_reads_is_no_fault_of_the_environment(driven) -> None:
         "broken.py": "def test_nothing(): assert\n",
     }
     store, settings = driven(FIX, {f"tests/unread/{name}": text for name, text in texts.items()})
-    (row,) = validate_here(ValidationRequest(snapshot="s"), settings).validations
+    (row,) = run_flow(ValidationRequest(snapshot="s"), settings).validations
     said = "no case of the suite reads what the golden tests change: tests/unread/broken.py, tests/unread/imports.py"
     assert row.reason == InvalidReason.NO_TESTS
     assert row.detail.startswith(said)

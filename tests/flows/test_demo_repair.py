@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from flows.demo import REPAIRED, repair_demo
 from flows.interface.settings import Settings
 from tasks.adapters.store.rows.store import Store
@@ -11,6 +13,7 @@ from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.repair import RepairAttempt, RepairAudit, RepairPatch
 
 
+@pytest.mark.slow
 def test_every_sub_agent_has_its_part_and_the_second_patch_is_right(settings: Settings) -> None:
     done = repair_demo(settings)
     assert (done.exit_code, done.problems) == (0, ())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from compiled_project import CAN_COMPILE, COMMANDS, NO_COMPILER, REPO, compiled_mirror, write_instance, write_recipe
 
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
@@ -63,12 +63,13 @@ def built(settings: Settings) -> list[str]:
     return sorted(str(path.relative_to(settings.cache)) for path in found)
 
 
+@pytest.mark.slow
 def test_where_every_run_is_there_no_environment_is_built(tmp_path: Path) -> None:
     one, two = machine(tmp_path, "one"), machine(tmp_path, "two")
-    first = evaluate_here(PLAIN, one)
+    first = run_flow(PLAIN, one)
     assert first.ran.executed
 
-    again = evaluate_here(PLAIN, two)
+    again = run_flow(PLAIN, two)
 
     assert (again.exit_code, again.ran.executed, again.ran.reused) == (0, 0, first.ran.executed)
     assert again.environments == first.environments
@@ -76,11 +77,12 @@ def test_where_every_run_is_there_no_environment_is_built(tmp_path: Path) -> Non
     assert built(two) == []
 
 
+@pytest.mark.slow
 def test_where_a_run_is_wanted_its_environment_is_built_as_it_was(tmp_path: Path) -> None:
     one, two = machine(tmp_path, "one"), machine(tmp_path, "two")
-    first = evaluate_here(PLAIN, one)
+    first = run_flow(PLAIN, one)
 
-    checked = evaluate_here(replace(PLAIN, guards=True), two)
+    checked = run_flow(replace(PLAIN, guards=True), two)
 
     assert checked.exit_code == 0, checked.text
     assert checked.ran.executed

@@ -17,9 +17,10 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluate import EvaluationSummary, evaluate_here
+from flows.evaluate import EvaluationSummary
 from flows.interface.commands.queries import show_log
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import PROJECT, Settings
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
@@ -52,7 +53,7 @@ def judge(
 ) -> EvaluationSummary:
     settled = {"confirm": False, "guards": False, **more}
     request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=instances, **settled)
-    return evaluate_here(request, settings)
+    return run_flow(request, settings)
 
 
 def rows(settings: Settings, sql: str) -> list[dict[str, Any]]:
@@ -285,11 +286,11 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
     """Evaluate in a process of its own, and kill it without warning so many seconds after its first run began."""
     code = (
         "import os, sys; from pathlib import Path; from flows.interface.settings import settings_from; "
-        "from flows.evaluate import *; from flows.interface.parameters import *; "
+        "from flows.interface.pipelines import run_flow; from flows.interface.parameters import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
         f"instances={FEW!r}, confirm=False, guards=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "
-        f"evaluate_here(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
+        f"run_flow(request, replace(settings_from(os.environ), limits=Limits(**{_limits(settings)!r})))"
     )
     environ = dict(os.environ) | {
         "SWT_STORE": settings.store,

@@ -22,14 +22,14 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.engine.units import ThreadExecutor, begin
-from flows.evaluate import evaluate_here
+from flows.engine.units import ThreadExecutor, start_flow
 from flows.interface.cli import app
 from flows.interface.commands.queries import ask, export
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import PROJECT, Settings
 from flows.interface.snapshot_parameters import RateRequest, ReportRequest
-from flows.report import rate_methods, report_folder, report_here
+from flows.report import rate_methods, report_folder
 from flows.snapshots import import_rows
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.sandbox.pick import available
@@ -62,7 +62,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory, demo_cache: Path) -> Settin
     files = [str(DEMO / f"predictions.demo-{name}.jsonl") for name in ("careful", "hasty")]
     candidates = ("golden", *files)
     request = EvaluationRequest(candidates=candidates, snapshot=SNAPSHOT, instances=FEW, guards=False, confirm=False)
-    evaluate_here(request, settings)
+    run_flow(request, settings)
     return settings
 
 
@@ -113,7 +113,7 @@ def test_abilities_stand_beside_the_scores(judged: Settings, monkeypatch: pytest
 
 def test_an_unknown_grader_is_said(judged: Settings, caplog: pytest.LogCaptureFixture) -> None:
     run = partial(rate_methods, RateRequest(grader="mine"), judged)
-    assert begin("rate", "rate", Store(judged.store), ThreadExecutor(1), run).exit_code == 3
+    assert start_flow("rate", "rate", Store(judged.store), ThreadExecutor(1), run).exit_code == 3
     assert "there is no grader mine" in caplog.text
 
 
@@ -232,7 +232,7 @@ def test_the_report_sorts_and_filters_by_keyboard_and_says_nothing_in_the_consol
     """In a headless Chromium, wide and narrow, light and dark; no page is wider than its window."""
     if shutil.which("chromium") is None:
         pytest.skip("there is no chromium on the PATH")
-    assert report_here(ReportRequest(snapshot=SNAPSHOT), judged).exit_code == 0
+    assert run_flow(ReportRequest(snapshot=SNAPSHOT), judged).exit_code == 0
     site = report_folder(judged, SNAPSHOT)
     told = _elsewhere("playwright", BROWSE, str(site), str(shutil.which("chromium")))
     assert told["said"] == []
@@ -338,11 +338,11 @@ def test_methods_with_names_that_are_alike_or_long_have_reports_and_pages_of_the
     rows = [{"instance_id": name, "model_name_or_path": method, "model_patch": ""} for method in ALIKE]
     (tmp_path / "preds.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     asked = EvaluationRequest(candidates=(str(tmp_path / "preds.jsonl"),), snapshot=SNAPSHOT, instances=(name,))
-    evaluate_here(asked, settings)
+    run_flow(asked, settings)
     assert export(settings, "reports", tmp_path / "reports", SNAPSHOT).endswith(f": {len(ALIKE)} reports")
     reports = [json.loads(path.read_text()) for path in (tmp_path / "reports").iterdir()]
     assert sorted(report["method"] for report in reports) == sorted(ALIKE)
-    report_here(ReportRequest(), settings)
+    run_flow(ReportRequest(), settings)
     pages = [path.stem for path in (report_folder(settings, SNAPSHOT) / "method").glob("*.html")]
     assert len({page.lower() for page in pages}) == len(ALIKE)
 

@@ -14,7 +14,6 @@ import pytest
 
 from flows.demo import DEMO, SNAPSHOT
 from flows.engine.units import ThreadExecutor
-from flows.evaluate import evaluate_here
 from flows.interface.cli import main
 from flows.interface.parameters import (
     EvaluationRequest,
@@ -24,10 +23,10 @@ from flows.interface.parameters import (
     Locator,
     StrengthRequest,
 )
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import PROJECT, Settings
-from flows.judge_repairs import fixes_here
 from flows.snapshots import list_snapshots
-from flows.sweep import open_board, sweep_here
+from flows.sweep import open_router
 from tasks.adapters.llm.limits.budget import Budget
 from tasks.adapters.sandbox import pick as picking
 from tasks.adapters.sandbox.pick import pick, swept
@@ -165,13 +164,13 @@ def test_where_nothing_isolates_a_hint_names_the_option_and_trusting_says_what_i
 
 ABSENT = "absent.jsonl"
 LATE = [
-    (evaluate_here, EvaluationRequest(candidates=(ABSENT,), snapshot=SNAPSHOT)),
-    (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot="none")),
-    (evaluate_here, EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=("none",))),
-    (fixes_here, StrengthRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
-    (fixes_here, FixesRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
-    (sweep_here, GenerateRequest(snapshot="none", methods=("zero_shot",), models=("scripted",))),
-    (sweep_here, GenerateRequest(snapshot=SNAPSHOT, methods=("zero_shot",), models=(PAID,))),
+    (run_flow, EvaluationRequest(candidates=(ABSENT,), snapshot=SNAPSHOT)),
+    (run_flow, EvaluationRequest(candidates=("golden",), snapshot="none")),
+    (run_flow, EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=("none",))),
+    (run_flow, StrengthRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
+    (run_flow, FixesRequest(fixes=(ABSENT,), snapshot=SNAPSHOT)),
+    (run_flow, GenerateRequest(snapshot="none", methods=("zero_shot",), models=("scripted",))),
+    (run_flow, GenerateRequest(snapshot=SNAPSHOT, methods=("zero_shot",), models=(PAID,))),
 ]
 
 
@@ -186,9 +185,9 @@ def test_inputs_and_keys_come_before_the_sandbox_and_before_any_work(
 
 def test_a_missing_key_names_its_variable_unless_there_is_something_to_replay(settings: Settings) -> None:
     with pytest.raises(NotFound, match="OPENAI_API_KEY is not set") as caught:
-        open_board(settings, (PAID,), Budget())
+        open_router(settings, (PAID,), Budget())
     assert caught.value.hint.startswith("export OPENAI_API_KEY=")
-    board = open_board(replace(settings, environ={"OPENAI_API_KEY": "any"}), (PAID,), Budget())
+    board = open_router(replace(settings, environ={"OPENAI_API_KEY": "any"}), (PAID,), Budget())
     board.close()
 
 
@@ -205,7 +204,7 @@ def test_nothing_that_could_be_judged_is_exit_code_3(settings: Settings, tmp_pat
     empty.write_text("")
     bad.write_text("nonsense\n")
     for source in (str(empty), str(bad), "stored:nope"):
-        found = evaluate_here(EvaluationRequest(candidates=(source,), snapshot=SNAPSHOT, instances=(ONE,)), settings)
+        found = run_flow(EvaluationRequest(candidates=(source,), snapshot=SNAPSHOT, instances=(ONE,)), settings)
         assert (found.exit_code, found.ran.executed + found.ran.reused) == (3, 0), source
         assert f"no candidate to judge in {source}: nothing was run" in found.problems
 

@@ -9,8 +9,9 @@ import pytest
 
 from flows.demo import DEMO, SNAPSHOT
 from flows.interface.parameters import FixesRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.judge_repairs import FixesSummary, fixes_here
+from flows.judge_repairs import FixesSummary
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import BadInput, UsageError
@@ -24,7 +25,7 @@ CAREFUL = str(DEMO / "predictions.demo-careful.jsonl")
 
 def judge(settings: Settings, *files: Path, **more: object) -> FixesSummary:
     request = FixesRequest(fixes=tuple(map(str, files)), snapshot=SNAPSHOT, instances=INSTANCES, **more)  # type: ignore[arg-type]
-    return fixes_here(request, settings)
+    return run_flow(request, settings)
 
 
 @pytest.mark.slow  # twenty runs of tests

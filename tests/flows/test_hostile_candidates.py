@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluate import EvaluationSummary, evaluate_here
+from flows.evaluate import EvaluationSummary
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from tasks.adapters.runner import report
 from tasks.adapters.store.views.database import query
@@ -71,7 +72,7 @@ def judge(settings: Settings, file: Path, *instances: str) -> EvaluationSummary:
     request = EvaluationRequest(
         candidates=(str(file),), snapshot=SNAPSHOT, instances=instances, coverage=False, guards=False
     )
-    return evaluate_here(request, settings)
+    return run_flow(request, settings)
 
 
 def ask(settings: Settings, sql: str) -> list[dict[str, Any]]:
@@ -196,7 +197,7 @@ def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Set
     rows.write_text(json.dumps(broken) + "\n" + json.dumps(second))
     import_rows(settings, rows, "half")
     request = EvaluationRequest(candidates=("golden",), snapshot="half", confirm=False, guards=False)
-    summary = evaluate_here(request, settings)
+    summary = run_flow(request, settings)
     assert any(first["instance_id"] in problem and "0" * 8 in problem for problem in summary.problems)
     assert summary.exit_code == 1
     solved = ask(settings, "SELECT instance_id FROM paper WHERE snapshot = 'half' AND solved")
@@ -206,5 +207,5 @@ def test_a_mirror_without_the_commit_is_named_and_the_rest_goes_on(settings: Set
 def test_an_unknown_snapshot_says_what_to_do(settings: Settings) -> None:
     request = EvaluationRequest(candidates=("golden",), snapshot="nowhere")
     with pytest.raises(NotFound, match="nowhere") as caught:
-        evaluate_here(request, settings)
+        run_flow(request, settings)
     assert "swt import" in caught.value.hint

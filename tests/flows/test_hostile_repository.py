@@ -51,6 +51,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return swt_machine(tmp_path, monkeypatch, capsys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["process", "bubblewrap", "docker"])
 def test_a_hostile_conftest_finds_no_secret_and_no_way_out(
     machine: SwtMachine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, port: int, sandbox: str

@@ -21,7 +21,7 @@ COMMAND = f"""
 import sys, time
 from pathlib import Path
 from flows.interface.cli import app, main
-from flows.engine.units import Threads, begin
+from flows.engine.units import ThreadExecutor, start_flow
 from flows.interface.pipelines import end
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.undone import OfInstance
@@ -35,11 +35,11 @@ def function(unit):
             time.sleep(0.02)
 
 def story(run):
-    run.round("runs", function, [OfInstance(snapshot="s", instance_id=name) for name in {NAMES!r}])
+    run.map_task("runs", function, [OfInstance(snapshot="s", instance_id=name) for name in {NAMES!r}])
 
 @app.command()
 def drill():
-    begin("drill", "a drill", Store("store"), Threads(1), story)
+    start_flow("drill", "a drill", Store("store"), ThreadExecutor(1), story)
 
 sys.argv = ["swt", "drill"]
 main()
@@ -72,6 +72,7 @@ def said(folder: Path, text: str) -> bool:
     return text in (folder / "log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_ctrl_c_says_what_is_kept_and_ends_with_130(
     command: subprocess.Popen[bytes], tmp_path: Path, times: int

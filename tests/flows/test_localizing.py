@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from flows.interface.cli import app
 from flows.interface.parameters import LocalizeRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.localize import localize_here
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import UsageError
@@ -19,6 +19,8 @@ from tasks.domain.llm import LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, Locator, RetrieverKind
 from tests.fakes.scripted_provider.script import Step
 from tests.fakes.scripted_provider.server import ScriptedProvider, text_step
+
+pytestmark = pytest.mark.slow
 
 GOLDEN = "larder/recipe.py"
 INSTANCE = "rolling-swt-bench__larder-3"
@@ -39,7 +41,7 @@ def locates(call: ClientRequest) -> Step:
 
 def test_bm25_ranks_a_snapshot_once_and_says_how_well(settings: Settings) -> None:
     request = LocalizeRequest(snapshot="demo")
-    first, again = (localize_here(request, settings) for _ in range(2))
+    first, again = (run_flow(request, settings) for _ in range(2))
     assert (first.exit_code, first.problems) == (0, ())
     assert "10 made, 0 reused, 0 timed out, 0 left to do" in first.text
     assert "0 made, 10 reused, 0 timed out, 0 left to do" in again.text
@@ -48,7 +50,7 @@ def test_bm25_ranks_a_snapshot_once_and_says_how_well(settings: Settings) -> Non
     assert (recall["method"], recall["n"], recall["unmeasured"]) == ("bm25", "10", "0")
     assert float(recall["recall_30"]) == 100.0
     assert 0 < float(recall["recall_1"]) <= float(recall["any_1"]) <= float(recall["any_10"])
-    other = localize_here(replace(request, retriever=RetrieverKind.LUCENE), settings)
+    other = run_flow(replace(request, retriever=RetrieverKind.LUCENE), settings)
     assert "10 made" in other.text
     assert {run.variant for run in Store(settings.store).read(LocalizationRun)} == {"code", "lucene"}
 
@@ -56,10 +58,10 @@ def test_bm25_ranks_a_snapshot_once_and_says_how_well(settings: Settings) -> Non
 def test_the_agent_asks_its_model_within_a_budget(settings: Settings) -> None:
     with ScriptedProvider(locates).serve() as url:
         told = replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
-        stopped = localize_here(replace(AGENT, budget_calls=2), told)
+        stopped = run_flow(replace(AGENT, budget_calls=2), told)
         assert (stopped.exit_code, len(stopped.problems)) == (3, 1)
         assert "2 of 2 calls" in stopped.problems[0]
-        done = localize_here(AGENT, told)
+        done = run_flow(AGENT, told)
     assert (done.exit_code, done.problems) == (0, ())
     store = Store(settings.store)
     assert [(row.path, row.confidence) for row in store.read(Localization)] == [(GOLDEN, 9)]

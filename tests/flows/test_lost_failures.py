@@ -12,7 +12,7 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.engine.units import begin
+from flows.engine.units import start_flow
 from flows.interface.parameters import ValidationRequest
 from flows.interface.settings import Settings
 from flows.interface.snapshot_parameters import PublishRequest, RebuildRequest
@@ -29,13 +29,15 @@ from tests.fakes.local_github.hub import Hub
 from tests.fakes.local_github.server import listening
 from tests.fakes.local_github.world import World, open_repository
 
+pytestmark = pytest.mark.slow
+
 LARDER = "rolling-swt-bench/larder"
 INSTANCES = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7))
 
 
 def validated(settings: Settings, board: Faulty) -> ValidationSummary:
     request = ValidationRequest(snapshot=SNAPSHOT, instances=INSTANCES)
-    return begin(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
+    return start_flow(STORY, request.title, Store(settings.store), board, lambda run: validate(request, settings, run))
 
 
 def test_where_every_repeat_fails_nothing_is_valid(settings: Settings) -> None:
@@ -66,7 +68,7 @@ def hub(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def rebuilt(settings: Settings, url: str, board: Faulty, free_gb: float = 0) -> RebuildSummary:
     request = RebuildRequest(snapshot="2025-08", repositories_file=DEMO / "repositories.toml", limit=1, free_gb=free_gb)
     there = replace(settings, github=url, git="")
-    return begin(
+    return start_flow(
         rebuilding.STORY, request.title, Store(settings.store), board, lambda run: rebuild(request, there, run)
     )
 
@@ -119,7 +121,9 @@ def test_a_snapshot_is_not_published_while_its_facts_are_not_counted(settings: S
     request = PublishRequest(pool="pool", snapshot="frozen")
 
     def frozen(board: Faulty) -> SnapshotSummary:
-        return begin("freeze", request.title, Store(settings.store), board, lambda run: freeze(request, settings, run))
+        return start_flow(
+            "freeze", request.title, Store(settings.store), board, lambda run: freeze(request, settings, run)
+        )
 
     full = frozen(Faulty(disk_full("facts")))
     assert full.exit_code == 1

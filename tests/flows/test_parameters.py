@@ -19,7 +19,7 @@ from flows.engine.units import TaskBatch
 from flows.interface.cli import app
 from flows.interface.options import Parameter, choices, parameters, read_request
 from flows.interface.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
-from flows.interface.pipelines import HERE, STORIES, Pipeline
+from flows.interface.pipelines import HERE, PIPELINES, Pipeline
 from flows.interface.settings import PROJECT
 from flows.interface.snapshot_parameters import RebuildRequest
 from flows.localize import agent_settings, bm25_settings
@@ -65,7 +65,7 @@ def plain(story_schema: dict[str, Any], described: dict[str, Any]) -> dict[str, 
     return dict(kind)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.name)
+@pytest.mark.parametrize("story", PIPELINES, ids=lambda story: story.name)
 def test_command_and_deployment_take_the_same(story: Pipeline[Any]) -> None:
     options = {one.name: one for one in command(story).params if one.name not in OF_THE_WORKER}
     properties = schema(story)["properties"]
@@ -102,9 +102,9 @@ def check_kind(story: Pipeline[Any], one: Parameter, option: Any, described: dic
 
 def test_every_story_has_a_deployment_and_every_deployment_a_story() -> None:
     deployed = yaml.safe_load((PROJECT / "prefect.yaml").read_text())["deployments"]
-    assert {one["entrypoint"] for one in deployed} == {f"flows.deployments.{story.name}" for story in STORIES}
+    assert {one["entrypoint"] for one in deployed} == {f"flows.deployments.{story.name}" for story in PIPELINES}
     for one in deployed:
-        story = next(story for story in STORIES if one["entrypoint"].endswith(f".{story.name}"))
+        story = next(story for story in PIPELINES if one["entrypoint"].endswith(f".{story.name}"))
         assert set(one.get("parameters", {})) <= schema(story)["properties"].keys()
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from flows.demo import DEMO, build_demo_mirror, rebuild_demo
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from flows.interface.snapshot_parameters import RebuildRequest
-from flows.rebuild import POOL, RebuildSummary, rebuild_here
+from flows.rebuild import POOL, RebuildSummary
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
@@ -43,7 +44,7 @@ def rebuild(settings: Settings, hub: Hub, name: str, **changes: Any) -> RebuildS
         request = RebuildRequest(
             snapshot=name, repositories_file=DEMO / "repositories.toml", limit=1, free_gb=0, **changes
         )
-        return rebuild_here(request, replace(settings, github=f"{url}/graphql", git=""))
+        return run_flow(request, replace(settings, github=f"{url}/graphql", git=""))
 
 
 def fail_once(store: Store, case: str) -> None:

@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from flows.interface.cli import app
 from flows.interface.parameters import RepairRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.repair import repair_here
 from tasks.adapters.llm.base import Message
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.store.rows.store import Store
@@ -75,7 +75,7 @@ class KnowsItLater:
 
 
 def told(request: RepairRequest, settings: Settings) -> tuple[int, str, tuple[str, ...]]:
-    done = repair_here(request, replace(settings, workers=1))
+    done = run_flow(request, replace(settings, workers=1))
     return done.exit_code, done.text, done.problems
 
 
@@ -126,6 +126,7 @@ def test_it_is_stopped_at_every_call_and_pays_each_once(settings: Settings) -> N
     assert [tuple(row.values()) for row in rates.to_pylist()] == [(1, 1, 0), (2, 1, 1)], "nine were never attempted"
 
 
+@pytest.mark.slow
 def test_generated_tests_are_given_and_judged_as_well(settings: Settings) -> None:
     store = Store(settings.store)
     (row,) = store.read(TaskInstance, snapshot="demo", instance_id=INSTANCE)

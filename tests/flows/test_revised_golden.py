@@ -19,6 +19,8 @@ from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.run import Run, RunRequest
 
+pytestmark = pytest.mark.slow
+
 REPO = "rolling-swt-bench/larder"
 """The repository whose recipe is the interpreter that runs this."""
 CORE = """def add(a, b):

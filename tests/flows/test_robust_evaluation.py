@@ -13,9 +13,10 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import evaluate as evaluation
 from flows.demo import DEMO, SNAPSHOT
-from flows.engine.units import begin
-from flows.evaluate import evaluate, evaluate_here
+from flows.engine.units import start_flow
+from flows.evaluate import evaluate
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from tasks.adapters.patch.render import Change, render
 from tasks.adapters.store.rows.store import Store
@@ -30,6 +31,8 @@ from tasks.domain.run import Run
 from tasks.evaluate.runs.decoy_runs import FIRST
 from tasks.evaluate.runs.status import EvaluationStatus, standing
 from tasks.integrity.decoys import MOST
+
+pytestmark = pytest.mark.slow
 
 INSTANCE = "rolling-swt-bench__larder-3"
 IN_TURN, OTHERWISE = "36", "0"
@@ -47,7 +50,7 @@ def judge(settings: Settings, *, guards: bool, coverage: bool = True) -> dict[st
         coverage=coverage,
         guards=guards,
     )
-    evaluate_here(request, settings)
+    run_flow(request, settings)
     sql = f"SELECT method, solved, robust FROM robust_verdict WHERE grader = 'paper' AND instance_id = '{INSTANCE}'"
     return {row["method"]: (row["solved"], row["robust"]) for row in query(settings.database, sql).to_pylist()}
 
@@ -95,9 +98,9 @@ def test_nothing_is_confirmed_in_place_of_checks_that_failed_for_internal_reason
     """The same command again makes them, and nothing needs to be confirmed then."""
     request = EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(INSTANCE,))
     board = Faulty(disk_full("guards"))
-    begin("evaluate", request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
+    start_flow("evaluate", request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
     assert set(runs(settings)) == {f"{RunVariant.PLAIN}/probe", f"{RunVariant.PROPOSED}/none"}
-    evaluate_here(request, settings)
+    run_flow(request, settings)
     counts = runs(settings)
     tried = counts.pop(f"{RunVariant.PROPOSED}/none")
     assert FIRST <= tried <= MOST, "golden tests try decoys, and these runs are checks of the golden tests as well"
@@ -113,11 +116,11 @@ def test_nothing_is_confirmed_that_another_machine_has_checked_meanwhile(
     def overtaken(*asked: Any) -> EvaluationStatus:
         found = standing(*asked)
         monkeypatch.setattr(evaluation, "standing", standing)
-        evaluate_here(request, settings)
+        run_flow(request, settings)
         return found
 
     monkeypatch.setattr(evaluation, "standing", overtaken)
-    evaluate_here(request, settings)
+    run_flow(request, settings)
     assert f"{RunVariant.PLAIN}/none" not in runs(settings)
 
 
@@ -145,7 +148,7 @@ def evaluate_counting(settings: Settings, folder: Path, *, guards: bool) -> None
     request = EvaluationRequest(
         candidates=(str(predictions),), snapshot=SNAPSHOT, instances=(INSTANCE,), coverage=False, guards=guards
     )
-    evaluate_here(request, settings)
+    run_flow(request, settings)
 
 
 @pytest.mark.parametrize(("secret", "robust"), [(IN_TURN, True), (OTHERWISE, False)])

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.engine.units import LEFT, NOTHING, Done, FlowRun, ThreadExecutor, begin
+from flows.engine.units import LEFT, NOTHING, Done, FlowRun, ThreadExecutor, start_flow
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import InfrastructureError, TerminalError
 from tasks.domain.names import InstanceId
@@ -35,10 +35,10 @@ class Told:
 
 def tell(store: Store, function: Callable[[OfInstance], str], workers: int = 2) -> Told:
     def body(run: FlowRun) -> Told:
-        done = run.round("round", function, UNITS)
+        done = run.map_task("round", function, UNITS)
         return Told(done, run.exit_code())
 
-    return begin("story", "a story", store, ThreadExecutor(workers, AT_ONCE), body)
+    return start_flow("story", "a story", store, ThreadExecutor(workers, AT_ONCE), body)
 
 
 @pytest.fixture
@@ -117,11 +117,11 @@ class Partly:
 def test_a_part_that_is_left_is_a_row_of_its_own(store: Store) -> None:
     def body(run: FlowRun) -> Told:
         one = PartialFailure(subject="a part", error="sandbox", detail="lost", may_pass=True)
-        run.round("round", lambda _: Partly((one,)), UNITS[:1])
-        run.leave("taken", "s", [one])
+        run.map_task("round", lambda _: Partly((one,)), UNITS[:1])
+        run.record_failures("taken", "s", [one])
         return Told(Done(()), run.exit_code())
 
-    told = begin("story", "a story", store, ThreadExecutor(1, AT_ONCE), body)
+    told = start_flow("story", "a story", store, ThreadExecutor(1, AT_ONCE), body)
     assert told.exit_code == LEFT
     rows = [(row.round, row.subject, row.error) for row in sorted(store.read(Undone), key=lambda row: row.round)]
     assert rows == [("round", "a part", "sandbox"), ("taken", "a part", "sandbox")]
@@ -129,17 +129,17 @@ def test_a_part_that_is_left_is_a_row_of_its_own(store: Store) -> None:
 
 def test_what_a_story_inside_leaves_counts_for_the_one_around_it(store: Store) -> None:
     def inner(run: FlowRun) -> Told:
-        run.leave("taken", "s", [PartialFailure(subject="a", error="sandbox", detail="lost", may_pass=True)])
+        run.record_failures("taken", "s", [PartialFailure(subject="a", error="sandbox", detail="lost", may_pass=True)])
         return Told(Done(()), run.exit_code())
 
     def outer(run: FlowRun) -> Told:
-        assert run.tell("inner", "an inner story", {}, inner).exit_code == LEFT
-        assert run.undone(own=True) == ()
+        assert run.run_subflow("inner", "an inner story", {}, inner).exit_code == LEFT
+        assert run.incomplete(own=True) == ()
         assert run.exit_code(nothing=True) == NOTHING
         return Told(Done(()), run.exit_code())
 
-    assert begin("story", "a story", store, ThreadExecutor(1), outer).exit_code == LEFT
-    again = begin("story", "a story", store, ThreadExecutor(1), lambda run: Told(Done(()), run.exit_code()))
+    assert start_flow("story", "a story", store, ThreadExecutor(1), outer).exit_code == LEFT
+    again = start_flow("story", "a story", store, ThreadExecutor(1), lambda run: Told(Done(()), run.exit_code()))
     assert again.exit_code == 0, "rows of another flow run are not of this one"
 
 
@@ -177,16 +177,16 @@ def test_at_most_so_many_are_under_way(store: Store) -> None:
 
 
 WRONG = """
-from flows.engine.units import StoryRun, bind
+from flows.engine.units import FlowRun, typed_partial
 from tasks.domain.places import Places
 from tasks.domain.undone import OfInstance, OfRepository
 from tasks.environment.task import CheckSettings, prepare_environment
 
-def story(run: StoryRun, places: Places, right: OfInstance, wrong: OfRepository) -> None:
-    run.round("environments", bind(prepare_environment, places, CheckSettings()), [right])
-    run.round("environments", bind(prepare_environment, places, CheckSettings()), [wrong])
-    run.round("environments", bind(prepare_environment, places, CheckSettings()), ["a name"])
-    run.round("environments", bind(prepare_environment, "a folder", CheckSettings()), [right])
+def story(run: FlowRun, places: Places, right: OfInstance, wrong: OfRepository) -> None:
+    run.map_task("environments", typed_partial(prepare_environment, places, CheckSettings()), [right])
+    run.map_task("environments", typed_partial(prepare_environment, places, CheckSettings()), [wrong])
+    run.map_task("environments", typed_partial(prepare_environment, places, CheckSettings()), ["a name"])
+    run.map_task("environments", typed_partial(prepare_environment, "a folder", CheckSettings()), [right])
 """
 
 

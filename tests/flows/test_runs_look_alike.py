@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
@@ -57,11 +57,12 @@ def candidate(settings: Settings, tmp_path: Path) -> Path:
     return tmp_path / "preds.jsonl"
 
 
+@pytest.mark.slow
 def test_all_runs_of_a_suite_look_alike(settings: Settings, candidate: Path) -> None:
     request = EvaluationRequest(
         candidates=("golden", str(candidate)), snapshot=SNAPSHOT, instances=(INSTANCE,), guards=True
     )
-    evaluate_here(request, settings)
+    run_flow(request, settings)
     asked = "SELECT log, variant, tracer, code_state FROM run WHERE suite_kind = 'candidate' ORDER BY ALL"
     runs = query(settings.database, asked).to_pylist()
     forms = {(run["variant"], run["tracer"]) for run in runs}

@@ -21,8 +21,9 @@ from typer.testing import CliRunner
 from flows.interface.cli import app
 from flows.interface.commands.queries import rebuild_views
 from flows.interface.parameters import GenerateRequest, SweepRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import PROJECT, Settings, settings_from
-from flows.sweep import SweepSummary, chosen_instances, plan_here, sweep_here
+from flows.sweep import SweepSummary, chosen_instances
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.store.rows.store import Store
@@ -70,7 +71,7 @@ class Desk:
         self.store = Store(settings.store)
 
     def sweep(self, request: GenerateRequest = REQUEST) -> SweepSummary:
-        return sweep_here(request, self.settings, PATIENCE)
+        return run_flow(request, self.settings, patience=PATIENCE)
 
     @property
     def paid(self) -> Counter[str]:
@@ -93,7 +94,7 @@ def desk(settings: Settings) -> Iterator[Desk]:
 
 @pytest.mark.slow
 def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> None:
-    before = plan_here(REQUEST, desk.settings)
+    before = run_flow(replace(REQUEST, dry_run=True), desk.settings)
     assert [(row.method, row.in_store, row.calls, row.usd_low, row.usd_high) for row in before.rows] == [
         ("zero_shot", 0, 2, None, None),
         ("zero_shot_plus", 0, 2, None, None),
@@ -112,7 +113,7 @@ def test_a_plan_asks_nobody_and_a_sweep_only_for_what_is_missing(desk: Desk) -> 
     assert sum(row.tokens_in or 0 for row in before.rows) == pytest.approx(sent, rel=0.25)
 
     more = replace(REQUEST, methods=(*REQUEST.methods, "pass_at_5"))
-    plan = plan_here(more, desk.settings)
+    plan = run_flow(replace(more, dry_run=True), desk.settings)
     assert [(row.method, row.in_store, row.calls) for row in plan.rows] == [
         ("zero_shot", 2, 0),
         ("zero_shot_plus", 2, 0),
@@ -296,7 +297,7 @@ def test_an_experiment_that_means_nothing_is_refused(
     settings: Settings, method: str, param: tuple[str, ...], said: str
 ) -> None:
     with pytest.raises(UsageError, match=said):
-        sweep_here(replace(REQUEST, methods=(method,), param=param), settings)
+        run_flow(replace(REQUEST, methods=(method,), param=param), settings)
 
 
 def test_what_changes_most() -> None:

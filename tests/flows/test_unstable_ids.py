@@ -11,10 +11,9 @@ import pytest
 from domain_rows import task_instance
 from scratch_git import git
 
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.validate import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.database import query
@@ -150,7 +149,7 @@ def test_verdicts_of_suites_with_ids_that_differ_with_skips_and_with_crashes(wid
     (folder.parent / "preds.jsonl").write_text("\n".join(lines))
     candidates = ("golden", str(folder.parent / "preds.jsonl"))
     request = EvaluationRequest(candidates=candidates, snapshot="s", coverage=False, guards=False)
-    assert evaluate_here(request, settings).exit_code == 0
+    assert run_flow(request, settings).exit_code == 0
     rows = query(
         settings.database,
         "PIVOT (SELECT method, grader, solved FROM verdict) ON grader USING bool_or(solved) ORDER BY method",
@@ -168,14 +167,14 @@ def test_verdicts_of_suites_with_ids_that_differ_with_skips_and_with_crashes(wid
 @pytest.mark.slow
 def test_guards_coverage_and_validation_pair_by_place_as_well(widget: tuple[Settings, Path]) -> None:
     settings, _ = widget
-    assert validate_here(ValidationRequest(snapshot="s"), settings).valid == ("a__b-1",)
+    assert run_flow(ValidationRequest(snapshot="s"), settings).valid == ("a__b-1",)
     rows = Store(settings.store).read(CaseStability)
     assert sorted((row.label, row.stability) for row in rows) == [
         ("tests/test_golden.py::test_add[#0]", "fail_to_pass"),
         ("tests/test_golden.py::test_add[#2]", "fail_to_pass"),
         ("tests/test_golden.py::test_add[kept]", "fail_to_pass"),
     ]
-    evaluate_here(EvaluationRequest(candidates=("golden",), snapshot="s"), settings)
+    run_flow(EvaluationRequest(candidates=("golden",), snapshot="s"), settings)
     checked = query(
         settings.database,
         "SELECT solved, robust, failed_guards FROM robust_verdict WHERE grader = 'paper' AND method = 'golden'",

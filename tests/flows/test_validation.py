@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.validate import validate_here
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
@@ -66,7 +65,7 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     plant_the_fix(own_trees, instance, tmp_path / "tree")
 
     request = ValidationRequest(snapshot=SNAPSHOT, instances=(LEAKING, SOUND), alone=True)
-    summary = validate_here(request, own_trees)
+    summary = run_flow(request, own_trees)
 
     rows = {row.instance_id: row for row in summary.validations}
     assert (rows[LEAKING].reason, rows[SOUND].reason) == (InvalidReason.LEAK, InvalidReason.NONE)
@@ -85,13 +84,13 @@ def test_what_leaks_is_not_published_and_says_why(own_trees: Settings, tmp_path:
     alone = query(own_trees.database, "SELECT reason, instances, share, before, after FROM lone_instances").to_pylist()
     (turned,) = {row.fail_to_pass for row in summary.validations if row.valid}
     assert [tuple(row.values()) for row in alone] == [("same", 1, 100.0, turned, turned)]
-    assert validate_here(request, own_trees).executed == 0, "none of it is run again"
+    assert run_flow(request, own_trees).executed == 0, "none of it is run again"
 
 
 @pytest.mark.slow
 def test_what_hung_twice_on_the_code_before_is_not_waited_for_once_more(settings: Settings) -> None:
     """A prompt that waits for ever is a bug like others: two runs at the time limit say so, and five cost more."""
-    evaluate_here(
+    run_flow(
         EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(SOUND,), guards=False, confirm=False),
         settings,
     )
@@ -103,7 +102,7 @@ def test_what_hung_twice_on_the_code_before_is_not_waited_for_once_more(settings
     for key in keys:
         store.write_run(replace(hung, run_key=key), [replace(case, run_key=key) for case in cases], (), ())
 
-    summary = validate_here(ValidationRequest(snapshot=SNAPSHOT, instances=(SOUND,)), settings)
+    summary = run_flow(ValidationRequest(snapshot=SNAPSHOT, instances=(SOUND,)), settings)
 
     assert summary.valid == (SOUND,)
     again = [run for run in store.read(Run, suite_kind=SuiteKind.GOLDEN) if run.variant is not RunVariant.PLAIN]

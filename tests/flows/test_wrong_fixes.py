@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.evaluate import evaluate_here
 from flows.interface.parameters import EvaluationRequest, StrengthRequest
+from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.judge_repairs import FixesSummary, fixes_here
+from flows.judge_repairs import FixesSummary
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound
 
@@ -28,11 +28,11 @@ def judge(settings: Settings) -> None:
         guards=False,
         confirm=False,
     )
-    evaluate_here(request, settings)
+    run_flow(request, settings)
 
 
 def hold(settings: Settings, *files: str, instances: tuple[str, ...] = INSTANCES) -> FixesSummary:
-    return fixes_here(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances), settings)
+    return run_flow(StrengthRequest(fixes=files, snapshot=SNAPSHOT, instances=instances), settings)
 
 
 @pytest.mark.slow
@@ -52,6 +52,7 @@ def test_wrong_fixes_are_known_and_some_tests_let_them_pass(settings: Settings) 
     assert query(settings.database, "FROM audit_orphan").num_rows == 0
 
 
+@pytest.mark.slow
 def test_bad_repairs_lose_nothing(settings: Settings, tmp_path: Path) -> None:
     good = Path(REPAIRS).read_text().splitlines()[0]
     mixed = tmp_path / "repairs.jsonl"

@@ -45,7 +45,7 @@ from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.records.row_maker import Stamp
 from tasks.adapters.llm.secret import Secret
-from tasks.adapters.llm.router import Switchboard
+from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.llm import Work
 from tasks.methods.replay_log import Journal
@@ -71,7 +71,7 @@ import tasks.methods.replay_log
 tasks.methods.replay_log.Journal = MortalJournal
 
 def live():
-    board = Switchboard(
+    board = ModelRouter(
         archive=open_archive(desk.store, folder / "cache"), models=read_models(folder / "models.toml"),
         prices=read_prices(folder / "prices.toml"), wires={"p": MortalWire(url, Secret("sk-some-key"), timeout_s=30)},
         stamp=Stamp(project_version="test"), pace=pace_of(folder / "cache", SystemClock()),

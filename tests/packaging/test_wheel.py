@@ -86,6 +86,7 @@ def test_it_says_its_version(swt: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "swt 0.2.0\n"), done.stderr
 
 
+@pytest.mark.slow
 def test_questions_are_answered_far_from_a_checkout(swt: Path, tmp_path: Path) -> None:
     listed = run(swt, tmp_path, "query")
     assert "table2" in listed.stdout, listed.stderr

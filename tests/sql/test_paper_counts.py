@@ -83,6 +83,7 @@ def verdicts(
         store.con.execute(f"INSERT INTO {table} BY NAME SELECT {', '.join(shared)} FROM cell")
 
 
+@pytest.mark.slow
 def test_table_2_is_printed(given: SqlStore) -> None:
     instances(given, "lite", 276)
     for method, counts in COUNTS.items():
@@ -97,6 +98,7 @@ def test_table_2_is_printed(given: SqlStore) -> None:
     assert given.value("SELECT count(*) FROM unsolved") == 276 - 56
 
 
+@pytest.mark.slow
 def test_table_6_is_printed(given: SqlStore) -> None:
     instances(given, "lite", 276)
     fixed = {"zero_shot_plus": [0, *range(26, 41)], "swe_agent": [*range(7), *range(44, 87)]}

@@ -89,6 +89,7 @@ def test_the_page_of_fixes_has_judges_costs_of_sub_agents_and_attempts(site: Pat
     assert 'href="repair/one/a.html"' in page
 
 
+@pytest.mark.slow
 def test_of_a_held_out_instance_nothing_is_told_that_tells_the_answer(store: SqlStore, tmp_path: Path) -> None:
     small(store, manifest="m")
     attempted(store)
@@ -102,6 +103,7 @@ def test_of_a_held_out_instance_nothing_is_told_that_tells_the_answer(store: Sql
     assert HELD_BACK in shown[0]["patch"]
 
 
+@pytest.mark.slow
 def test_nothing_that_a_model_wrote_becomes_markup(store: SqlStore, tmp_path: Path) -> None:
     small(store)
     attempted(store, HOSTILE)

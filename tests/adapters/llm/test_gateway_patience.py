@@ -50,6 +50,7 @@ def test_who_asked_for_a_stream_hears_signs_of_life(opened: Opened, soon: None, 
     assert len(made.bench.provider.books) == 1
 
 
+@pytest.mark.slow
 def test_the_sdks_pass_over_signs_of_life_and_see_what_went_wrong(opened: Opened, soon: None) -> None:
     well, wrong = replace(text_step("hello"), wait_s=SLOW_S), Step(fault=Fault.CONTEXT, wait_s=SLOW_S)
     made = opened([well] * 3 + [wrong] * 3)

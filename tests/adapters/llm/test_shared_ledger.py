@@ -96,6 +96,7 @@ def test_what_a_killed_one_had_set_aside_is_spent(database: PostgreSql, leases: 
         assert (already.usd, others.spent.usd) == (0.01, 0.0), "what the dead had is in the store by now"
 
 
+@pytest.mark.slow
 def test_a_turn_whose_database_goes_sets_nothing_aside(database: PostgreSql, leases: Leases) -> None:
     with joined_across(leases, "gone", Spent) as (ledger, already):
         with pytest.raises(LeaseError):

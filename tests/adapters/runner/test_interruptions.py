@@ -64,6 +64,7 @@ def site() -> Path:
     return Path(pytest.__file__).parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="the table was made on CPython 3.11")
 def test_a_sample_of_the_table(site: Path) -> None:

@@ -49,6 +49,7 @@ def parquet_files(root: Path) -> list[Path]:
     return [path for path in root.rglob("*.parquet") if "schema=current" not in path.parts]
 
 
+@pytest.mark.slow
 def test_compaction_changes_no_answer(store: Store, root: Path) -> None:
     fill(store, 0, 4)
     fill(store, 4, 3, repo="django/django")
@@ -84,6 +85,7 @@ def test_what_is_asked_of_some_runs_opens_no_file_of_others(store: Store, root: 
     assert there.read_bytes() == b"torn", "nobody has found it and moved it aside"
 
 
+@pytest.mark.slow
 def test_compaction_goes_on_from_what_is_packed(store: Store, root: Path) -> None:
     for first in (0, 3, 6):
         fill(store, first, 3)
@@ -157,6 +159,7 @@ def test_a_compaction_killed_at_any_moment_changes_no_answer(store: Store, root:
     assert len(parquet_files(root)) == 4
 
 
+@pytest.mark.slow
 def test_readers_and_writers_go_on_while_files_are_merged(store: Store) -> None:
     """A reader sees whole runs, never one twice, and never fewer than before."""
     fill(store, 0, 20)

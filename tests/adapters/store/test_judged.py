@@ -62,6 +62,7 @@ def test_only_what_changed_is_judged(store: Store, sql: Path, database: Path) ->
     assert answer.to_pylist() == [{"cases": 4}]
 
 
+@pytest.mark.slow
 def test_another_definition_is_judged_anew_and_a_remark_is_none(store: Store, sql: Path, database: Path) -> None:
     ran(store, 1, "a")
     ensure_views(store.url, database, sql)
@@ -84,6 +85,7 @@ def test_compaction_changes_nothing(store: Store, sql: Path) -> None:
     assert answer.to_pylist() == [{"instance_key": "a", "cases": 6}, {"instance_key": "b", "cases": 2}]
 
 
+@pytest.mark.slow
 def test_many_parts_become_one(store: Store, sql: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "BATCH_INSTANCES", 1)
     for number in range(30):

@@ -64,6 +64,7 @@ def reading(tmp_path: Path, asked: str) -> Iterator[None]:
     assert int(out) > 3
 
 
+@pytest.mark.slow
 def test_a_reader_finds_every_file_while_instances_are_judged_again(
     full: Store, sql: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_reader_finds_every_file_while_instances_are_judged_again(
             assert bring_up_to_date(full.url, sql) == 1
 
 
+@pytest.mark.slow
 def test_a_reader_finds_every_file_while_files_are_merged(full: Store, sql: Path, tmp_path: Path) -> None:
     with reading(tmp_path, "SELECT count(DISTINCT instance_key) FROM run JOIN case_outcome USING (run_key)"):
         until = time.monotonic() + 5
