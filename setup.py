@@ -11,7 +11,7 @@ setup(
     packages=[*find_namespace_packages(include=["flows", "flows.*", "tasks", "tasks.*"]), *RESOURCES],
     package_dir=RESOURCES,
     package_data={
-        "": ["*.graphql", "*.j2", "*.css", "*.js", "*.svg"],
+        "": ["*.graphql", "*.j2", "*.css", "*.js", "*.svg", "*.sql"],
         "flows.resources.sql": ["**/*.sql"],
         "flows.resources.data": ["*.toml", "demo/*", "environments/**/*.toml"],  # never the warehouse beside them
     },

@@ -82,6 +82,7 @@ def test_a_sweep_in_batches_costs_half(asked: tuple[Settings, ScriptedProvider])
     assert len(provider.books) == 6
 
 
+@pytest.mark.slow
 def test_what_three_batches_leave_is_left_undone(asked: tuple[Settings, ScriptedProvider]) -> None:
     settings, provider = asked
     provider.script = lambda _: Step(fault=Fault.SERVER)

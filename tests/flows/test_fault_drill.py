@@ -17,7 +17,7 @@ from flows.interface.settings import Settings
 from tasks.scrape.task import TOKEN_VARIABLES
 
 FLOWS = Path(__file__).parents[2] / "flows"
-ASKING = ("round", "make", "run_some")
+ASKING = ("map_task", "make", "run_some")
 """Methods whose first argument is the name of a round."""
 
 

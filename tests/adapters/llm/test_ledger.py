@@ -19,7 +19,7 @@ SPENDER = """
 import sys, time
 from pathlib import Path
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.catalogue.cost_bound import Bound
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.limits.spend_sqlite import joined
@@ -30,7 +30,7 @@ with joined(folder, Spent) as (ledger, already):
     sys.stdin.readline()
     try:
         while True:
-            with meter.admitted(Bound(tokens=10, usd=0.02)) as place:
+            with meter.admitted(CostBound(tokens=10, usd=0.02)) as place:
                 place.sent()
                 print("sent", flush=True)
                 time.sleep(hold)

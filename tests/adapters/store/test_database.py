@@ -53,6 +53,7 @@ def test_an_empty_store_has_every_table_typed(root: Path, database: Path, sql: P
     assert described.column(0).to_pylist() == ["TIMESTAMP WITH TIME ZONE"]
 
 
+@pytest.mark.slow
 def test_views_say_what_reads_say(store: Store, root: Path, database: Path, sql: Path) -> None:
     store.write_run(run(1, status=RunStatus.INFRASTRUCTURE, cases=0))
     for number in (1, 1, 2, 3):
