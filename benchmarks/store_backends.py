@@ -34,7 +34,7 @@ from benchmarks.measured import machine
 from benchmarks.outcomes import write_store
 from benchmarks.prefect_server import descendants
 from flows.interface.settings import PROJECT
-from tasks.adapters import leases
+from tasks.adapters.coordination import leases
 from tasks.adapters.store.files.disk import open_disk
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.in_memory import answers

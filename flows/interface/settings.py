@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tasks.adapters.coordination.leases import use
 from tasks.adapters.files import regular_file
 from tasks.adapters.git.sources import PLACE, source_of
-from tasks.adapters.leases import use
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.names import RepoName
 from tasks.domain.outcome import SandboxKind
@@ -40,8 +40,8 @@ class Settings:
     store: str = field(default_factory=lambda: str(_home() / "store"))
     """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
     leases: str = field(default="", repr=False)
-    """`postgresql://…` where machines that share the store claim what they work on (tasks/adapters/leases.py); empty on
-    a machine that works alone. `SWT_LEASES`."""
+    """`postgresql://…` where machines share the store and claim work (tasks/adapters/coordination/). Empty on a
+    machine that works alone. `SWT_LEASES`."""
     lease_s: int = 60
     """Seconds of a lease: so long what a machine that died was at is left alone. `SWT_LEASE_S`, the same for all."""
     cache: Path = field(default_factory=lambda: _home() / "cache")

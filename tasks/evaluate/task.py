@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 
+from tasks.adapters.coordination.locks import Claim
 from tasks.adapters.extensions.products import needs_extensions
 from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
-from tasks.adapters.locking import Claim
 from tasks.adapters.runner.job import runner_version
 from tasks.adapters.sandbox.bases import Bases
 from tasks.adapters.sandbox.pick import swept

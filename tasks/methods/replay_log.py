@@ -15,7 +15,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from tasks.adapters.locking import briefly_alone
+from tasks.adapters.coordination.locks import briefly_alone
 from tasks.domain.names import content_key
 from tasks.domain.places import Places
 

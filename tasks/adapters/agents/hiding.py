@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.install import Installed
-from tasks.adapters.locking import alone
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.sandbox.base import Mount, own_packages
 from tasks.adapters.uv.process import Tool
 

@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.folders import remove
-from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Mount, Sandbox
 from tasks.adapters.tool_environment import tool_environment
 from tasks.adapters.uv.build_gate import gated_uv

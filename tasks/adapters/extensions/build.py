@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.extensions.products import FOLDER, Products, archive_path, find, keep
 from tasks.adapters.extensions.toolchain import missing, toolchain
-from tasks.adapters.locking import alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.paths import too_long
 from tasks.adapters.runner.launch import environment_mounts, write_generated

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from tasks.adapters.coordination.locks import whole
 from tasks.adapters.git.sources import SCHEMES
-from tasks.adapters.locking import whole
 from tasks.domain.errors import InfrastructureError
 
 _CONFIG = """\

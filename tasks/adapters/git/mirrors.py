@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.objects import Object, objects_of
 from tasks.adapters.git.sources import git_source, is_local
-from tasks.adapters.locking import alone
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import repo_folder
 

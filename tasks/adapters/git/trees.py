@@ -21,8 +21,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tasks.adapters.coordination.locks import briefly_alone
 from tasks.adapters.git.mirrors import Mirrors, TreeEntry
-from tasks.adapters.locking import briefly_alone
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.names import repo_folder

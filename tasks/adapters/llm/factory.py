@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.adapters.clock import Clock, SystemClock
-from tasks.adapters.leases import used
+from tasks.adapters.coordination.leases import used
 from tasks.adapters.llm.catalogue.models import LITELLM, Models, Provider, read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.limits.budget import Budget, Meter, Spent

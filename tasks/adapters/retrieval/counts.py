@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adapters.locking import alone
+from tasks.adapters.coordination.locks import alone
 from tasks.domain.errors import InfrastructureError
 
 WAIT_S = 120.0

@@ -28,8 +28,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.coordination.locks import whole
 from tasks.adapters.folders import remove
-from tasks.adapters.locking import whole
 from tasks.adapters.sandbox.base import Job, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.uv.build_call import COPIES, SETTINGS, SOURCE, BuildCall, CallFolders, copy_tree

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.folders import remove
-from tasks.adapters.locking import alone
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.tool_environment import tool_environment
 from tasks.adapters.uv.build_gate import GatedUv, gated_uv

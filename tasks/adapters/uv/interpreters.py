@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from tasks.adapters.locking import whole
+from tasks.adapters.coordination.locks import whole
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import NotFound
 from tasks.domain.names import content_key

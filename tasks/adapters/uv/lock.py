@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.adapters.locking import whole
+from tasks.adapters.coordination.locks import whole
 from tasks.adapters.uv.build_gate import GatedUv
 from tasks.adapters.uv.plan import Building, EnvironmentPlan
 from tasks.domain.names import content_key

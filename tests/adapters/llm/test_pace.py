@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from llm_bench import MODEL, MODELS, Benches, TestClock, ask, work
 
-from tasks.adapters.leases import Leases
+from tasks.adapters.coordination.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import ProviderFailed

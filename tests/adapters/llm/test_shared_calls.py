@@ -13,7 +13,7 @@ from llm_bench import MODEL, Bench, Benches, ask, work
 from pyarrow import fs as arrow_fs
 from test_batches import Deadly, batching, foreseen
 
-from tasks.adapters import leases
+from tasks.adapters.coordination import leases
 from tasks.adapters.llm.batches.desk import BatchClient
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.records.call_rows import row_facts

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.leases import Leases
+from tasks.adapters.coordination.leases import Leases
 from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.limits.budget import Budget, Meter, ReservedSpend, Spent
@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[3]
 LEASE_S = 1.0
 SPENDER = """
 import sys, time
-from tasks.adapters.leases import Leases
+from tasks.adapters.coordination.leases import Leases
 from tasks.adapters.llm.base import Reply, Usage
-from tasks.adapters.llm.catalogue.cost_bound import Bound
+from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
 from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.limits.spend_postgres import joined_across
@@ -37,7 +37,7 @@ with joined_across(Leases(url, lease_s=1.0), payer, Spent) as (ledger, already):
     sys.stdin.readline()
     try:
         while True:
-            with meter.admitted(Bound(tokens=10, usd=0.02)) as place:
+            with meter.admitted(CostBound(tokens=10, usd=0.02)) as place:
                 place.sent()
                 print("sent", flush=True)
                 time.sleep(hold)

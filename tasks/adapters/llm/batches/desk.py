@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, TypeVar
 
+from tasks.adapters.coordination.locks import Claims
 from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.batches.counter import BatchApi, Item, Outcome, counter_of
 from tasks.adapters.llm.catalogue.cost_bound import CostBound
@@ -30,7 +31,6 @@ from tasks.adapters.llm.records.request import ModelRequest, request_of
 from tasks.adapters.llm.records.row_maker import RowMaker, of_reply
 from tasks.adapters.llm.router import MAYBE_PAID, Caller, ModelRouter
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
-from tasks.adapters.locking import Claims
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tasks.adapters.leases import Ask, Leases
+from tasks.adapters.coordination.leases import Ask, Leases
 from tasks.adapters.llm.limits.rate_limit import CountedCall, RateTransaction
 
 _TURN = """

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from secrets import token_hex
 from threading import Lock
 
-from tasks.adapters.leases import ALIVE, Ask, Leases
+from tasks.adapters.coordination.leases import ALIVE, Ask, Leases
 from tasks.adapters.llm.limits.budget import OtherProcesses, ProcessSpend, ReservedSpend, Spent, sum_of
 from tasks.domain.errors import LeaseError
 

@@ -21,8 +21,8 @@ from threading import Lock
 
 from filelock import FileLock, Timeout
 
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.llm.limits.budget import OtherProcesses, ProcessSpend, ReservedSpend, Spent, sum_of
-from tasks.adapters.locking import alone
 
 _COUNTS = (*(field.name for field in fields(Spent)), *(f"held_{field.name}" for field in fields(ReservedSpend)))
 _TABLE = f"CREATE TABLE IF NOT EXISTS process (owner TEXT PRIMARY KEY, {', '.join(f'{one} REAL' for one in _COUNTS)})"

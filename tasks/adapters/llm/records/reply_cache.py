@@ -26,12 +26,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from tasks.adapters.leases import used
+from tasks.adapters.coordination.leases import used
+from tasks.adapters.coordination.locks import Claim, Claims
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.records.call_rows import row_facts, row_of
 from tasks.adapters.llm.records.disk_reservation import DiskReservation
 from tasks.adapters.llm.records.request import ModelRequest, reply_facts, reply_of, request_of
-from tasks.adapters.locking import Claim, Claims
 from tasks.adapters.store.files.disk import Disk, LocalDisk, place_in_leases
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import LeaseError, StoreError

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.locking import alone
+from tasks.adapters.coordination.locks import alone
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, drop, images, to_remove
 from tasks.adapters.sandbox.docker.container import HOLDER, RUN, kept, remove

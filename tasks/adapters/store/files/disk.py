@@ -22,8 +22,8 @@ import pyarrow as pa
 import tenacity
 from pyarrow import fs as arrow_fs
 
-from tasks.adapters.leases import shared_time_ns, used
-from tasks.adapters.locking import place_of
+from tasks.adapters.coordination.leases import shared_time_ns, used
+from tasks.adapters.coordination.locks import place_of
 from tasks.adapters.store.files.address import secrets_of, shown, without
 from tasks.domain.errors import BadInput, StoreAway, StoreError
 

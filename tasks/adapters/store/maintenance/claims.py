@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tasks.adapters.locking import Claims
+from tasks.adapters.coordination.locks import Claims
 from tasks.adapters.store.files.disk import LocalDisk, place_in_leases
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import content_key

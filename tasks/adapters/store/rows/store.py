@@ -15,7 +15,7 @@ from typing import IO, Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.adapters.leases import shared_time_ns, used
+from tasks.adapters.coordination.leases import shared_time_ns, used
 from tasks.adapters.store.files.disk import open_disk
 from tasks.adapters.store.files.layout import (
     FACTS,

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tasks.adapters.locking import whole
+from tasks.adapters.coordination.locks import whole
 from tasks.adapters.store.files.disk import Disk, Entry, open_disk
 from tasks.adapters.store.files.parquet import data_files
 from tasks.adapters.store.views.in_memory import answers

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from tasks.adapters.leases import Lease, used
+from tasks.adapters.coordination.leases import Lease, used
 from tasks.domain.names import file_name
 
 PLACE = ".place"

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.leases import Leases
+from tasks.adapters.coordination.leases import Leases
 from tasks.domain.errors import BadInput, LeaseError
 from tests.fakes.services import PASSWORD, PostgreSql
 
 pytestmark = pytest.mark.postgresql
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHORT_S = 1.5
 OWNER = """
 import sys
-from tasks.adapters.leases import Leases
+from tasks.adapters.coordination.leases import Leases
 leases = Leases(sys.argv[1], lease_s=float(sys.argv[2]))
 with leases.lease("work", wait=True) as lease:
     print("held", flush=True)
@@ -148,7 +148,7 @@ def test_all_or_nothing(leases: Leases) -> None:
 def test_no_error_shows_the_password(
     database: PostgreSql, spoil: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.adapters.leases.HELLO_S", 0.0)
+    monkeypatch.setattr("tasks.adapters.coordination.leases.HELLO_S", 0.0)
     url = spoil(database.url)
     if url == database.url:
         url = url.replace(str(database.port), "1")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.locking import alone, briefly_alone, whole
+from tasks.adapters.coordination.locks import alone, briefly_alone, whole
 
 OWNER = """
 import sys, time
 from pathlib import Path
-from tasks.adapters.locking import alone
+from tasks.adapters.coordination.locks import alone
 with alone(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
@@ -23,7 +23,7 @@ with alone(Path(sys.argv[1])):
 ADDS = """
 import sys
 from pathlib import Path
-from tasks.adapters.locking import briefly_alone
+from tasks.adapters.coordination.locks import briefly_alone
 total = Path(sys.argv[2])
 for _ in range(20):
     with briefly_alone(Path(sys.argv[1]), wait=True):

@@ -1,0 +1,1 @@
+"""Locks, leases and rows that processes and machines share."""
