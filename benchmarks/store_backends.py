@@ -34,7 +34,7 @@ from benchmarks.measured import machine
 from benchmarks.outcomes import write_store
 from benchmarks.prefect_server import descendants
 from flows.interface.settings import PROJECT
-from tasks.adapters.coordination import leases
+from tasks.adapters.coordination.postgres import open_session
 from tasks.adapters.store.files.disk import open_disk
 from tasks.adapters.store.rows.store import Store
 from tasks.adapters.store.views.in_memory import answers
@@ -112,7 +112,7 @@ def _instance(store: Store) -> InstanceKey:
 
 def measured(step: Step, place: Place, number: int) -> Cost:
     """In this process, which is new."""
-    leases.use(place.leases)
+    open_session(place.leases)
     measured_step = step(Store(place.url), number)
     began, spent = time.monotonic(), time.process_time()
     measured_step()

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from tasks.adapters.coordination.leases import use
+from tasks.adapters.coordination.postgres import open_session
 from tasks.adapters.files import regular_file
 from tasks.adapters.git.sources import PLACE, source_of
 from tasks.domain.errors import BadInput, UsageError
@@ -142,7 +142,7 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
 def settings_here(environ: Mapping[str, str]) -> Settings:
     """`settings_from`, for a process that is about to work by them: it claims what it works on where they say."""
     settings = settings_from(environ)
-    use(settings.leases, lease_s=settings.lease_s)
+    open_session(settings.leases, lease_s=settings.lease_s)
     return settings
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 
-from tasks.adapters.coordination.locks import Claim
+from tasks.adapters.coordination.interface import Claim
 from tasks.adapters.extensions.products import needs_extensions
 from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors

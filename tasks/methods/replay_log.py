@@ -15,7 +15,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Any
 
-from tasks.adapters.coordination.locks import briefly_alone
+from tasks.adapters.coordination.locks import temporary_lock
 from tasks.domain.names import content_key
 from tasks.domain.places import Places
 
@@ -35,7 +35,7 @@ class ReplayLog:
         self._held = ExitStack()
 
     def __enter__(self) -> ReplayLog:
-        if self._held.enter_context(briefly_alone(self.path.with_suffix(".lock"), wait=False)):
+        if self._held.enter_context(temporary_lock(self.path.with_suffix(".lock"), wait=False)):
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
             self._known = dict(_entries(self.path))
         return self

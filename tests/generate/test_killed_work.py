@@ -40,7 +40,7 @@ import openai
 from desk import Desk
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.records.reply_cache import open_archive
-from tasks.adapters.llm.factory import pace_of
+from tasks.adapters.llm.factory import open_rate_limiter
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.records.row_maker import Stamp
@@ -74,7 +74,7 @@ def live():
     board = ModelRouter(
         archive=open_archive(desk.store, folder / "cache"), models=read_models(folder / "models.toml"),
         prices=read_prices(folder / "prices.toml"), wires={"p": MortalWire(url, Secret("sk-some-key"), timeout_s=30)},
-        stamp=Stamp(project_version="test"), pace=pace_of(folder / "cache", SystemClock()),
+        stamp=Stamp(project_version="test"), rate_limiter=open_rate_limiter(folder / "cache", SystemClock()),
     )
     board.recover()
     owner = Work(method=method, instance_id=desk.instance.instance_id, instance_key=desk.instance.instance_key)

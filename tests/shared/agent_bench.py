@@ -14,7 +14,7 @@ from tasks.adapters.agents.install import ROW, place
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
-from tasks.adapters.llm.factory import pace_of
+from tasks.adapters.llm.factory import open_rate_limiter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.llm.records.row_maker import Stamp
@@ -122,7 +122,7 @@ def office(folder: Path, script: Script | list[str | Step]) -> Iterator[Office]:
             prices=read_prices(folder / "prices.toml"),
             wires={"p": OpenAIWire(url, Secret(KEY), timeout_s=10)},
             stamp=Stamp(project_version="test"),
-            pace=pace_of(folder / "cache", SystemClock()),
+            rate_limiter=open_rate_limiter(folder / "cache", SystemClock()),
             patience=CallRetries(attempts=1),
         )
         try:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.install import Installed
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.sandbox.base import Mount, own_packages
 from tasks.adapters.uv.process import Tool
 
@@ -45,7 +45,7 @@ def packages_of(paths: Iterable[str]) -> frozenset[str]:
 def _without_source(installed: Installed, package: Path) -> Path:
     """A copy of a package that holds bytecode where the source was; made once."""
     made = _folder(installed, package.name)
-    with alone(made.with_name(f".{made.name}.lock")):
+    with file_lock(made.with_name(f".{made.name}.lock")):
         if not made.is_dir():
             half = made.with_name(f".{made.name}.half")
             shutil.rmtree(half, ignore_errors=True)

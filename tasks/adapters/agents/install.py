@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from tasks.adapters.agents.base import Agent, NpmKit, PythonKit
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.folders import remove
 from tasks.adapters.sandbox.base import Mount, Sandbox
 from tasks.adapters.tool_environment import tool_environment
@@ -75,7 +75,7 @@ class Installer:
         """The agent, installed unless it is there. `BuildFailed` where it cannot be, `InfrastructureError` where the
         registry or the machine failed, `NotFound` where its CPython, npm or git is missing."""
         root = place(self.folder, agent)
-        with alone(root.with_name(f".{root.name}.lock")):
+        with file_lock(root.with_name(f".{root.name}.lock")):
             if not (root / ROW).is_file():
                 self._make(agent, root)
         return ready(self.folder, agent)

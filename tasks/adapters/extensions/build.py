@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.extensions.products import FOLDER, Products, archive_path, find, keep
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.patch.layers import FIXED_MTIME
@@ -55,7 +55,7 @@ def build_once(
     `fill` fills a folder with the code state. A killed build leaves nothing that counts, and what it compiled is in the
     compiler cache. Raises `BuildFailed` with the end of the log, `InfrastructureError` where it may be tried again.
     """
-    with alone(archive_path(place.cache, key).with_suffix(".lock")):
+    with file_lock(archive_path(place.cache, key).with_suffix(".lock")):
         found = find(place.cache, key)
         return found or _build(place, key, steps, tools, fill)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from tasks.adapters.coordination.locks import whole
+from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.git.sources import SCHEMES
 from tasks.domain.errors import InfrastructureError
 
@@ -109,6 +109,6 @@ class Git:
             except OSError as error:
                 hint = "name a folder that can be written: SWT_CACHE"
                 raise GitFailed(f"{self.folder} cannot be made: {error.strerror}", hint=hint) from error
-            with whole(path) as half:
+            with atomic_write(path) as half:
                 half.write_text(_CONFIG)
         return path

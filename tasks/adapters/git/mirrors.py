@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.git.command import Git
 from tasks.adapters.git.objects import Object, objects_of
 from tasks.adapters.git.sources import git_source, is_local
@@ -67,7 +67,7 @@ class Mirrors:
         half = path.with_name(f".{path.name}.half")
         if is_local(source) and self._git.attempt("ls-remote", "--heads", "--", place).returncode != 0:
             raise NotFound(f"there is no git repository at {source}", hint=_how_to_add(repo))
-        with alone(path.with_name(f".{path.name}.lock")):
+        with file_lock(path.with_name(f".{path.name}.lock")):
             if path.is_dir():
                 before = self._heads(path)
                 self._git.run("--git-dir", str(path), "fetch", "--quiet", "--force", "--", place, "+refs/*:refs/*")

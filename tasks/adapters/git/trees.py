@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tasks.adapters.coordination.locks import briefly_alone
+from tasks.adapters.coordination.locks import temporary_lock
 from tasks.adapters.git.mirrors import Mirrors, TreeEntry
 from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.domain.errors import InfrastructureError
@@ -75,7 +75,7 @@ class Trees:
 
     def _pack(self, name: str, write: Callable[[Path], None]) -> None:
         """By one of those who need it: methods begin on an instance together, and a history takes CPU seconds."""
-        with briefly_alone(self.cache / f".{name}.lock", wait=True):
+        with temporary_lock(self.cache / f".{name}.lock", wait=True):
             if (self.cache / name).exists():
                 return
             scratch = Path(tempfile.mkdtemp(prefix=HALF, dir=self.cache))

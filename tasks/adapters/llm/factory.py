@@ -7,14 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tasks.adapters.clock import Clock, SystemClock
-from tasks.adapters.coordination.leases import used
+from tasks.adapters.coordination.backends import open_coordinator
 from tasks.adapters.llm.catalogue.models import LITELLM, Models, Provider, read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
-from tasks.adapters.llm.limits.rate_limit import LocalBook, RateLimiter
-from tasks.adapters.llm.limits.rate_limit_postgres import SharedBook
-from tasks.adapters.llm.limits.spend_postgres import joined_across
-from tasks.adapters.llm.limits.spend_sqlite import joined
+from tasks.adapters.llm.limits.rate_limit import RateLimiter
+from tasks.adapters.llm.limits.spend import join_ledger
 from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.llm.records.row_maker import Stamp
 from tasks.adapters.llm.router import ModelRouter
@@ -26,6 +24,8 @@ from tasks.adapters.store.files.provenance import project_commit, project_dirty,
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key
+
+RATE_LIMITS = "rate-limits"
 
 
 def open_switchboard(
@@ -56,7 +56,7 @@ def open_switchboard(
         prices=read_prices(data / "prices.toml", own),
         wires={} if replay_only else wires_of(models, environ),
         stamp=stamp,
-        pace=pace_of(cache, SystemClock()),
+        rate_limiter=open_rate_limiter(cache, SystemClock()),
         replay_only=replay_only,
     )
 
@@ -67,23 +67,18 @@ def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Transport]
     return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
 
 
-def pace_of(cache: Path, clock: Clock) -> RateLimiter:
-    """What all processes of this machine, or of all that work together, may ask in a minute."""
-    leases = used()
-    return RateLimiter(SharedBook(leases) if leases else LocalBook(cache / "pace.sqlite", clock), clock)
+def open_rate_limiter(cache: Path, clock: Clock) -> RateLimiter:
+    """Rate limits of all processes of this machine, or of all machines that work together, whichever their store."""
+    return RateLimiter(open_coordinator(cache / RATE_LIMITS, RATE_LIMITS, clock), clock)
 
 
 @contextmanager
 def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str = "") -> Iterator[Meter]:
-    """The meter of a payer: it goes on with what the store says was spent, and shares its ceilings with all processes
-    that pay for the same: those of this machine, or of all that work together."""
-    if leases := used():
-        whose = f"{place_in_leases(store.disk)}/{payer}"
-        with joined_across(leases, whose, lambda: spent_by(store, payer)) as (across, already):
-            yield Meter(name or payer, budget, already=already, shared=across)
-        return
+    """The meter of a payer. It starts with the spend in the store, and shares its budget with all processes of the
+    payer: those of this machine, or of all machines that work together."""
     folder = cache / "budgets" / content_key("budget", store.url, payer)
-    with joined(folder, lambda: spent_by(store, payer)) as (ledger, already):
+    coordinator = open_coordinator(folder, f"{place_in_leases(store.disk)}/{payer}")
+    with join_ledger(coordinator, lambda: spent_by(store, payer)) as (ledger, already):
         yield Meter(name or payer, budget, already=already, shared=ledger)
 
 

@@ -99,7 +99,7 @@ class ModelRouter:
     wires: Mapping[str, Transport]
     """Provider's name → how it is asked. A provider without a key need not be here."""
     stamp: Stamp
-    pace: RateLimiter
+    rate_limiter: RateLimiter
     patience: CallRetries = field(default_factory=CallRetries)
     clock: Clock = field(default_factory=SystemClock)
     replay_only: bool = False
@@ -262,10 +262,11 @@ class ModelRouter:
         asked: float,
     ) -> RecordedCall:
         limiter, limits = self._limiter(card), card.minute_limits
-        paced = self.pace.wait(limits, likely_tokens(request, card))  # before a slot, which others may use meanwhile
+        # Before it takes a slot, which other calls may use meanwhile.
+        limited = self.rate_limiter.wait(limits, likely_tokens(request, card))
         with limiter.slot() as held_up:
             if held_up:
-                self.pace.begins(limits, paced)
+                self.rate_limiter.begin(limits, limited)
             self._open(card)
             started, sent = self.clock.now(), self.clock.monotonic()
             draft = rows.under_way(started, attempt=number)
@@ -282,7 +283,7 @@ class ModelRouter:
                     place.free()
                 claim.failed(replace(failed, waited_s=sent - asked))
                 raise
-        self.pace.came_to(limits, paced, reply.usage.total)
+        self.rate_limiter.settle(limits, limited, reply.usage.total)
         price = self.prices.at(card.price_key, started)
         reply = replace(reply, cost_usd=price.cost(reply.usage) if price else reply.cost_usd)
         for place in places:
@@ -304,7 +305,7 @@ class ModelRouter:
         if isinstance(error, ProviderFailed) and error.retry_after_s:
             seconds = min(error.retry_after_s, self.patience.longest_retry_after_s)
             limiter.pause(seconds)
-            self.pace.hold(card.provider.name, seconds)
+            self.rate_limiter.pause(card.provider.name, seconds)
 
     def wire_to(self, card: ModelCard) -> Transport:
         """How a model's provider is asked; `NotFound` where its key is missing."""
@@ -318,7 +319,7 @@ class ModelRouter:
         with self._lock:
             if provider.name not in self._limiters:
                 self._limiters[provider.name] = ConcurrencyLimit(
-                    provider.max_in_flight, self.clock, partial(self.pace.held_for, provider.name)
+                    provider.max_in_flight, self.clock, partial(self.rate_limiter.paused_for, provider.name)
                 )
             return self._limiters[provider.name]
 

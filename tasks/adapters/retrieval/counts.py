@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.domain.errors import InfrastructureError
 
 WAIT_S = 120.0
@@ -89,7 +89,7 @@ class TermCache:
         """Ready for writing; made if need be."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self._connected() as connection:
-            with alone(self.path.with_name(f".{self.path.name}.lock")):  # SQLite waits for no change of mode
+            with file_lock(self.path.with_name(f".{self.path.name}.lock")):  # SQLite waits for no change of mode
                 connection.execute("PRAGMA journal_mode=WAL")
                 connection.executescript(_TABLES)
             connection.execute("PRAGMA synchronous=NORMAL")

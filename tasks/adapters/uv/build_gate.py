@@ -28,7 +28,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.coordination.locks import whole
+from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.folders import remove
 from tasks.adapters.sandbox.base import Job, Sandbox
 from tasks.adapters.sandbox.scratch import spare_folder
@@ -78,7 +78,7 @@ class BuildGate:
             return self.interpreter.path
         path = self.root / "bin" / f"python{self.interpreter.minor}"
         if not path.is_file():
-            with whole(path) as half:
+            with atomic_write(path) as half:
                 half.write_text(self._script(), encoding="utf-8")
                 half.chmod(0o755)
         return path

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.folders import remove
 from tasks.adapters.sandbox.base import Sandbox
 from tasks.adapters.tool_environment import tool_environment
@@ -68,7 +68,7 @@ class Builder:
     def lock(self, plan: EnvironmentPlan) -> str:
         """The plan's lock, resolved once per content. Raises `BuildFailed` or `InfrastructureError`."""
         locks = self.cache.absolute() / "locks"
-        with alone(locks / f".{lock_key(plan)}.lock"):
+        with file_lock(locks / f".{lock_key(plan)}.lock"):
             return Locker(self.gated(plan.interpreter), locks).lock(plan)
 
     def build(self, plan: EnvironmentPlan, checkout: Callable[[], Path]) -> BuiltEnvironment:
@@ -82,7 +82,7 @@ class Builder:
         lock = self.lock(plan)
         env_id = plan.env_id(lock)
         root = environment_root(self.cache, env_id)
-        with alone(root.with_name(f".{env_id}.lock")):
+        with file_lock(root.with_name(f".{env_id}.lock")):
             if not (root / ROW).is_file():
                 self._build(plan, lock, env_id, checkout)
         return load_environment(root)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from tasks.adapters.coordination.locks import whole
+from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.errors import NotFound
 from tasks.domain.names import content_key
@@ -67,7 +67,7 @@ def _kept(file: Path, places: str) -> tuple[Interpreter, ...] | None:
 
 def _keep(file: Path, places: str, found: tuple[Interpreter, ...]) -> None:
     rows = [[str(one.path), one.version, str(one.base_prefix)] for one in found]
-    with whole(file) as half:
+    with atomic_write(file) as half:
         half.write_text(json.dumps({"places": places, "programs": _programs(found), "found": rows}))
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tasks.adapters.coordination.locks import whole
+from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.uv.build_gate import GatedUv
 from tasks.adapters.uv.plan import Building, EnvironmentPlan
 from tasks.domain.names import content_key
@@ -46,7 +46,7 @@ class Locker:
         path = self.folder / f"{lock_key(plan)}.txt"
         if not path.exists():
             text = strip(self._resolve(plan))
-            with whole(path) as half:
+            with atomic_write(path) as half:
                 half.write_text(text, encoding="utf-8")
         return path.read_text(encoding="utf-8")
 

@@ -10,23 +10,23 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.coordination.locks import alone, briefly_alone, whole
+from tasks.adapters.coordination.locks import atomic_write, file_lock, temporary_lock
 
 OWNER = """
 import sys, time
 from pathlib import Path
-from tasks.adapters.coordination.locks import alone
-with alone(Path(sys.argv[1])):
+from tasks.adapters.coordination.locks import file_lock
+with file_lock(Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)
 """
 ADDS = """
 import sys
 from pathlib import Path
-from tasks.adapters.coordination.locks import briefly_alone
+from tasks.adapters.coordination.locks import temporary_lock
 total = Path(sys.argv[2])
 for _ in range(20):
-    with briefly_alone(Path(sys.argv[1]), wait=True):
+    with temporary_lock(Path(sys.argv[1]), wait=True):
         total.write_text(str(int(total.read_text()) + 1))
 """
 
@@ -35,7 +35,7 @@ def test_threads_of_one_process_take_turns(tmp_path: Path) -> None:
     inside = [0]
 
     def work(_: int) -> int:
-        with alone(tmp_path / "made" / "lock"):
+        with file_lock(tmp_path / "made" / "lock"):
             inside[0] += 1
             time.sleep(0.002)
             seen = inside[0]
@@ -51,10 +51,10 @@ def test_a_killed_owner_gives_it_back(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", OWNER, str(lock)], stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None
         assert owner.stdout.readline() == "held\n"
-        with briefly_alone(lock, wait=False) as held:
+        with temporary_lock(lock, wait=False) as held:
             assert not held
         owner.kill()
-    with alone(lock):
+    with file_lock(lock):
         assert lock.exists()
 
 
@@ -69,9 +69,9 @@ def test_a_lock_file_that_goes_lets_no_two_in(tmp_path: Path) -> None:
 
 
 def test_an_error_inside_gives_it_back(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="inside"), briefly_alone(tmp_path / "lock", wait=True):
+    with pytest.raises(ValueError, match="inside"), temporary_lock(tmp_path / "lock", wait=True):
         raise ValueError("inside")
-    with briefly_alone(tmp_path / "lock", wait=False) as held:
+    with temporary_lock(tmp_path / "lock", wait=False) as held:
         assert held
 
 
@@ -81,7 +81,7 @@ def test_threads_that_write_one_file_at_the_same_time_do_not_meet(tmp_path: Path
 
     def write(text: str) -> None:
         for _ in range(100):
-            with whole(path) as half:
+            with atomic_write(path) as half:
                 half.write_text(text)
 
     with ThreadPoolExecutor(len(texts)) as pool:
@@ -93,6 +93,6 @@ def test_threads_that_write_one_file_at_the_same_time_do_not_meet(tmp_path: Path
 def test_what_fails_half_way_leaves_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "facts"
     path.write_text("before")
-    with pytest.raises(OSError, match="full"), whole(path) as half:
+    with pytest.raises(OSError, match="full"), atomic_write(path) as half:
         raise OSError(half.write_text("half"), "full")
     assert [one.read_text() for one in tmp_path.iterdir()] == ["before"]

@@ -14,7 +14,7 @@ import pytest
 from tasks.adapters.llm.base import ModelQuestion, Options, user
 from tasks.adapters.llm.catalogue.models import Models, read_models
 from tasks.adapters.llm.catalogue.prices import Prices, read_prices
-from tasks.adapters.llm.factory import pace_of
+from tasks.adapters.llm.factory import open_rate_limiter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.records.reply_cache import UNDER_WAY, open_archive
 from tasks.adapters.llm.records.row_maker import Stamp
@@ -115,7 +115,7 @@ class Bench:
             prices=prices_in(self.folder),
             wires={"p": self.wire()},
             stamp=Stamp(project_version="test"),
-            pace=pace_of(self.folder / "cache", self.clock),
+            rate_limiter=open_rate_limiter(self.folder / "cache", self.clock),
             patience=CallRetries(attempts=4),
             clock=self.clock,
         )

@@ -13,11 +13,11 @@ from llm_bench import MODEL, Bench, Benches, ask, work
 from pyarrow import fs as arrow_fs
 from test_batches import Deadly, batching, foreseen
 
-from tasks.adapters.coordination import leases
+from tasks.adapters.coordination.postgres import close_session, open_session, session
 from tasks.adapters.llm.batches.desk import BatchClient
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.records.call_rows import row_facts
-from tasks.adapters.llm.records.reply_cache import ReplyCache, SharedMarks, open_archive
+from tasks.adapters.llm.records.reply_cache import PendingCalls, ReplyCache, open_archive
 from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.store.files import disk as disks
 from tasks.adapters.store.files.disk import ObjectDisk
@@ -33,14 +33,14 @@ pytestmark = pytest.mark.postgresql
 @pytest.fixture
 def shared(database: PostgreSql, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """A store of all machines."""
-    leases.use(database.url, lease_s=1.0)
+    open_session(database.url, lease_s=1.0)
     store = Store(str(tmp_path / "unused"))
     (tmp_path / "objects").mkdir()
     system = arrow_fs.SubTreeFileSystem(str(tmp_path / "objects"), arrow_fs.LocalFileSystem())
     store.disk = ObjectDisk(system, "bucket/store", f"other://{tmp_path.name}/store")
     monkeypatch.setattr(disks, "_OPENED", {store.disk.url: store.disk})
     yield store
-    leases.drop()
+    close_session()
 
 
 def board_of(made: Bench, store: Store, machine: str) -> ModelRouter:
@@ -64,7 +64,7 @@ def test_what_a_machine_that_died_had_asked_is_booked_by_another(bench: Benches,
     one.model(MODEL, work()).complete(ask("hi"))
     (row,) = shared.read(LlmCall)
     lost = replace(row, call_id="lost", call_key="ab12", status=CallStatus.UNKNOWN)
-    SharedMarks(shared.disk).write("ab12", json.dumps(row_facts(lost)))
+    PendingCalls(shared.disk).write("ab12", json.dumps(row_facts(lost)))
     assert other.recover() == 1
     assert one.recover() == 0
     assert {row.call_id for row in shared.read(LlmCall, status=CallStatus.UNKNOWN)} == {"lost"}
@@ -113,7 +113,7 @@ def test_what_a_machine_that_died_had_handed_in_is_kept_by_another(bench: Benche
 
 def _take_over(archive: ReplyCache, key: str) -> None:
     """Somebody else has the lease, since its owner stood still."""
-    used = leases.used()
-    assert used
+    opened = session()
+    assert opened
     name = f"{archive.scope}/calls-under-way/{key}"
-    assert used.ask("UPDATE swt_lease SET token = 1 WHERE name = %(name)s RETURNING name", name=name)
+    assert opened.ask("UPDATE swt_lease SET token = 1 WHERE name = %(name)s RETURNING name", name=name)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from tasks.adapters.coordination.locks import Claims
+from tasks.adapters.coordination.interface import Coordinator
 from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.batches.counter import BatchApi, Item, Outcome, counter_of
 from tasks.adapters.llm.catalogue.cost_bound import CostBound
@@ -129,7 +129,7 @@ class BatchClient:
         return self.board.archive.batches[0]
 
     @property
-    def _claims(self) -> Claims:
+    def _claims(self) -> Coordinator:
         return self.board.archive.batches[1]
 
     def _ask_some(

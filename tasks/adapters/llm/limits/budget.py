@@ -134,14 +134,15 @@ def sum_of(lines: Iterable[ProcessSpend], before: Mapping[str, Spent], recovered
     return OtherProcesses(spent=spent, held=held)
 
 
-Turn = AbstractContextManager[tuple[OtherProcesses, Callable[[Spent, ReservedSpend], None]]]
+Publish = Callable[[Spent, ReservedSpend], None]
 
 
-class Shared(Protocol):
-    """Where the processes of a payer tell each other what they have; see spend_sqlite.py."""
+class SharedSpend(Protocol):
+    """The spend of all processes of a payer; see spend.py."""
 
-    def turn(self) -> Turn:
-        """What the others have, and the way to say what this one has; nobody else has a turn meanwhile."""
+    def transaction(self) -> AbstractContextManager[tuple[OtherProcesses, Publish]]:
+        """Yield what the others have, and a function that publishes what this process has. No other process has a
+        transaction meanwhile."""
         ...
 
 
@@ -149,7 +150,7 @@ class SingleProcess:
     """There is no other process."""
 
     @contextmanager
-    def turn(self) -> Iterator[tuple[OtherProcesses, Callable[[Spent, ReservedSpend], None]]]:
+    def transaction(self) -> Iterator[tuple[OtherProcesses, Publish]]:
         yield OtherProcesses(), lambda _spent, _held: None
 
 
@@ -196,7 +197,7 @@ class Meter:
     for a sweep, which pays nothing for them."""
     already: Spent = field(default_factory=Spent)
     """Spent by earlier processes of the same sweep."""
-    shared: Shared = field(default_factory=SingleProcess)
+    shared: SharedSpend = field(default_factory=SingleProcess)
     """With its other processes that are alive."""
     clock: Clock = field(default_factory=SystemClock)
     _spent: Spent = field(init=False)
@@ -215,7 +216,7 @@ class Meter:
 
     def check(self) -> None:
         """`BudgetExhausted` where a ceiling is reached, so that no call at all is left."""
-        with self._changed, self.shared.turn() as (others, _):
+        with self._changed, self.shared.transaction() as (others, _):
             self._fits(CostBound(tokens=0, usd=0.0), ReservedSpend(), others)
 
     @contextmanager
@@ -254,18 +255,18 @@ class Meter:
             self._drop(place)
             self._spent += place.booked
             # A reply must not be lost for this: others go on counting what was set aside.
-            with suppress(LeaseError), self.shared.turn() as (_, say):
-                self._tell(say)
+            with suppress(LeaseError), self.shared.transaction() as (_, publish):
+                self._publish(publish)
             self._changed.notify_all()
 
     def _takes(self, place: Reservation) -> bool:
         """Take the place if there is room for it now."""
         try:
-            with self.shared.turn() as (others, say):
+            with self.shared.transaction() as (others, publish):
                 fits = self._fits(place.bound, ReservedSpend.of(self._in_flight), others)
                 if fits:
                     self._in_flight.append(place)
-                    self._tell(say)
+                    self._publish(publish)
         except LeaseError:
             self._drop(place)
             raise
@@ -274,8 +275,8 @@ class Meter:
     def _drop(self, place: Reservation) -> None:
         self._in_flight = [one for one in self._in_flight if one is not place]
 
-    def _tell(self, say: Callable[[Spent, ReservedSpend], None]) -> None:
-        say(self._spent - self.already, ReservedSpend.of(self._in_flight))
+    def _publish(self, publish: Publish) -> None:
+        publish(self._spent - self.already, ReservedSpend.of(self._in_flight))
 
     def _fits(self, bound: CostBound, own: ReservedSpend, others: OtherProcesses) -> bool:
         """Whether there is room now; `BudgetExhausted` where there will be none, whatever those in flight come to."""

@@ -17,8 +17,8 @@ class ConcurrencyLimit:
 
     max_in_flight: int = 8
     clock: Clock = field(default_factory=SystemClock)
-    others: Callable[[], float] = lambda: 0.0
-    """Seconds of the pause that other processes were told of."""
+    shared_pause: Callable[[], float] = lambda: 0.0
+    """Seconds of the pause that all processes share."""
     _slots: BoundedSemaphore = field(init=False, repr=False)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
     _not_before: float = field(default=0.0, init=False, repr=False)
@@ -43,4 +43,4 @@ class ConcurrencyLimit:
     def _paused_for(self) -> float:
         with self._lock:
             own = self._not_before - self.clock.monotonic()
-        return own if own > 0 else self.others()
+        return own if own > 0 else self.shared_pause()

@@ -19,24 +19,23 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
-from tasks.adapters.coordination.leases import used
-from tasks.adapters.coordination.locks import Claim, Claims
+from tasks.adapters.coordination.backends import open_coordinator
+from tasks.adapters.coordination.interface import Claim, Coordinator
+from tasks.adapters.coordination.postgres import session
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.records.call_rows import row_facts, row_of
 from tasks.adapters.llm.records.disk_reservation import DiskReservation
 from tasks.adapters.llm.records.request import ModelRequest, reply_facts, reply_of, request_of
 from tasks.adapters.store.files.disk import Disk, LocalDisk, place_in_leases
+from tasks.adapters.store.maintenance.claims import lock_folder
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.errors import LeaseError, StoreError
 from tasks.domain.llm import LlmCall
-from tasks.domain.names import content_key
 
 UNDER_WAY = "calls-under-way"
 BATCHES = "batches-under-way"
@@ -171,18 +170,19 @@ class ReplyCache:
     def unmark(self, key: str) -> None:
         self.marks.drop(key)
         self.room(key).drop()
+        for unfinished in self.folder.glob(f".{key}.json.*"):  # of a process that was killed while it wrote the mark
+            unfinished.unlink(missing_ok=True)
 
     @property
-    def batches(self) -> tuple[PendingCalls, Claims]:
-        """Marks of batches under way and claims on them, where whoever takes over finds them."""
-        folder = self.folder / "batches"
-        shared = isinstance(self.marks, SharedMarks)
-        marks = SharedMarks(self.store.disk, BATCHES) if shared else LocalMarks(folder)
-        return marks, Claims(folder, f"{self.scope}/{BATCHES}")
+    def batches(self) -> tuple[PendingCalls, Coordinator]:
+        """Pending batches and the claims on them, where the process that takes over finds them."""
+        shared = not isinstance(self.marks.disk, LocalDisk)
+        marks = PendingCalls(self.marks.disk, BATCHES if shared else f"{self.marks.folder}/batches")
+        return marks, open_coordinator(self.folder / "batches", f"{self.scope}/{BATCHES}")
 
     @property
-    def _claims(self) -> Claims:
-        return Claims(self.folder, f"{self.scope}/{UNDER_WAY}")
+    def _claims(self) -> Coordinator:
+        return open_coordinator(self.folder, f"{self.scope}/{UNDER_WAY}")
 
     def _marked(self, key: str) -> LlmCall | None:
         """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
@@ -192,64 +192,20 @@ class ReplyCache:
             return None
 
 
-class PendingCalls(Protocol):
-    """The rows of calls under way, as JSON, by call key."""
-
-    def write(self, key: str, text: str) -> None:
-        """Whole or not at all."""
-        ...
-
-    def read(self, key: str) -> str | None:
-        """Null where there is none."""
-        ...
-
-    def drop(self, key: str) -> None: ...
-
-    def keys(self) -> Iterable[str]: ...
-
-
 @dataclass(frozen=True, slots=True)
-class LocalMarks:
-    """In a folder of this machine, or one that machines share."""
-
-    folder: Path
-
-    def write(self, key: str, text: str) -> None:
-        unfinished = self._path(key).with_suffix(".tmp")
-        with unfinished.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.replace(self._path(key))
-
-    def read(self, key: str) -> str | None:
-        try:
-            return self._path(key).read_text()
-        except FileNotFoundError:
-            return None
-
-    def drop(self, key: str) -> None:
-        for path in (self._path(key), self._path(key).with_suffix(".tmp")):
-            path.unlink(missing_ok=True)
-
-    def keys(self) -> Iterable[str]:
-        return [path.stem for path in self.folder.glob("*.json")]
-
-    def _path(self, key: str) -> Path:
-        return self.folder / f"{key}.json"
-
-
-@dataclass(frozen=True, slots=True)
-class SharedMarks:
-    """In an object store, for whichever machine takes over."""
+class PendingCalls:
+    """The rows of calls under way, as JSON, by call key: on this machine, or where the machine that takes over finds
+    them."""
 
     disk: Disk
     folder: str = UNDER_WAY
 
     def write(self, key: str, text: str) -> None:
+        """Write all of it or nothing."""
         self.disk.write(self._path(key), text.encode())
 
     def read(self, key: str) -> str | None:
+        """Return None if the call is not under way."""
         try:
             return self.disk.read(self._path(key)).decode()
         except FileNotFoundError:
@@ -259,20 +215,20 @@ class SharedMarks:
         self.disk.delete(self._path(key))
 
     def keys(self) -> Iterable[str]:
-        return [entry.name.removesuffix(".json") for entry in self.disk.files(self.folder)]
+        names = (path.removeprefix(f"{self.folder}/") for path in self.disk.paths(self.folder))
+        return [name.removesuffix(".json") for name in names if name.endswith(".json") and "/" not in name]
 
     def _path(self, key: str) -> str:
         return f"{self.folder}/{key}.json"
 
 
 def open_archive(store: Store, cache: Path) -> ReplyCache:
-    """The replies of a store. Of an object store the calls under way lie below `cache`, in a folder that is named after
-    the store; their marks do as well on a machine that works alone."""
-    if isinstance(store.disk, LocalDisk):
-        folder = store.disk.root / UNDER_WAY
-        return ReplyCache(store, folder, LocalMarks(folder), place_in_leases(store.disk))
-    folder = cache / UNDER_WAY / content_key("store", store.url)
-    marks = SharedMarks(store.disk) if used() else LocalMarks(folder)
+    """The replies of a store. Pending calls of an object store are in `cache` if this machine works alone."""
+    folder = lock_folder(store, cache, UNDER_WAY)
+    if isinstance(store.disk, LocalDisk) or session():
+        marks = PendingCalls(store.disk)
+    else:
+        marks = PendingCalls(LocalDisk(folder.parent), folder.name)
     return ReplyCache(store, folder, marks, place_in_leases(store.disk))
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.coordination.locks import alone
+from tasks.adapters.coordination.locks import file_lock
 from tasks.adapters.sandbox.base import Job, Mount
 from tasks.adapters.sandbox.docker.budget import LAYER, PARENT, drop, images, to_remove
 from tasks.adapters.sandbox.docker.container import HOLDER, RUN, kept, remove
@@ -96,7 +96,7 @@ class ImageLayers:
         if image := _found(client, image_tag(name)):
             client.tag(image, REPOSITORY, tag=_after_colon(name))
             return image
-        with alone(self.locks / "swt-images.lock"):
+        with file_lock(self.locks / "swt-images.lock"):
             image = _found(client, image_tag(name)) or self._pulled_layer(client, name)
             if image is None:
                 image = _build(client, parent, mount, name)

@@ -10,7 +10,7 @@ import fcntl
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
@@ -22,8 +22,8 @@ import pyarrow as pa
 import tenacity
 from pyarrow import fs as arrow_fs
 
-from tasks.adapters.coordination.leases import shared_time_ns, used
-from tasks.adapters.coordination.locks import place_of
+from tasks.adapters.coordination.locks import scope_of
+from tasks.adapters.coordination.postgres import hold_lease, session, shared_time_ns
 from tasks.adapters.store.files.address import secrets_of, shown, without
 from tasks.domain.errors import BadInput, StoreAway, StoreError
 
@@ -180,14 +180,10 @@ class LocalDisk:
     @contextmanager
     def lock(self, *, exclusive: bool, name: str = LOCK) -> Iterator[None]:
         self._make_root()
-        leases = used() if exclusive and name != LOCK else None
         with (self.root / name).open("ab") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH)
-            if leases is None:
+            with _lease(self, name, exclusive=exclusive):  # a shared folder's locks may be of one machine each
                 yield
-            else:  # a shared folder's locks may be of one machine each
-                with leases.lease(f"{place_in_leases(self)}/{name}", wait=True):
-                    yield
 
     def _make_root(self) -> None:
         try:
@@ -266,14 +262,8 @@ class ObjectDisk:
         yield sink
         self.write(path, sink.getvalue())
 
-    @contextmanager
-    def lock(self, *, exclusive: bool, name: str = LOCK) -> Iterator[None]:
-        leases = used()
-        if leases is None or not exclusive or name == LOCK:
-            yield  # where machines work together no file is replaced (store.py), and writers need no lock
-            return
-        with leases.lease(f"{place_in_leases(self)}/{name}", wait=True):
-            yield
+    def lock(self, *, exclusive: bool, name: str = LOCK) -> AbstractContextManager[None]:
+        return _lease(self, name, exclusive=exclusive)
 
     def _at(self, path: str) -> str:
         return f"{self.base}/{path}"
@@ -346,9 +336,12 @@ def _remembered(disk: ObjectDisk) -> ObjectDisk:
 
 def place_in_leases(disk: Disk) -> str:
     """What machines that share a store call it when they claim something; empty where this machine works alone."""
-    if used() is None:
-        return ""
-    return place_of(disk.root) if isinstance(disk, LocalDisk) else disk.url
+    return scope_of(disk.root) if isinstance(disk, LocalDisk) else disk.url if session() else ""
+
+
+def _lease(disk: Disk, name: str, *, exclusive: bool) -> AbstractContextManager[None]:
+    """The lease beside an exclusive lock. `LOCK` needs none: machines that work together replace no file (store.py)."""
+    return hold_lease(f"{place_in_leases(disk)}/{name}") if exclusive and name != LOCK else nullcontext()
 
 
 def _walk(folder: Path, prefix: str) -> Iterator[Entry]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tasks.adapters.coordination.locks import Claims
+from tasks.adapters.coordination.backends import open_coordinator
+from tasks.adapters.coordination.interface import Coordinator
 from tasks.adapters.store.files.disk import LocalDisk, place_in_leases
 from tasks.adapters.store.rows.store import Store
 from tasks.domain.names import content_key
@@ -12,8 +13,13 @@ from tasks.domain.names import content_key
 FOLDER = "claims"
 
 
-def claims_of(store: Store, cache: Path) -> Claims:
-    """Those of a store. The lock files of an object store lie below `cache`, in a folder that is named after it."""
+def claims_of(store: Store, cache: Path) -> Coordinator:
+    """The claims of a store."""
+    return open_coordinator(lock_folder(store, cache, FOLDER), place_in_leases(store.disk))
+
+
+def lock_folder(store: Store, cache: Path, name: str) -> Path:
+    """Return the folder for lock files. Of an object store it is in `cache`, and named after the store."""
     if isinstance(store.disk, LocalDisk):
-        return Claims(store.disk.root / FOLDER, place_in_leases(store.disk))
-    return Claims(cache / FOLDER / content_key("store", store.url), place_in_leases(store.disk))
+        return store.disk.root / name
+    return cache / name / content_key("store", store.url)

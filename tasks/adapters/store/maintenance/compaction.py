@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tasks.adapters.coordination.leases import shared_time_ns
+from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.layout import FACTS, PART, file_path

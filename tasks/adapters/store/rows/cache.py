@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tasks.adapters.coordination.leases import shared_time_ns
+from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import Entry
 
 SETTLED_S = 2.0

@@ -15,7 +15,7 @@ from typing import IO, Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.adapters.coordination.leases import shared_time_ns, used
+from tasks.adapters.coordination.postgres import session, shared_time_ns
 from tasks.adapters.store.files.disk import open_disk
 from tasks.adapters.store.files.layout import (
     FACTS,
@@ -250,7 +250,7 @@ def _write_name(key: str) -> str:
     """File name of a write that may come again. Machines that work together never replace a file: a compaction on one
     would delete what another has put in its place meanwhile, and no lease holds for one that stands still. Which rows
     count follows from their stamps (latest.py)."""
-    return part_name(f"{key}-{secrets.token_hex(4)}" if used() else key)
+    return part_name(f"{key}-{secrets.token_hex(4)}" if session() else key)
 
 
 def _shared(rows: Sequence[Any], column: str) -> str:

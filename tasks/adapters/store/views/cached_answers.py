@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from tasks.adapters.coordination.locks import whole
+from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.store.files.disk import Disk, Entry, open_disk
 from tasks.adapters.store.files.parquet import data_files
 from tasks.adapters.store.views.in_memory import answers
@@ -87,7 +87,7 @@ def _read(file: Path, key: str) -> tuple[pa.Table, ...] | None:
 
 
 def _write(file: Path, key: str, tables: Sequence[pa.Table]) -> None:
-    with whole(file) as half, half.open("wb") as sink:
+    with atomic_write(file) as half, half.open("wb") as sink:
         for table in tables:
             named = table.replace_schema_metadata({BASIS: key.encode()})
             with pa.ipc.new_stream(sink, named.schema) as stream:

@@ -30,7 +30,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tasks.adapters.coordination.leases import shared_time_ns
+from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry, open_disk
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.layout import FACTS, PART

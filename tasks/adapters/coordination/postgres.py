@@ -1,52 +1,53 @@
-"""Leases in PostgreSQL: what one machine works on, so that no other does the same at the same time.
+"""The backend of several machines: leases and rows in PostgreSQL.
 
-    swt_lease     name → who holds it, and until when by the database's clock
-    swt_budget    payer and process → what it has spent and set aside (llm/shared_ledger.py)
-    swt_pace      limit and call → when it began, and how many tokens it came to (llm/shared_pace.py)
+    swt_lease    name → the process that holds it, and until when by the database's clock
+    swt_row      table and key → a small row, in the order of first writing
 
-No machine's own clock is asked. A process renews all that it holds three times in the time of a lease, over a
-connection of its own, on which it also keeps an advisory lock: as long as PostgreSQL sees that connection the process
-is there, however long it is stopped. So a lease ends in one of two ways:
+No machine's own clock is used. A process renews all its leases three times in the time of a lease, over a connection of
+its own. It also keeps an advisory lock on this connection, which shows that the process is alive even if it is stopped.
+So a lease ends in one of two ways:
 
 - its time is over and the connection is gone: the process or its machine died;
-- its time is over for `patience_s` longer, though the connection stands: the process hangs. A run is made again at
-  once, for a second run costs some seconds; a model call is waited for, for its owner may be paying for the reply.
+- its time is over for `patience_s` longer, though the connection is open: the process hangs. A run is made again at
+  once, since a second run costs some seconds. For a model call others wait: the process may be paying for the reply.
 
-The owner may wake up after that, and what it does then has to be safe: it asks `Lease.confirmed` before it stores what
-cannot be stored twice. Advisory locks alone would do without a table and a clock, but a restart of PostgreSQL gives all
-of them away while their owners are alive; rows outlast it, and owners come back for them within their time.
+The process may wake up after that. It therefore calls `Lease.confirmed` before it stores what cannot be stored twice.
+Advisory locks alone would need no table and no clock, but a restart of PostgreSQL releases all of them while their
+processes are alive. Rows outlast it, and the processes renew them within their time.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tasks.adapters.coordination.interface import Claim, Row, Transaction
 from tasks.domain.errors import BadInput, LeaseError
 
 if TYPE_CHECKING:
     import psycopg
 
 LEASE_S = 60.0
-"""For which a lease is given at a time: so long a machine that died holds the others up."""
+"""Length of a lease: how long the work of a dead machine stays blocked."""
 RENEWALS = 3
-"""In the time of one lease."""
+"""Per lease."""
 PATIENCE_S = 120.0
-"""A database that does not answer is asked again for so long: it may be restarted."""
+"""How long a database that stopped answering is retried: it may be restarting."""
 HELLO_S = 10.0
 """The same for one that never answered: its address may be wrong."""
 IDLE_S = 15
-"""A process that is stopped in the middle of a transaction loses it, and with it the turn that others wait for."""
+"""A process that is stopped inside a transaction loses it after so long, and others get their turn."""
 FIRST_S, LAST_S = 0.05, 1.0
-"""Between two attempts at a lease that somebody holds: the break doubles."""
+"""Between two attempts at a lease of another process: the wait doubles."""
 FORGOTTEN = "1 day"
-"""Rows of processes that died are deleted when they have been over for so long."""
+"""Leases of dead processes are deleted so long after their end."""
 CLASS = 0x737774
 """First half of our advisory locks: `swt`. The second is 0 for making tables, else it is a process's own."""
 
@@ -57,19 +58,14 @@ _TABLES = """
     CREATE TABLE IF NOT EXISTS swt_lease (
         name text PRIMARY KEY, token bigint NOT NULL, session integer NOT NULL, until timestamptz NOT NULL
     );
-    CREATE TABLE IF NOT EXISTS swt_budget (
-        payer text, owner text, session integer NOT NULL, until timestamptz NOT NULL, counts jsonb NOT NULL,
-        PRIMARY KEY (payer, owner)
-    );
-    CREATE TABLE IF NOT EXISTS swt_pace (
-        place bigserial PRIMARY KEY, name text NOT NULL, call text NOT NULL, start float8 NOT NULL,
-        tokens bigint NOT NULL, UNIQUE (name, call)
+    CREATE TABLE IF NOT EXISTS swt_row (
+        place bigserial PRIMARY KEY, kind text NOT NULL, key text NOT NULL, value text NOT NULL, UNIQUE (kind, key)
     )
 """
-_SEEN = """
+_CONNECTED = """
     EXISTS (
         SELECT FROM pg_locks AS seen WHERE seen.locktype = 'advisory' AND seen.classid = %(class)s::oid
-        AND seen.objid = {session}::bigint::oid AND seen.objsubid = 2
+        AND seen.objid = held.session::bigint::oid AND seen.objsubid = 2
         AND seen.database = (SELECT oid FROM pg_database WHERE datname = current_database())
     )
 """
@@ -80,46 +76,54 @@ _TAKE = f"""
     SET token = excluded.token, session = excluded.session,
         until = clock_timestamp() + %(lease_s)s * interval '1 second'
     WHERE held.token = excluded.token OR held.until < clock_timestamp()
-        - CASE WHEN {_SEEN.format(session="held.session")} THEN %(patience_s)s ELSE 0 END * interval '1 second'
+        - CASE WHEN {_CONNECTED} THEN %(patience_s)s ELSE 0 END * interval '1 second'
     RETURNING token
 """
-"""What was taken by an attempt whose answer was lost is taken again: it has the same token."""
+"""An attempt whose answer was lost is repeated with the same token."""
 _RENEW = """
     UPDATE swt_lease SET until = clock_timestamp() + %(lease_s)s * interval '1 second'
     WHERE token = ANY(%(tokens)s) RETURNING token
 """
 _DROP = "DELETE FROM swt_lease WHERE token = %(token)s RETURNING token"
-_BUDGETS = """
-    UPDATE swt_budget SET until = clock_timestamp() + %(lease_s)s * interval '1 second' WHERE session = %(session)s
+_TIDY = f"""
+    DELETE FROM swt_lease AS held WHERE until < clock_timestamp() - interval '{FORGOTTEN}' AND NOT {_CONNECTED}
 """
-_TIDY = f"DELETE FROM swt_lease WHERE until < clock_timestamp() - interval '{FORGOTTEN}' RETURNING token"
+_CLAIMED = f"""
+    SELECT name FROM swt_lease AS held WHERE name = ANY(%(names)s)
+    AND (until > clock_timestamp() - %(lease_s)s * interval '1 second' OR {_CONNECTED})
+"""
+"""Within two leases of the last renewal: by then every lease of a dead process is over."""
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::float8"
-ALIVE = (
-    f"(until > clock_timestamp() - %(lease_s)s * interval '1 second' OR {_SEEN.format(session='swt_budget.session')})"
-)
-"""Whether the process of a row of `swt_budget` is alive, as SQL."""
+_BEGIN = f"{_CLOCK} FROM (SELECT pg_advisory_xact_lock(%(class)s + 1, hashtext(%(kind)s))) AS taken"
+_ROWS = "SELECT key, value FROM swt_row WHERE kind = %(kind)s ORDER BY place"
+_GET = "SELECT value FROM swt_row WHERE kind = %(kind)s AND key = %(key)s"
+_PUT = """
+    INSERT INTO swt_row (kind, key, value) VALUES (%(kind)s, %(key)s, %(value)s)
+    ON CONFLICT (kind, key) DO UPDATE SET value = excluded.value RETURNING 1
+"""
+_DELETE = "DELETE FROM swt_row WHERE kind = %(kind)s AND key = ANY(%(keys)s) RETURNING 1"
 KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-"""Of the connections, in seconds: who cannot be reached any more is known after half a minute, on both sides."""
+"""Of the connections, in seconds: both sides notice a lost connection after half a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A name that nobody else holds, unless this process was away for longer than its time."""
+    """A name that no other process holds, unless this process hung for longer than the lease."""
 
-    leases: Leases
+    session: PostgresSession
     token: int
 
     def confirmed(self) -> bool:
-        """Whether nobody else took it since; it then is ours for its whole time again."""
-        return bool(self.leases.ask(_RENEW, lease_s=self.leases.lease_s, tokens=[self.token]))
+        """Renew the lease. False if another process took it."""
+        return bool(self.session.ask(_RENEW, tokens=[self.token]))
 
 
 class _Away(LeaseError):
     """The database does not answer now."""
 
 
-class Leases:
-    """Those of one process in one database. Thread-safe; connects when the first is asked for."""
+class PostgresSession:
+    """Leases and transactions of one process in one database. Thread-safe; connects at first use."""
 
     def __init__(self, address: str, *, lease_s: float = LEASE_S) -> None:
         self.lease_s = lease_s
@@ -138,9 +142,9 @@ class Leases:
 
     @contextmanager
     def lease(self, name: str, *, wait: bool, patience_s: float = 0.0) -> Iterator[Lease | None]:
-        """Hold a name; null where somebody else has it, which cannot be with `wait`.
+        """Hold a name. None if another process has it, which cannot be with `wait`.
 
-        `LeaseError` where the database does not answer.
+        Raises `LeaseError` if the database does not answer.
         """
         token = secrets.randbits(62)
         if not self._take(name, token, wait=wait, patience_s=patience_s):
@@ -155,7 +159,7 @@ class Leases:
                 self.ask(_DROP, token=token)
 
     def ask(self, query: str, **given: Any) -> list[tuple[Any, ...]]:
-        """Rows of a statement that may be made twice; asked again while the database is away, then `LeaseError`."""
+        """Return the rows of a statement that may run twice. Retries while the database is away, then `LeaseError`."""
         began = time.monotonic()
         while True:
             try:
@@ -168,9 +172,9 @@ class Leases:
 
     @contextmanager
     def transaction(self) -> Iterator[Ask]:
-        """A way to ask several statements, all or nothing, on the connection that other threads wait for meanwhile.
+        """Run several statements, all or nothing, while other threads wait for the connection.
 
-        `LeaseError` where the connection is lost before all is done; then nothing was.
+        Raises `LeaseError` if the connection is lost before the end; then nothing was done.
         """
         self.ask(_CLOCK)  # waits for a database that is away
         with self._using, self._failing():
@@ -180,7 +184,7 @@ class Leases:
                 yield lambda query, **given: connection.execute(query, self._values(given)).fetchall()
 
     def close(self) -> None:
-        """Give the connections back; what is still held ends in its time."""
+        """Close the connections. Leases that are still held end in their time."""
         self._over.set()
         if self._beating:
             self._beating.join()
@@ -188,7 +192,7 @@ class Leases:
             self._disconnect()
 
     def time_ns(self) -> int:
-        """Nanoseconds since the epoch by the database's clock."""
+        """Return nanoseconds since the epoch by the database's clock."""
         if not self._known:
             self.ask(_CLOCK)
         return time.time_ns() + round(self._off_s * 1e9)
@@ -207,7 +211,7 @@ class Leases:
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """What the database cannot do is `LeaseError`, without what its address holds."""
+        """Turn errors of the database into `LeaseError`, without the password in its address."""
         import psycopg
 
         try:
@@ -229,7 +233,7 @@ class Leases:
             with connection.transaction():
                 connection.execute("SELECT pg_advisory_xact_lock(%s, 0)", [CLASS])  # one maker of tables at a time
                 connection.execute(_TABLES)
-                connection.execute(_TIDY)
+                connection.execute(_TIDY, self._values({}))
             self._connection = connection
             self._read_clock(connection)
             self._known = True
@@ -254,20 +258,19 @@ class Leases:
             self._connection = None
 
     def _begin_beating(self) -> psycopg.Connection[Any]:
-        """The connection that shows that this process is there."""
+        """Open the connection that shows that this process is alive."""
         connection = self._connect()
         connection.execute("SELECT pg_advisory_lock(%s, %s::integer)", [CLASS, self.session])
         return connection
 
     def _beat(self, connection: psycopg.Connection[Any] | None) -> None:
-        """Renew what is held, until `close`; come back where the database was away."""
+        """Renew all leases until `close`; reconnect after the database was away."""
         import psycopg
 
         while not self._over.wait(self.lease_s / RENEWALS if connection else LAST_S):
             try:
                 connection = connection or self._begin_beating()
                 connection.execute(_RENEW, self._values({"tokens": list(self._tokens)}))
-                connection.execute(_BUDGETS, self._values({}))
                 self._read_clock(connection)
             except psycopg.Error:
                 if connection:
@@ -284,7 +287,7 @@ class Leases:
 
 
 def _parsed(address: str) -> dict[str, Any]:
-    """Of a `postgresql://` address; `BadInput`, which shows nothing of it, where it is none."""
+    """Parse a `postgresql://` address. Raises `BadInput`, which does not show the address, if it is none."""
     try:
         import psycopg
         from psycopg.conninfo import conninfo_to_dict
@@ -298,29 +301,87 @@ def _parsed(address: str) -> dict[str, Any]:
         raise BadInput("SWT_LEASES is not an address of PostgreSQL", hint=hint) from None
 
 
-_USED: dict[int, Leases] = {}
+@dataclass(frozen=True, slots=True)
+class SharedTransaction:
+    coordinator: SharedCoordinator
+    ask: Ask
+    kind: str
+    now: float
+
+    def rows(self) -> dict[str, Row]:
+        return {key: json.loads(value) for key, value in self.ask(_ROWS, kind=self.kind)}
+
+    def get(self, key: str) -> Row | None:
+        return next((json.loads(value) for (value,) in self.ask(_GET, kind=self.kind, key=key)), None)
+
+    def put(self, key: str, row: Row) -> None:
+        self.ask(_PUT, kind=self.kind, key=key, value=json.dumps(row))
+
+    def delete(self, keys: Iterable[str]) -> None:
+        self.ask(_DELETE, kind=self.kind, keys=list(keys))
+
+    def claimed(self, names: Iterable[str]) -> Collection[str]:
+        leases = {self.coordinator.lease_name(name): name for name in names}
+        return {leases[lease] for (lease,) in self.ask(_CLAIMED, names=list(leases))}
+
+
+@dataclass(frozen=True, slots=True)
+class SharedCoordinator:
+    """Raises `LeaseError` if the database does not answer."""
+
+    session: PostgresSession
+    scope: str
+    """Name of the shared work, the same on all machines."""
+
+    @contextmanager
+    def claim(self, name: str, *, wait: bool, patience_s: float = 0.0) -> Iterator[Claim | None]:
+        with self.session.lease(self.lease_name(name), wait=wait, patience_s=patience_s) as lease:
+            yield lease
+
+    @contextmanager
+    def transaction(self, table: str) -> Iterator[Transaction]:
+        kind = f"{self.scope}/{table}"
+        with self.session.transaction() as ask:
+            ((now,),) = ask(_BEGIN, kind=kind)
+            yield SharedTransaction(self, ask, kind, now)
+
+    def lease_name(self, name: str) -> str:
+        return f"{self.scope}/{name}"
+
+
+_SESSIONS: dict[int, PostgresSession] = {}
 """By process: a fork shares no connection with its parent."""
 
 
-def use(address: str, *, lease_s: float = LEASE_S) -> None:
-    """Let this process claim what it works on in PostgreSQL. An empty address changes nothing. To be called at the
-    edge, where settings are read: the address has a password, which must not travel with units of work."""
-    if address and os.getpid() not in _USED:
-        _USED[os.getpid()] = Leases(address, lease_s=lease_s)
+def open_session(address: str, *, lease_s: float = LEASE_S) -> None:
+    """Let this process coordinate with other machines. An empty address changes nothing. To be called at the edge,
+    where settings are read: the address has a password, which must not travel with units of work."""
+    if address and os.getpid() not in _SESSIONS:
+        _SESSIONS[os.getpid()] = PostgresSession(address, lease_s=lease_s)
 
 
-def used() -> Leases | None:
-    """Those of this process; null where its machine works alone."""
-    return _USED.get(os.getpid())
+def session() -> PostgresSession | None:
+    """Return the session of this process. None if its machine works alone."""
+    return _SESSIONS.get(os.getpid())
 
 
-def drop() -> None:
-    """Work alone again."""
-    if leases := _USED.pop(os.getpid(), None):
-        leases.close()
+def close_session() -> None:
+    """Let this process work alone again."""
+    if opened := _SESSIONS.pop(os.getpid(), None):
+        opened.close()
+
+
+@contextmanager
+def hold_lease(name: str) -> Iterator[None]:
+    """Wait for a lease and hold it. Does nothing on a machine that works alone."""
+    if opened := session():
+        with opened.lease(name, wait=True):
+            yield
+    else:
+        yield
 
 
 def shared_time_ns() -> int:
-    """Nanoseconds since the epoch by the clock that all machines at work share: that of the leases, else our own."""
-    leases = used()
-    return leases.time_ns() if leases else time.time_ns()
+    """Return nanoseconds since the epoch by the clock of all machines: PostgreSQL's, else this machine's."""
+    opened = session()
+    return opened.time_ns() if opened else time.time_ns()

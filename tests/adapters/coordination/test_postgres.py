@@ -8,13 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tasks.adapters.coordination.leases import Leases
+from tasks.adapters.coordination.postgres import PostgresSession
 from tasks.domain.errors import BadInput, LeaseError
 from tests.fakes.services import PASSWORD, PostgreSql
 
@@ -24,8 +23,8 @@ ROOT = Path(__file__).parents[3]
 SHORT_S = 1.5
 OWNER = """
 import sys
-from tasks.adapters.coordination.leases import Leases
-leases = Leases(sys.argv[1], lease_s=float(sys.argv[2]))
+from tasks.adapters.coordination.postgres import PostgresSession
+leases = PostgresSession(sys.argv[1], lease_s=float(sys.argv[2]))
 with leases.lease("work", wait=True) as lease:
     print("held", flush=True)
     sys.stdin.readline()
@@ -34,8 +33,8 @@ with leases.lease("work", wait=True) as lease:
 
 
 @pytest.fixture
-def leases(database: PostgreSql) -> Iterator[Leases]:
-    made = Leases(database.url, lease_s=SHORT_S)
+def leases(database: PostgreSql) -> Iterator[PostgresSession]:
+    made = PostgresSession(database.url, lease_s=SHORT_S)
     yield made
     made.close()
 
@@ -51,22 +50,7 @@ def owner(database: PostgreSql) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-def test_threads_take_turns(leases: Leases) -> None:
-    inside = [0]
-
-    def work(_: int) -> int:
-        with leases.lease("turn", wait=True):
-            inside[0] += 1
-            time.sleep(0.002)
-            seen = inside[0]
-            inside[0] -= 1
-            return seen
-
-    with ThreadPoolExecutor(4) as pool:
-        assert set(pool.map(work, range(8))) == {1}
-
-
-def test_a_lease_is_held_for_longer_than_its_time(database: PostgreSql, leases: Leases) -> None:
+def test_a_lease_is_held_for_longer_than_its_time(database: PostgreSql, leases: PostgresSession) -> None:
     """Its owner renews it; and gives it back at the end."""
     with owner(database) as other:
         time.sleep(1.5 * SHORT_S)
@@ -78,7 +62,7 @@ def test_a_lease_is_held_for_longer_than_its_time(database: PostgreSql, leases: 
         assert mine.confirmed()
 
 
-def test_what_a_killed_owner_held_is_free_when_its_time_is_over(database: PostgreSql, leases: Leases) -> None:
+def test_what_a_killed_owner_held_is_free_when_its_time_is_over(database: PostgreSql, leases: PostgresSession) -> None:
     with owner(database) as other:
         other.kill()
         other.wait()
@@ -87,7 +71,7 @@ def test_what_a_killed_owner_held_is_free_when_its_time_is_over(database: Postgr
             assert time.monotonic() - began < SHORT_S + 2
 
 
-def test_who_stands_still_loses_it_and_is_told(database: PostgreSql, leases: Leases) -> None:
+def test_a_process_that_hangs_loses_it_and_notices(database: PostgreSql, leases: PostgresSession) -> None:
     with owner(database) as other:
         other.send_signal(signal.SIGSTOP)
         with leases.lease("work", wait=True) as mine:
@@ -97,7 +81,7 @@ def test_who_stands_still_loses_it_and_is_told(database: PostgreSql, leases: Lea
             assert mine.confirmed(), "the other one gave back what was not its own any more"
 
 
-def test_who_may_be_paying_is_waited_for_while_its_connection_stands(database: PostgreSql, leases: Leases) -> None:
+def test_a_process_that_may_be_paying_keeps_it_while_connected(database: PostgreSql, leases: PostgresSession) -> None:
     with owner(database) as other:
         other.send_signal(signal.SIGSTOP)
         time.sleep(1.5 * SHORT_S)
@@ -109,30 +93,17 @@ def test_who_may_be_paying_is_waited_for_while_its_connection_stands(database: P
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
-def test_a_lease_outlasts_the_database(database: PostgreSql, leases: Leases, how: signal.Signals) -> None:
+def test_a_lease_outlasts_the_database(database: PostgreSql, leases: PostgresSession, how: signal.Signals) -> None:
     with leases.lease("lasting", wait=True) as mine:
         assert mine
         database.stop(how)
         threading.Timer(SHORT_S, database.start).start()
         assert mine.confirmed()
-        other = Leases(database.url, lease_s=SHORT_S)
+        other = PostgresSession(database.url, lease_s=SHORT_S)
         time.sleep(SHORT_S)
         with other.lease("lasting", wait=False) as theirs:
             assert theirs is None, "it is renewed again"
         other.close()
-
-
-def test_all_or_nothing(leases: Leases) -> None:
-    def counted() -> int:
-        return len(leases.ask("SELECT 1 FROM swt_lease WHERE name = 'half'"))
-
-    insert = "INSERT INTO swt_lease VALUES ('half', 1, 1, clock_timestamp()) RETURNING 1"
-    with pytest.raises(ZeroDivisionError), leases.transaction() as ask:
-        1 / len(ask(f"WITH made AS ({insert}) SELECT WHERE false"))
-    assert counted() == 0
-    with leases.transaction() as ask:
-        ask(insert)
-    assert counted() == 1
 
 
 @pytest.mark.parametrize(
@@ -148,10 +119,10 @@ def test_all_or_nothing(leases: Leases) -> None:
 def test_no_error_shows_the_password(
     database: PostgreSql, spoil: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tasks.adapters.coordination.leases.HELLO_S", 0.0)
+    monkeypatch.setattr("tasks.adapters.coordination.postgres.HELLO_S", 0.0)
     url = spoil(database.url)
     if url == database.url:
         url = url.replace(str(database.port), "1")
-    with pytest.raises((LeaseError, BadInput)) as told, Leases(url).lease("x", wait=True):
+    with pytest.raises((LeaseError, BadInput)) as told, PostgresSession(url).lease("x", wait=True):
         pass
     assert PASSWORD not in f"{told.value} {told.value.hint} {told.value.__cause__} {told.value!r}"

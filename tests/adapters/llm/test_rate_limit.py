@@ -1,25 +1,24 @@
-"""What may be asked in a minute: by all processes together, in the order in which they came."""
+"""Rate limits: for all processes together, in the order of their calls. On both backends, by the clock of the test."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from coordination_bench import Backend
 from llm_bench import MODEL, MODELS, Benches, TestClock, ask, work
 
-from tasks.adapters.coordination.leases import Leases
+from tasks.adapters.coordination.sqlite import LocalCoordinator
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.llm.limits.rate_limit import CountedCall, LocalBook, MinuteLimit, RateLimiter
-from tasks.adapters.llm.limits.rate_limit_postgres import SharedBook
+from tasks.adapters.llm.limits.rate_limit import MinuteLimit, RateLimiter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.domain.llm import CallStatus
 from tests.fakes.scripted_provider.script import Fault, Step
-from tests.fakes.services import PostgreSql
 
 FIVE = (MinuteLimit(name="provider p", requests=5),)
 THOUSAND = (MinuteLimit(name="model m", tokens=1000),)
@@ -31,9 +30,9 @@ def clock() -> TestClock:
 
 
 @pytest.fixture
-def two(tmp_path: Path, clock: TestClock) -> tuple[RateLimiter, RateLimiter]:
-    """Two processes of one machine."""
-    one, other = (RateLimiter(LocalBook(tmp_path / "cache" / "pace.sqlite", clock), clock) for _ in range(2))
+def two(backend: Backend, clock: TestClock) -> tuple[RateLimiter, RateLimiter]:
+    """Two processes."""
+    one, other = (RateLimiter(backend.open(clock), clock) for _ in range(2))
     return one, other
 
 
@@ -71,8 +70,8 @@ def test_what_a_call_came_to_counts_and_not_what_it_might_have(
     two: tuple[RateLimiter, RateLimiter], clock: TestClock
 ) -> None:
     calls = [two[0].wait(THOUSAND, 500) for _ in range(2)]
-    two[0].came_to(THOUSAND, calls[0], 100)
-    two[0].came_to(THOUSAND, calls[1], None)
+    two[0].settle(THOUSAND, calls[0], 100)
+    two[0].settle(THOUSAND, calls[1], None)
     two[1].wait(THOUSAND, 400)
     assert clock.seconds == 0
     two[1].wait(THOUSAND, 1)
@@ -82,17 +81,20 @@ def test_what_a_call_came_to_counts_and_not_what_it_might_have(
 def test_a_call_counts_from_when_it_began(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     call = two[0].wait(THOUSAND, 900)
     clock.sleep(30)
-    two[0].begins(THOUSAND, call)
+    two[0].begin(THOUSAND, call)
     two[1].wait(THOUSAND, 900)
     assert clock.seconds == pytest.approx(90)
 
 
-def test_a_reply_is_not_lost_with_the_book(two: tuple[RateLimiter, RateLimiter], tmp_path: Path) -> None:
-    call = two[0].wait(THOUSAND, 900)
-    (tmp_path / "cache" / "pace.sqlite").write_bytes(b"no book" * 100)
-    two[0].came_to(THOUSAND, call, 10)
+def test_a_reply_is_not_lost_with_a_damaged_file(tmp_path: Path, clock: TestClock) -> None:
+    limiter = RateLimiter(LocalCoordinator(tmp_path, clock), clock)
+    call = limiter.wait(THOUSAND, 900)
+    (tmp_path / "rows.sqlite").write_bytes(b"no rows" * 100)
+    limiter.settle(THOUSAND, call, 10)
+    limiter.pause("p", 10)
+    assert limiter.paused_for("p") == 0.0
     with pytest.raises(sqlite3.DatabaseError):
-        two[0].wait(THOUSAND, 10)
+        limiter.wait(THOUSAND, 10)
 
 
 class Meeting(TestClock):
@@ -107,9 +109,9 @@ class Meeting(TestClock):
         super().sleep(seconds)
 
 
-def test_a_small_call_does_not_pass_a_large_one_that_waits(tmp_path: Path) -> None:
+def test_a_small_call_does_not_pass_a_large_one_that_waits(backend: Backend) -> None:
     clock = Meeting()
-    large, small = (RateLimiter(LocalBook(tmp_path / "pace.sqlite", clock), clock) for _ in range(2))
+    large, small = (RateLimiter(backend.open(clock), clock) for _ in range(2))
     began: list[float] = []
     large.wait(THOUSAND, 900)
 
@@ -139,7 +141,7 @@ def test_one_that_died_while_it_waited_holds_nobody_up_for_longer_than_its_minut
 ) -> None:
     two[0].wait(THOUSAND, 900)
     with pytest.raises(Killed):
-        RateLimiter(two[0].book, Mortal()).wait(THOUSAND, 900)
+        RateLimiter(two[0].coordinator, Mortal()).wait(THOUSAND, 900)
     two[1].wait(THOUSAND, 900)
     assert clock.seconds == pytest.approx(120)
 
@@ -159,11 +161,11 @@ def test_a_pause_that_a_provider_asks_for_is_kept_by_all_processes(bench: Benche
 def test_pauses_of_two_processes(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     """The longer one counts, for its provider alone."""
     one, other = two
-    one.hold("p", 50.0)
-    other.hold("p", 20.0)
-    assert [other.held_for("p"), one.held_for("p"), one.held_for("q")] == [pytest.approx(50.0)] * 2 + [0.0]
+    one.pause("p", 50.0)
+    other.pause("p", 20.0)
+    assert [other.paused_for("p"), one.paused_for("p"), one.paused_for("q")] == [pytest.approx(50.0)] * 2 + [0.0]
     clock.sleep(50.0)
-    assert other.held_for("p") == 0.0
+    assert other.paused_for("p") == 0.0
 
 
 def test_limits_of_provider_and_model_hold_both(tmp_path: Path) -> None:
@@ -211,54 +213,44 @@ def test_a_model_that_waits_holds_no_other_up(bench: Benches, tmp_path: Path) ->
     assert clock.seconds == pytest.approx(60)
 
 
-@pytest.fixture
-def leases(database: PostgreSql) -> Iterator[tuple[Leases, Leases]]:
-    made = Leases(database.url), Leases(database.url)
-    yield made
-    for one in made:
-        one.close()
-
-
-@pytest.mark.postgresql
-def test_machines_that_work_together_share_a_limit(leases: tuple[Leases, Leases]) -> None:
-    clock = Mortal()
-    here, there = (RateLimiter(SharedBook(one), clock) for one in leases)
-    call = here.wait(THOUSAND, 900)
-    with pytest.raises(Killed):
-        there.wait(THOUSAND, 900)
+def test_a_waiting_call_starts_when_an_earlier_one_used_less(backend: Backend) -> None:
+    """It keeps its place meanwhile."""
+    clock = Meeting()
+    first, second = (RateLimiter(backend.open(clock), clock) for _ in range(2))
+    call = first.wait(THOUSAND, 900)
+    clock.met = lambda: first.settle(THOUSAND, call, 50)
+    second.wait(THOUSAND, 900)
     assert clock.slept == [1.0]
-    here.came_to(THOUSAND, call, 50)
-    with there.book() as turn:
-        assert [line.tokens for line in turn.before("model m", "")] == [50, 900]
-        assert turn.before("model m", call) == []
-        waiting = turn.before("model m", "")[1]
-        assert 50 < waiting.start - turn.now <= 60
-        turn.forget(waiting.start)
-        assert turn.before("model m", "") == []
-    call = there.wait(THOUSAND, 900)
-    with here.book() as turn:
-        turn.write("model m", call, CountedCall(turn.now - 30, 0))
-        turn.begin(call)
-        assert [line.start for line in turn.before("model m", "")] == [turn.now]
+
+
+def test_the_clock_is_that_of_the_backend(backend: Backend) -> None:
+    """Machines may be wrong by a minute."""
+    limiter, other = (RateLimiter(backend.open(), Mortal()) for _ in range(2))
+    limiter.wait(THOUSAND, 900)
+    with pytest.raises(Killed):
+        other.wait(THOUSAND, 900)
+    with other.coordinator.transaction("calls") as table:
+        starts = [row["start"] - table.now for row in table.rows().values()]
+    assert starts == [pytest.approx(0, abs=5), pytest.approx(60, abs=5)]
 
 
 def test_a_clock_that_is_set_back_holds_nobody_up(two: tuple[RateLimiter, RateLimiter], clock: TestClock) -> None:
     """What was written by the clock of before lies an hour ahead then, and was waited for."""
     clock.seconds = 3600.0
     two[0].wait(FIVE, 10)
-    two[0].hold("p", 50.0)
+    two[0].pause("p", 50.0)
     clock.seconds = 0.0
-    assert two[1].held_for("p") == 0.0
+    assert two[1].paused_for("p") == 0.0
     two[1].wait(FIVE, 10)
     assert clock.seconds == 0.0
-    two[0].hold("p", 50.0)
+    two[0].pause("p", 50.0)
     clock.seconds = 20.0
-    assert two[1].held_for("p") == pytest.approx(30.0)
+    assert two[1].paused_for("p") == pytest.approx(30.0)
 
 
-def test_clocks_of_machines_that_share_a_folder_may_be_some_seconds_apart(tmp_path: Path) -> None:
+def test_clocks_of_machines_that_share_a_folder_may_be_some_seconds_apart(backend: Backend) -> None:
     ahead, behind = TestClock(seconds=10.0), TestClock()
-    one, other = (RateLimiter(LocalBook(tmp_path / "pace.sqlite", clock), clock) for clock in (ahead, behind))
-    one.hold("p", 50.0)
-    assert other.held_for("p") == pytest.approx(60.0)
-    assert one.held_for("p") == pytest.approx(50.0)
+    one, other = (RateLimiter(backend.open(clock), clock) for clock in (ahead, behind))
+    one.pause("p", 50.0)
+    assert other.paused_for("p") == pytest.approx(60.0)
+    assert one.paused_for("p") == pytest.approx(50.0)

@@ -1,0 +1,19 @@
+"""The choice of a backend: PostgreSQL where machines work together, else the files of this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tasks.adapters.clock import Clock, SystemClock
+from tasks.adapters.coordination.interface import Coordinator
+from tasks.adapters.coordination.postgres import SharedCoordinator, session
+from tasks.adapters.coordination.sqlite import LocalCoordinator
+
+
+def open_coordinator(folder: Path, scope: str, clock: Clock | None = None) -> Coordinator:
+    """Coordinate under `scope` with other machines, or in `folder` with other processes of this machine.
+
+    No lock file is used beside a lease: on a shared folder a process that hangs would hold it for ever.
+    """
+    opened = session()
+    return SharedCoordinator(opened, scope) if opened else LocalCoordinator(folder, clock or SystemClock())
