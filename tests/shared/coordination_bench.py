@@ -16,7 +16,7 @@ from tasks.adapters.clock import Clock
 from tasks.adapters.coordination.interface import Claim, Coordinator, Transaction
 from tasks.adapters.coordination.postgres import PostgresSession, SharedCoordinator
 from tasks.adapters.coordination.sqlite import LocalCoordinator
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.services import PostgreSql
 
 ROOT = Path(__file__).parents[2]
 LEASE_S = 1.0

@@ -28,7 +28,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tasks.adapters.coordination.interface import Claim, Row, Transaction
+from tasks.adapters.coordination.interface import Claim, Row, Transaction, parse_rows
 from tasks.domain.errors import BadInput, LeaseError
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ class SharedTransaction:
     now: float
 
     def rows(self) -> dict[str, Row]:
-        return {key: json.loads(value) for key, value in self.ask(_ROWS, kind=self.kind)}
+        return parse_rows(self.ask(_ROWS, kind=self.kind))
 
     def get(self, key: str) -> Row | None:
         return next((json.loads(value) for (value,) in self.ask(_GET, kind=self.kind, key=key)), None)

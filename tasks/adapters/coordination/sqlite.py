@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tasks.adapters.clock import Clock, SystemClock
-from tasks.adapters.coordination.interface import Claim, Row, Transaction
+from tasks.adapters.coordination.interface import Claim, Row, Transaction, parse_rows
 from tasks.adapters.coordination.locks import temporary_lock
 from tasks.domain.names import file_name
 
@@ -46,8 +46,9 @@ class LocalTransaction:
     now: float
 
     def rows(self) -> dict[str, Row]:
-        found = self.connection.execute("SELECT key, value FROM line WHERE kind = ? ORDER BY place", [self.table])
-        return {key: json.loads(value) for key, value in found}
+        return parse_rows(
+            self.connection.execute("SELECT key, value FROM line WHERE kind = ? ORDER BY place", [self.table])
+        )
 
     def get(self, key: str) -> Row | None:
         found = self.connection.execute("SELECT value FROM line WHERE kind = ? AND key = ?", [self.table, key])

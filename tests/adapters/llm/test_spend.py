@@ -14,7 +14,7 @@ from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.limits.budget import Budget, Meter, ReservedSpend, Spent
 from tasks.adapters.llm.limits.spend import SpendLedger, join_ledger
 from tasks.domain.errors import LeaseError
-from tasks.rehearsal.services import PostgreSql
+from tests.fakes.services import PostgreSql
 
 SPENDER = """
 import time

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import repeat, takewhile
 from secrets import token_hex
+from typing import NamedTuple
 
 from tasks.adapters.clock import Clock
 from tasks.adapters.coordination.interface import FAILURES, Coordinator, Transaction
@@ -37,8 +38,7 @@ class MinuteLimit:
     """Sent and received together."""
 
 
-@dataclass(frozen=True, slots=True)
-class CountedCall:
+class CountedCall(NamedTuple):
     """One call under its limits, or one pause."""
 
     start: float
@@ -83,7 +83,7 @@ class RateLimiter:
         this process pauses (concurrency.py)."""
         with suppress(*FAILURES), self.coordinator.transaction(PAUSES) as table:
             end = table.now + max(seconds, _pause(table, provider))
-            table.put(provider, asdict(CountedCall(end, written=table.now)))
+            table.put(provider, CountedCall(end, written=table.now)._asdict())
 
     def paused_for(self, provider: str) -> float:
         """Return the seconds for which a provider must not be asked."""
@@ -96,11 +96,12 @@ class RateLimiter:
         with self.coordinator.transaction(CALLS) as table:
             now, found = table.now, {key: CountedCall(**row) for key, row in table.rows().items()}
             calls = {key: one for key, one in found.items() if one.start > now - WINDOW_S and not _outdated(one, now)}
-            table.delete(found.keys() - calls.keys())
+            if len(calls) < len(found):
+                table.delete(found.keys() - calls.keys())
             earlier = [calls[key] for key in takewhile(lambda key: key != call, calls)]
             under = [[one for one in earlier if limit.name in one.limits] for limit in limits]
             start = max(map(earliest, limits, under, repeat(now), repeat(tokens)))
-            table.put(call, asdict(CountedCall(start, tokens, tuple(limit.name for limit in limits), now)))
+            table.put(call, CountedCall(start, tokens, tuple(limit.name for limit in limits), now)._asdict())
             return start - now
 
 
