@@ -24,7 +24,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -127,18 +127,18 @@ class PostgresSession:
 
     def __init__(self, address: str, *, lease_s: float = LEASE_S) -> None:
         self.lease_s = lease_s
-        self.session = secrets.randbelow(2**31 - 1) + 1
-        """What this process's advisory lock is called."""
-        self._given = _parsed(address)
-        self._off_s = 0.0
-        """The database's clock less this machine's."""
+        self.session_id = secrets.randbelow(2**31 - 1) + 1
+        """Second half of the advisory lock of this process."""
+        self._parameters = _parsed(address)
+        self._clock_offset_s = 0.0
+        """The database's clock minus this machine's."""
         self._tokens: set[int] = set()
-        self._using = threading.RLock()
+        self._lock = threading.RLock()
         self._connection: psycopg.Connection[Any] | None = None
-        self._known = False
+        self._answered = False
         """Whether the database ever answered."""
-        self._beating: threading.Thread | None = None
-        self._over = threading.Event()
+        self._heartbeat: threading.Thread | None = None
+        self._closed = threading.Event()
 
     @contextmanager
     def lease(self, name: str, *, wait: bool, patience_s: float = 0.0) -> Iterator[Lease | None]:
@@ -163,10 +163,10 @@ class PostgresSession:
         began = time.monotonic()
         while True:
             try:
-                with self._using, self._failing():
+                with self._lock, self._translate_errors():
                     return self._connected().execute(query, self._values(given)).fetchall()
             except _Away:
-                if time.monotonic() - began > (PATIENCE_S if self._known else HELLO_S):
+                if time.monotonic() - began > (PATIENCE_S if self._answered else HELLO_S):
                     raise
             time.sleep(LAST_S)
 
@@ -177,7 +177,7 @@ class PostgresSession:
         Raises `LeaseError` if the connection is lost before the end; then nothing was done.
         """
         self.ask(_CLOCK)  # waits for a database that is away
-        with self._using, self._failing():
+        with self._lock, self._translate_errors():
             connection = self._connected()
             with connection.transaction():
                 connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{IDLE_S}s'")
@@ -185,17 +185,17 @@ class PostgresSession:
 
     def close(self) -> None:
         """Close the connections. Leases that are still held end in their time."""
-        self._over.set()
-        if self._beating:
-            self._beating.join()
-        with self._using:
+        self._closed.set()
+        if self._heartbeat:
+            self._heartbeat.join()
+        with self._lock:
             self._disconnect()
 
     def time_ns(self) -> int:
         """Return nanoseconds since the epoch by the database's clock."""
-        if not self._known:
+        if not self._answered:
             self.ask(_CLOCK)
-        return time.time_ns() + round(self._off_s * 1e9)
+        return time.time_ns() + round(self._clock_offset_s * 1e9)
 
     def _take(self, name: str, token: int, *, wait: bool, patience_s: float) -> bool:
         pause = FIRST_S
@@ -207,10 +207,10 @@ class PostgresSession:
         return True
 
     def _values(self, given: dict[str, Any]) -> dict[str, Any]:
-        return {"class": CLASS, "session": self.session, "lease_s": self.lease_s, **given}
+        return {"class": CLASS, "session": self.session_id, "lease_s": self.lease_s, **given}
 
     @contextmanager
-    def _failing(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Turn errors of the database into `LeaseError`, without the password in its address."""
         import psycopg
 
@@ -219,11 +219,11 @@ class PostgresSession:
         except psycopg.Error as error:
             self._disconnect()
             away = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
-            raise self._said(error, _Away if away else LeaseError) from None
+            raise self._error(error, _Away if away else LeaseError) from None
 
-    def _said(self, error: Exception, kind: type[LeaseError]) -> LeaseError:
+    def _error(self, error: Exception, kind: type[LeaseError]) -> LeaseError:
         text = str(error).strip().partition("\n")[0]
-        password = str(self._given.get("password") or "")
+        password = str(self._parameters.get("password") or "")
         text = text.replace(password, "…") if password else text
         return kind(f"PostgreSQL does not do what leases need: {text}", hint="see SWT_LEASES")
 
@@ -236,18 +236,18 @@ class PostgresSession:
                 connection.execute(_TIDY, self._values({}))
             self._connection = connection
             self._read_clock(connection)
-            self._known = True
-            if self._beating is None:
-                beat = self._begin_beating()
-                self._beating = threading.Thread(target=self._beat, args=[beat], name="leases", daemon=True)
-                self._beating.start()
+            self._answered = True
+            if self._heartbeat is None:
+                heartbeat = self._open_heartbeat()
+                self._heartbeat = threading.Thread(target=self._renew_all, args=[heartbeat], name="leases", daemon=True)
+                self._heartbeat.start()
         return self._connection
 
     def _connect(self) -> psycopg.Connection[Any]:
         import psycopg
 
         # From a database in SQL_ASCII, text would come as bytes.
-        given = {"connect_timeout": 5, **KEEPALIVE, **self._given, "client_encoding": "utf8"}
+        given = {"connect_timeout": 5, **KEEPALIVE, **self._parameters, "client_encoding": "utf8"}
         own = " ".join(f"-c tcp_{name}={value}" for name, value in KEEPALIVE.items())
         given["options"] = f"{given.get('options') or ''} {own}".strip()
         return psycopg.connect(**given, autocommit=True)
@@ -257,19 +257,19 @@ class PostgresSession:
             self._connection.close()
             self._connection = None
 
-    def _begin_beating(self) -> psycopg.Connection[Any]:
+    def _open_heartbeat(self) -> psycopg.Connection[Any]:
         """Open the connection that shows that this process is alive."""
         connection = self._connect()
-        connection.execute("SELECT pg_advisory_lock(%s, %s::integer)", [CLASS, self.session])
+        connection.execute("SELECT pg_advisory_lock(%s, %s::integer)", [CLASS, self.session_id])
         return connection
 
-    def _beat(self, connection: psycopg.Connection[Any] | None) -> None:
+    def _renew_all(self, connection: psycopg.Connection[Any] | None) -> None:
         """Renew all leases until `close`; reconnect after the database was away."""
         import psycopg
 
-        while not self._over.wait(self.lease_s / RENEWALS if connection else LAST_S):
+        while not self._closed.wait(self.lease_s / RENEWALS if connection else LAST_S):
             try:
-                connection = connection or self._begin_beating()
+                connection = connection or self._open_heartbeat()
                 connection.execute(_RENEW, self._values({"tokens": list(self._tokens)}))
                 self._read_clock(connection)
             except psycopg.Error:
@@ -283,7 +283,7 @@ class PostgresSession:
         before = time.time()
         row = connection.execute(_CLOCK).fetchone()
         assert row
-        self._off_s = row[0] - (before + time.time()) / 2
+        self._clock_offset_s = row[0] - (before + time.time()) / 2
 
 
 def _parsed(address: str) -> dict[str, Any]:
@@ -333,10 +333,8 @@ class SharedCoordinator:
     scope: str
     """Name of the shared work, the same on all machines."""
 
-    @contextmanager
-    def claim(self, name: str, *, wait: bool, patience_s: float = 0.0) -> Iterator[Claim | None]:
-        with self.session.lease(self.lease_name(name), wait=wait, patience_s=patience_s) as lease:
-            yield lease
+    def claim(self, name: str, *, wait: bool, patience_s: float = 0.0) -> AbstractContextManager[Claim | None]:
+        return self.session.lease(self.lease_name(name), wait=wait, patience_s=patience_s)
 
     @contextmanager
     def transaction(self, table: str) -> Iterator[Transaction]:

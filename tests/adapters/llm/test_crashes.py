@@ -214,6 +214,7 @@ def test_what_a_dead_process_left_without_sending_is_nothing(bench: Benches) -> 
     folder.mkdir(parents=True)
     (folder / "abc.json").write_text("")  # killed while it was marked
     (folder / "abc.room").write_bytes(bytes(100))
+    (folder / ".abc.json.0a1b2c3d.tmp").write_text("{")
     (folder / "abd.room").write_bytes(bytes(100))  # killed before it was marked
     assert made.board().recover() == 1
     assert (made.rows(), list(folder.iterdir())) == ((), [])

@@ -117,15 +117,15 @@ class BatchClient:
     def settle(self) -> int:
         """Wait for the batches that dead processes left under way, and keep what came of them; how many there were."""
         found = 0
-        for name in sorted(self._marks.keys()):
+        for name in sorted(self._pending.keys()):
             with self._claims.claim(name, wait=False, patience_s=PATIENCE_S) as held:
-                if held and (text := self._marks.read(name)):
+                if held and (text := self._pending.read(name)):
                     found += 1
                     self._resume(json.loads(text))
         return found
 
     @property
-    def _marks(self) -> PendingCalls:
+    def _pending(self) -> PendingCalls:
         return self.board.archive.batches[0]
 
     @property
@@ -165,7 +165,7 @@ class BatchClient:
         """Hand a batch in and wait for it."""
         counter = self._counter(calls[0].request.model)
         kept = {"name": name, "batch_id": "", "items": [_facts(one) for one in calls]}
-        self._marks.write(name, json.dumps(kept))
+        self._pending.write(name, json.dumps(kept))
         for place in places.values():
             place.sent()
         items = [Item(custom_id=f"{name}-{number}", body=self._body(one.request)) for number, one in enumerate(calls)]
@@ -174,9 +174,9 @@ class BatchClient:
         except ModelError:
             for place in places.values():
                 place.free()
-            self._marks.drop(name)
+            self._pending.drop(name)
             raise
-        self._marks.write(name, json.dumps(kept))
+        self._pending.write(name, json.dumps(kept))
         outcomes = self._settled(counter, kept)
         for key, outcome in outcomes.items():
             if isinstance(outcome, Reply):
@@ -199,7 +199,7 @@ class BatchClient:
         if kept["batch_id"]:
             self._settled(counter, kept)
         else:
-            self._marks.drop(kept["name"])
+            self._pending.drop(kept["name"])
 
     def _found(self, counter: BatchApi, name: str) -> str:
         return self._until(lambda: counter.found(name))
@@ -213,7 +213,7 @@ class BatchClient:
             expired = ProviderFailed("the batch ended without an answer to this", kind="batch")
             outcome = answers.get(f"{kept['name']}-{number}", expired)
             outcomes[request.call_key] = self._kept(request, row, outcome, kept["name"])
-        self._marks.drop(kept["name"])
+        self._pending.drop(kept["name"])
         return outcomes
 
     def _until(self, look: Callable[[], Value | None]) -> Value:

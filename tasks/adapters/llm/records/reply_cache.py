@@ -67,11 +67,11 @@ class CallClaim:
             hint = "run it again: nothing was paid for"
             raise LeaseError("somebody else makes this call by now: this process stood still", hint=hint)
         self.archive.room(self.key).take()
-        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
+        self.archive.pending.write(self.key, json.dumps(row_facts(row)))
 
     def failed(self, row: LlmCall) -> None:
         """Write the row of an attempt that failed, and take the mark away. `row` has the id of the marked one."""
-        self.archive.marks.write(self.key, json.dumps(row_facts(row)))
+        self.archive.pending.write(self.key, json.dumps(row_facts(row)))
         self.archive.write_row(row)
         self.archive.unmark(self.key)
 
@@ -100,7 +100,7 @@ class ReplyCache:
 
     store: Store
     folder: Path
-    marks: PendingCalls
+    pending: PendingCalls
     scope: str
     """What the store is called in leases."""
 
@@ -135,7 +135,7 @@ class ReplyCache:
 
     def settled(self, key: str) -> None:
         """Make sure that the row of a kept call is there: whoever paid may have died before writing it."""
-        if self.marks.read(key) is not None:
+        if self.pending.read(key) is not None:
             with self.claim(key):
                 """Claiming it settled it."""
 
@@ -143,7 +143,7 @@ class ReplyCache:
         """Settle every call that a dead process left; how many there were."""
         found = 0
         rooms = {path.stem for path in self.folder.glob("*.room")}
-        for key in sorted(rooms.union(self.marks.keys())):
+        for key in sorted(rooms.union(self.pending.keys())):
             with self._claims.claim(key, wait=False, patience_s=CALL_PATIENCE_S) as held:
                 found += held is not None and self.settle(key)
         return found
@@ -155,7 +155,7 @@ class ReplyCache:
             self.store.disk.write(_path(key), kept)
             exchange = _unpacked(kept, _path(key))
         row = exchange.row if exchange else self._marked(key)
-        marked = self.marks.read(key) is not None
+        marked = self.pending.read(key) is not None
         if row and marked:
             self.write_row(row)
         self.unmark(key)
@@ -168,7 +168,7 @@ class ReplyCache:
         return DiskReservation(self.folder / f"{key}.room")
 
     def unmark(self, key: str) -> None:
-        self.marks.drop(key)
+        self.pending.drop(key)
         self.room(key).drop()
         for unfinished in self.folder.glob(f".{key}.json.*"):  # of a process that was killed while it wrote the mark
             unfinished.unlink(missing_ok=True)
@@ -176,9 +176,9 @@ class ReplyCache:
     @property
     def batches(self) -> tuple[PendingCalls, Coordinator]:
         """Pending batches and the claims on them, where the process that takes over finds them."""
-        shared = not isinstance(self.marks.disk, LocalDisk)
-        marks = PendingCalls(self.marks.disk, BATCHES if shared else f"{self.marks.folder}/batches")
-        return marks, open_coordinator(self.folder / "batches", f"{self.scope}/{BATCHES}")
+        shared = not isinstance(self.pending.disk, LocalDisk)
+        pending = PendingCalls(self.pending.disk, BATCHES if shared else f"{self.pending.folder}/batches")
+        return pending, open_coordinator(self.folder / "batches", f"{self.scope}/{BATCHES}")
 
     @property
     def _claims(self) -> Coordinator:
@@ -187,7 +187,7 @@ class ReplyCache:
     def _marked(self, key: str) -> LlmCall | None:
         """The row in a mark; null where the mark was never finished, that is, before anything was sent."""
         try:
-            return row_of(json.loads(self.marks.read(key) or "null"))
+            return row_of(json.loads(self.pending.read(key) or "null"))
         except (ValueError, KeyError, TypeError):
             return None
 
@@ -226,10 +226,10 @@ def open_archive(store: Store, cache: Path) -> ReplyCache:
     """The replies of a store. Pending calls of an object store are in `cache` if this machine works alone."""
     folder = lock_folder(store, cache, UNDER_WAY)
     if isinstance(store.disk, LocalDisk) or session():
-        marks = PendingCalls(store.disk)
+        pending = PendingCalls(store.disk)
     else:
-        marks = PendingCalls(LocalDisk(folder.parent), folder.name)
-    return ReplyCache(store, folder, marks, place_in_leases(store.disk))
+        pending = PendingCalls(LocalDisk(folder.parent), folder.name)
+    return ReplyCache(store, folder, pending, place_in_leases(store.disk))
 
 
 def _path(key: str) -> str:
