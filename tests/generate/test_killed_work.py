@@ -48,7 +48,7 @@ from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.domain.llm import Work
-from tasks.methods.replay_log import Journal
+from tasks.methods.replay_log import ReplayLog
 
 folder, url, at, method = Path(sys.argv[3]), *sys.argv[4:7]
 desk = Desk(folder, fresh=False)
@@ -61,14 +61,14 @@ class MortalWire(OpenAIWire):
         paid.append(1)
         return super().send(request, card)
 
-class MortalJournal(Journal):
+class MortalLog(ReplayLog):
     def keep(self, name, asked, seen):
         if at == "command" and paid:
             os.kill(os.getpid(), signal.SIGKILL)
         super().keep(name, asked, seen)
 
 import tasks.methods.replay_log
-tasks.methods.replay_log.Journal = MortalJournal
+tasks.methods.replay_log.ReplayLog = MortalLog
 
 def live():
     board = ModelRouter(
