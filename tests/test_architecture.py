@@ -150,11 +150,8 @@ def test_what_people_read_is_no_sql(source: str) -> None:
 
 OWN_SQL = (
     "tasks/adapters/store/",  # puts statements together from files of sql/
-    "tasks/adapters/leases.py",  # PostgreSQL, as `llm/shared_*`
-    "tasks/adapters/llm/limits/spend_postgres.py",
-    "tasks/adapters/llm/limits/rate_limit_postgres.py",
-    "tasks/adapters/llm/limits/spend_sqlite.py",  # a SQLite file of its own, as the two below
-    "tasks/adapters/llm/limits/rate_limit.py",
+    "tasks/adapters/coordination/postgres.py",  # rows of processes that run, not results
+    "tasks/adapters/coordination/sqlite.py",  # a SQLite file of its own, as the one below
     "tasks/adapters/retrieval/counts.py",
     "tasks/filter/rules.py",  # a rule is a condition over Arrow tables, before anything is a row of the store
     "tasks/filter/facts.py",  # applies the rules
