@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.measured import cost_of, machine
-from tasks.adapters.sandbox.pick import pick as pick_sandbox
+from tasks.adapters.sandbox.select import pick as pick_sandbox
 from tasks.adapters.tool_environment import tool_environment
 from tasks.adapters.uv.builder import Builder
 from tasks.adapters.uv.interpreters import machine_interpreters, pick

@@ -30,7 +30,7 @@ from tasks.adapters.runner.job import INSIDE, RunnerJob, runner_argv, write_job
 from tasks.adapters.runner.report import read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters, pick
-from tasks.coverage.task import changed_lines
+from tasks.changed_lines.task import changed_lines
 from tasks.domain.names import InstanceKey, RepoPath, RunKey, sorted_lines
 from tasks.domain.outcome import Tracer
 from tasks.domain.run import PathRange, Watch

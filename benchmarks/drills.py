@@ -13,12 +13,12 @@ from typing import Any
 
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.engine.units import Executor, Summary, ThreadExecutor, start_flow
-from flows.interface.options import Request, read_request
+from flows.interface.option_types import Request, read_request
 from flows.interface.pipelines import PIPELINES, entry_point
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.localization import Locator
 from tasks.domain.validation import InvalidReason, Validation
 from tests.fakes.contract import HELPFUL

@@ -19,8 +19,8 @@ import typer
 
 from benchmarks.demo_warehouse import demo_warehouse
 from flows.demo import SNAPSHOT
-from flows.interface.parameters import GenerateRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.agents.install import ready
@@ -28,7 +28,7 @@ from tasks.adapters.agents.mini_swe_agent import SUBMIT
 from tasks.adapters.llm.base import Finish, Reply, ToolCall, Usage
 from tasks.adapters.llm.dialects.messages import tokens_of
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import LlmCall
 from tasks.generate.registry import OURS

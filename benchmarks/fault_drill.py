@@ -29,7 +29,7 @@ from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.engine.units import LEFT, NOTHING, ThreadExecutor
 from flows.interface.settings import Settings, settings_from
 from flows.snapshots import import_rows
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone, Unit

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.tables.latest import literal
 from tasks.adapters.store.views.database import query
 from tasks.adapters.tabular import text_table
 

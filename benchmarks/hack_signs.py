@@ -35,7 +35,7 @@ from tasks.domain.names import RepoPath
 from tasks.domain.proposed_fix import HackSign
 from tasks.integrity.hacking.changed import HackContext
 from tasks.integrity.hacking.signs import find_signs, known_of, places_in
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 HACKS = Path(__file__).parent / "hacks"
 CORPORA = ("first", "second", "third")

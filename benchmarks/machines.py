@@ -20,7 +20,7 @@ from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.interface.settings import PROJECT, Settings
 from flows.snapshots import import_rows
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.decoy import Decoy
 from tasks.domain.llm import CallStatus, LlmCall

@@ -14,7 +14,7 @@ import duckdb
 
 from tasks.adapters.store.files.layout import PART, SCHEMA_FOLDER, layout_of
 from tasks.adapters.store.files.schema import arrow_schema
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.ability import MethodAbility, SnapshotDifficulty, TimeEffect
 from tasks.domain.candidate import Candidate, Submission, Suite
 from tasks.domain.generation import Generation

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.measured import cost_of
 from flows.interface.settings import PROJECT
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.outcome import RunStatus, Tracer
 from tasks.domain.run import Run
 

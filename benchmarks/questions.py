@@ -18,7 +18,7 @@ import duckdb
 from benchmarks.measured import machine
 from benchmarks.outcomes import write_store
 from flows.interface.settings import PROJECT
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import replace_database
 from tasks.adapters.store.views.headers import headers
 from tasks.adapters.store.views.sql_files import named_queries

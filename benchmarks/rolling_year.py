@@ -32,7 +32,7 @@ import typer
 from benchmarks.measured import machine, text_table
 from benchmarks.prefect_server import GONE, Prefect, descendants, documented_automation, prefect_server
 from flows.interface.settings import PROJECT
-from tasks.adapters.store.rows.latest import literal
+from tasks.adapters.store.tables.latest import literal
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import InfrastructureError
 from tests.fakes.local_github.command import GitHubRequest, hub_for

@@ -23,7 +23,7 @@ from tasks.adapters.sandbox.base import Job, Sandbox
 from tasks.adapters.sandbox.docker.container import RUN
 from tasks.adapters.sandbox.docker.engine import connected, docker_settings
 from tasks.adapters.sandbox.label import MARKER
-from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.select import pick
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.errors import SandboxError
 from tasks.domain.outcome import SandboxKind

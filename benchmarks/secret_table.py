@@ -27,8 +27,8 @@ from benchmarks.corpus import PREFIX
 from benchmarks.second_corpus import known_of, suite_patch, tricks_of
 from benchmarks.trick_table import corpus_of
 from flows.demo import SNAPSHOT
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.views.database import query

@@ -36,7 +36,7 @@ from benchmarks.prefect_server import descendants
 from flows.interface.settings import PROJECT
 from tasks.adapters.coordination.postgres import open_session
 from tasks.adapters.store.files.disk import open_disk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.names import InstanceKey, RunKey, content_key
 from tasks.domain.run import CaseOutcome, Run

@@ -33,7 +33,7 @@ import typer
 
 from benchmarks.machine_faults import FAULTS, LEASE_S, Fault, clock_library, own_disk, strike, with_clock
 from benchmarks.machines import Cluster, Machine, Work, cluster_of, cpu_of_children, end_as_by_ctrl_c, verdicts
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name

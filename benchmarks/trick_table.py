@@ -16,8 +16,8 @@ from typing import Any
 from benchmarks.corpus import KINDS, Entry, corpus
 from benchmarks.naive_grader import NaiveGrader
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.git.mirrors import Mirrors

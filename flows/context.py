@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from flows.engine.units import FlowRun, typed_partial
-from flows.interface.parameters import GenerateRequest
+from flows.interface.requests import GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.limits.budget import Meter
 from tasks.adapters.llm.router import ModelRouter
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.generation import Give
 from tasks.domain.instance import TaskInstance
 from tasks.domain.llm import Work

@@ -8,15 +8,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from flows.interface.parameters import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest, FixesRequest, RepairRequest, SweepRequest
 from flows.interface.settings import RESOURCES, Settings
-from flows.interface.snapshot_parameters import RebuildRequest
+from flows.interface.snapshot_requests import RebuildRequest
 from flows.judge_repairs import FixesSummary
 from flows.rebuild import RebuildSummary
 from flows.snapshots import import_rows
 from flows.sweep import SweepSummary
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
 from tasks.adapters.tabular import text_table
@@ -28,7 +28,7 @@ from tasks.domain.collect import PullRequest, Rejection
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import repo_folder
 from tasks.repair.settings import GENERATE
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tasks.scrape.task import TOKEN_VARIABLES
 from tasks.snapshot.task import already_published
 

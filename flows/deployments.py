@@ -46,11 +46,11 @@ from pydantic import Field
 
 from flows.engine.shards import planned, share
 from flows.engine.units import NOTHING, USAGE, Executor, Failure, FlowRun, R, S, TaskBatch, U, attempt, log
-from flows.interface.options import FILE, Option, Parameter, files, parameters, read_names, read_request
-from flows.interface.parameters import SharedRequest
+from flows.interface.option_types import FILE, Option, Parameter, files, parameters, read_names, read_request
 from flows.interface.pipelines import PIPELINES, Pipeline, enter
+from flows.interface.requests import SharedRequest
 from flows.interface.settings import Settings, settings_here
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.text import in_words, printable
 from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries

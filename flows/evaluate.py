@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from flows.engine.units import FlowRun, line_of, log, typed_partial
 from flows.environments import EnvironmentOnDemand, find, prepare
-from flows.interface.parameters import EvaluationRequest
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.store.files.quarantine import Problem
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import counted
-from tasks.coverage.task import record_changed_lines
+from tasks.changed_lines.task import record_changed_lines
 from tasks.domain.guard_edit import GuardEdit
 from tasks.domain.names import EnvId, FixId, InstanceId, SuiteId
 from tasks.domain.outcome import Policy, Tracer

@@ -21,14 +21,14 @@ import pyarrow as pa
 from flows.engine.units import NOTHING, FlowRun, line_of, log, typed_partial
 from flows.environments import prepare
 from flows.evaluate import EvaluationSummary, evaluate_inside, ready_decoys, run_settings
-from flows.interface.parameters import EvaluationRequest, FixesRequest, StrengthRequest
+from flows.interface.requests import EvaluationRequest, FixesRequest, StrengthRequest
 from flows.interface.settings import Settings
 from flows.sweep import open_router
 from tasks.adapters.files import writable_file
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.router_factory import metered
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from flows.context import SearchModels, ranked_batches
 from flows.engine.units import FlowRun, line_of, typed_partial
-from flows.interface.parameters import LocalizeRequest
+from flows.interface.requests import LocalizeRequest
 from flows.interface.settings import Settings
 from flows.sweep import open_router
-from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget
+from tasks.adapters.llm.router_factory import metered
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.domain.localization import Locator

@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 
 from flows.engine.units import FlowRun, line_of, log, typed_partial
 from flows.evaluate import run_settings
-from flows.interface.parameters import ValidationRequest
+from flows.interface.requests import ValidationRequest
 from flows.interface.settings import RESOURCES, Settings
-from flows.interface.snapshot_parameters import RebuildRequest
+from flows.interface.snapshot_requests import RebuildRequest
 from flows.snapshots import made_line
 from flows.validate import ValidationSummary, validate_inside
 from tasks.adapters.git.sources import source_of

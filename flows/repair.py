@@ -12,14 +12,14 @@ from functools import partial
 from flows.engine.units import NOTHING, FlowRun, typed_partial
 from flows.environments import prepare
 from flows.evaluate import run_settings
-from flows.interface.parameters import FixesRequest, RepairRequest
+from flows.interface.requests import FixesRequest, RepairRequest
 from flows.interface.settings import Settings
 from flows.judge_repairs import FixesSummary, judge_fixes
 from flows.sweep import open_router
 from tasks.adapters.llm.base import Model
-from tasks.adapters.llm.factory import metered
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.router_factory import metered
 from tasks.domain.candidate import Candidate
 from tasks.domain.llm import Work
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from flows.engine.units import FlowRun, typed_partial
 from flows.interface.settings import Settings
-from flows.interface.snapshot_parameters import RateRequest, ReportRequest
+from flows.interface.snapshot_requests import RateRequest, ReportRequest
 from tasks.adapters.tabular import text_table
 from tasks.domain.errors import NotFound
 from tasks.domain.names import file_name

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flows.engine.units import FlowRun, typed_partial
-from flows.interface.parameters import ValidationRequest
+from flows.interface.requests import ValidationRequest
 from flows.interface.settings import Settings
-from flows.interface.snapshot_parameters import PublishRequest, WithdrawRequest
+from flows.interface.snapshot_requests import PublishRequest, WithdrawRequest
 from flows.validate import validate_inside
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import ensure_views, query, selection
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import counted, say

@@ -28,18 +28,18 @@ from flows.context import (
 from flows.engine.units import FlowRun, line_of, typed_partial
 from flows.environments import EnvironmentOnDemand, find, prepare
 from flows.evaluate import EvaluationSummary, evaluate_inside, run_settings
-from flows.interface.parameters import EvaluationRequest, GenerateRequest
+from flows.interface.requests import EvaluationRequest, GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.batches.desk import BatchClient, check_taken
 from tasks.adapters.llm.catalogue.model_facts import record_models
-from tasks.adapters.llm.factory import metered, open_switchboard
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.router_factory import make_router, metered
 from tasks.adapters.patch.read import to_bytes
 from tasks.adapters.progress import shown
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.host_environment import host_environment
@@ -274,7 +274,7 @@ def open_router(
     a ceiling in dollars would need."""
     store = Store(settings.store)
     data, own = settings.models, settings.own_models
-    router = open_switchboard(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
+    router = make_router(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
     for name in models:
         router.check_key(name)
         card = router.models.card(name)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from flows.engine.units import FlowRun, typed_partial
 from flows.evaluate import EvaluationSummary, evaluate_inside, run_settings
-from flows.interface.parameters import EvaluationRequest, ValidationRequest
+from flows.interface.requests import EvaluationRequest, ValidationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.store.views.database import ensure_views
 from tasks.adapters.text import counted

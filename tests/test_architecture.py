@@ -26,7 +26,7 @@ STAGES = (
     "generate",
     "repair",
     "evaluate",
-    "coverage",
+    "changed_lines",
     "report",
 )
 INSIDES = (
@@ -62,6 +62,7 @@ def in_domain() -> list[Path]:
     return [path for path in SOURCES if "domain" in path.parts]
 
 
+@pytest.mark.slow
 def test_only_flows_and_tasks_import_prefect() -> None:
     users = [path for path in SOURCES if any(name.split(".")[0] == "prefect" for name in imported(path))]
     outside = [path for path in users if path.parent.name not in ("flows", "engine") and path.name != "task.py"]
@@ -166,6 +167,7 @@ NO_SQL = (
 """Modules with a text that only looks like SQL."""
 
 
+@pytest.mark.slow
 def test_questions_about_rows_are_files_of_sql() -> None:
     """`selection` asks for rows of a view or a macro; what needs more is a file in `sql/`."""
     paths = [path for path in SOURCES if not relative(path).startswith(OWN_SQL + NO_SQL)]

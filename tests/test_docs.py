@@ -37,6 +37,7 @@ def test_every_package_and_command_is_in_the_readme() -> None:
     assert not [name for name in [*commands, *groups] if f"swt {name}" not in text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", re.findall(r"```sql\n(.*?)```", ROBUSTNESS, re.S))
 def test_queries_of_the_robustness_page_run(query: str) -> None:
     with duckdb.connect() as connection:

@@ -89,6 +89,7 @@ def arguments_of_git(call: ast.Call) -> list[ast.expr]:
     return [part for one in lists for part in one.elts]
 
 
+@pytest.mark.slow
 def test_no_argument_of_git_that_somebody_chose_can_be_an_option() -> None:
     assert [found for path in SOURCES for found in unguarded(path)] == []
 

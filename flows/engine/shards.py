@@ -34,10 +34,10 @@ from prefect.settings import get_current_settings
 from prefect.states import Cancelled, Cancelling, Crashed
 
 from flows.engine.units import log
-from flows.interface.parameters import EvaluationRequest, GenerateRequest, SharedRequest
+from flows.interface.requests import EvaluationRequest, GenerateRequest, SharedRequest
 from flows.interface.settings import Settings
 from flows.sweep import chosen_instances
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, InstanceKey, RepoName

@@ -22,7 +22,7 @@ from typing import Any, Generic, Protocol, TypeVar, overload, runtime_checkable
 import tenacity
 
 from tasks.adapters.progress import LINE_S, shown
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import SwtError
 from tasks.domain.retrying import Retries, may_pass
 from tasks.domain.undone import BUG, INTERRUPTED, FlowRound, PartialFailure, Undone, Unit, subjects_of, written

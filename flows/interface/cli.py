@@ -265,7 +265,7 @@ def submit_check(
     Example: swt submit check preds.jsonl --snapshot lite
     """
     from tasks.adapters.llm.catalogue.models import read_models
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
     from tasks.evaluate.intake.file_check import check_submission
 
     here = settings()

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn
 
 import typer
 
-from flows.interface.options import ARGUMENT, Parameter, Q, parameters, read_request
-from flows.interface.parameters import (
+from flows.interface.option_types import ARGUMENT, Parameter, Q, parameters, read_request
+from flows.interface.requests import (
     EvaluationRequest,
     FixesRequest,
     GenerateRequest,
@@ -28,7 +28,7 @@ from flows.interface.parameters import (
     ValidationRequest,
 )
 from flows.interface.settings import Settings, settings_here
-from flows.interface.snapshot_parameters import (
+from flows.interface.snapshot_requests import (
     PublishRequest,
     RateRequest,
     RebuildRequest,
@@ -191,7 +191,7 @@ def run_flow(request: Any, settings: Settings, executor: Executor | None = None,
     Returns its summary. `more` goes to the flow's function: how often validations repeat, retries of model calls.
     """
     from flows.engine.units import ThreadExecutor, start_flow
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
 
     pipeline = next(one for one in PIPELINES if one.request is type(request))
     executor, store = executor or ThreadExecutor(settings.workers), Store(settings.store)

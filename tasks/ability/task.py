@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tasks.ability.scale import Counts, Floats, Scale, fit, resampled
 from tasks.ability.time_effect import time_effect
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import selection
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.ability import MethodAbility, SnapshotDifficulty, TimeEffect

@@ -19,10 +19,10 @@ from tasks.adapters.patch.split import Kind, kind_of
 from tasks.adapters.runner.collect import Collection, State, collect
 from tasks.adapters.runner.launch import FIXED_ENV, complete
 from tasks.adapters.sandbox.base import Sandbox
-from tasks.adapters.sandbox.pick import swept
 from tasks.adapters.sandbox.scratch import spare_folder
+from tasks.adapters.sandbox.select import swept
 from tasks.adapters.store.files.provenance import version_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.builder import Builder, environment_root, is_built, load_environment, machine_builder
 from tasks.adapters.uv.host_environment import RECIPE as HOST
 from tasks.adapters.uv.host_environment import host_environment

@@ -19,10 +19,10 @@ from tasks.adapters.extensions.sources import build_patches
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.runner.job import runner_version
-from tasks.adapters.sandbox.bases import Bases
-from tasks.adapters.sandbox.pick import swept
+from tasks.adapters.sandbox.base_trees import Bases
+from tasks.adapters.sandbox.select import swept
 from tasks.adapters.store.maintenance.claims import claims_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.text import counted
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters

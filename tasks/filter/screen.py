@@ -18,7 +18,7 @@ from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Reject
 from tasks.domain.errors import TerminalError
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import SnapshotName, instance_id
-from tasks.filter.base import prove
+from tasks.filter.base_commit import prove
 from tasks.filter.facts import Inputs, PullKey, pull_table, rejections
 from tasks.filter.paths import is_test
 from tasks.filter.rules import RULES, Rule, RuleLimits

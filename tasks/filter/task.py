@@ -10,7 +10,7 @@ from datetime import datetime
 
 from tasks.adapters.git.changes import Changes
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.collect import Issue, IssueLink, PullBase, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, repo_folder

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.batches.desk import PlannedCall, foreseeing
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import SwtError, UsageError
 from tasks.domain.places import Places
 from tasks.domain.variant import PLAIN, Variant

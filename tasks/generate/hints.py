@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from tasks.adapters.input_files.reader import read_rows
 from tasks.adapters.patch.model import FilePatch, Patch
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.rows.reader import read_rows
 
 
 def changed_files(patch: str) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from tasks.adapters.llm.base import Usage
 from tasks.adapters.llm.batches.desk import SHARE, check_taken
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import Price, read_prices
-from tasks.adapters.llm.dialects.all import refuse_unsent
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.llm.dialects.by_name import refuse_unsent
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.llm import CallStatus, LlmCall

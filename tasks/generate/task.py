@@ -19,7 +19,7 @@ from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.maintenance.claims import claims_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.workbench.journaled import JournaledWorkbench
 from tasks.domain.environment import Environment
 from tasks.domain.errors import InfrastructureError

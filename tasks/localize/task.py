@@ -19,7 +19,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.errors import ProviderFailed
 from tasks.adapters.retrieval.search import Searcher
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import Value, query, selection
 from tasks.domain.errors import SwtError
 from tasks.domain.instance import TaskInstance

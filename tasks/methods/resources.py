@@ -14,8 +14,8 @@ from tasks.adapters.git.history import CommitHistory
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.look import look_for_leaks
-from tasks.adapters.sandbox.pick import swept
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.sandbox.select import swept
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.uv.plan import BuiltEnvironment

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from tasks.adapters.patch.render import Change
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.workbench.base import Workbench
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.environment import Environment

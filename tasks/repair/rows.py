@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tasks.adapters.store.files.provenance import provenance
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance

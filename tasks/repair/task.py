@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from tasks.adapters.llm.base import Model
 from tasks.adapters.store.maintenance.claims import claims_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.candidate import Candidate
 from tasks.domain.environment import Environment

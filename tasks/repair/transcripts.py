@@ -13,7 +13,7 @@ from tasks.adapters.agents.hiding import packages_of
 from tasks.adapters.llm.base import Model
 from tasks.adapters.llm.gateway.recorder import as_trajectory, steps_in
 from tasks.adapters.sandbox.scratch import spare_folder
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.guards import TrajectoryAudit
 from tasks.domain.instance import TaskInstance

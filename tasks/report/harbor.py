@@ -26,7 +26,7 @@ from tasks.adapters.patch.runnable import DEFINES_TESTS
 from tasks.adapters.patch.split import TEST_FOLDERS, TEST_MODULE
 from tasks.adapters.runner.job import INSIDE
 from tasks.adapters.runner.report import GRAVITY
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query, selection
 from tasks.domain.environment import Environment, EnvironmentAttempt
 from tasks.domain.errors import SwtError

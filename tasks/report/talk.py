@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import RecordedStep
 from tasks.report.prose import TextPiece, pieces
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from tasks.adapters.github.queries import document, names
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.names import RepoName, content_key
 from tasks.domain.scraping import RawPage, ScrapeFailure, ScrapeTrouble, SyncState
 from tasks.scrape.kinds import ISSUE_BY_NUMBER, ISSUES, PULL_REQUESTS, PageKind

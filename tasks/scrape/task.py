@@ -20,18 +20,18 @@ from tasks.adapters.clock import SystemClock
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import API, GitHub, RequestRetries
 from tasks.adapters.github.tokens import Token, TokenPool, tokens_from
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.collect import Issue, IssueLink, PullRequest
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import RepoName, repo_folder, snapshot_name
 from tasks.domain.places import Places
 from tasks.domain.undone import OfRepository
+from tasks.scrape.dataset_rows import ImportResult, import_instances, snapshot_of
 from tasks.scrape.fetching import SyncContext, owner_and_name
 from tasks.scrape.links import known_of, links_of
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows
-from tasks.scrape.swe_bench_rows import ImportResult, import_instances, snapshot_of
 from tasks.scrape.sync import IssuesReport, SyncReport, fetch_issues, sync_repository
 
 TOKEN_VARIABLES = ("SWT_GITHUB_TOKENS", "GITHUB_TOKEN", "GH_TOKEN")

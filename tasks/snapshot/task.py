@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import Value, query, selection
 from tasks.domain.collect import IssueLink
 from tasks.domain.environment import Environment

@@ -13,7 +13,7 @@ from tasks.adapters.leaks.look import look_for_leaks
 from tasks.adapters.patch.apply import apply_stored
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query, selection
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters

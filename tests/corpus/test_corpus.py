@@ -13,7 +13,7 @@ from benchmarks.secret_table import HONEST, Entry, play
 from benchmarks.trick_table import END, PAGE, START, corpus_of, judge_corpus, table
 from flows.demo import build_demo_mirror
 from flows.interface.settings import Settings
-from tasks.adapters.sandbox.pick import available
+from tasks.adapters.sandbox.select import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 

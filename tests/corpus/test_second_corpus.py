@@ -11,7 +11,7 @@ from benchmarks.secret_table import entries_of, play
 from flows.interface.settings import Settings
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.sandbox.pick import available
+from tasks.adapters.sandbox.select import available
 from tasks.domain.outcome import SandboxKind
 
 KINDS = {"memory", "memory-kept", "memory-cache", "form", "text", "look", "runner", "behaviour"}

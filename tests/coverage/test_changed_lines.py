@@ -1,6 +1,6 @@
 """The lines that golden patches change."""
 
-from tasks.coverage.task import changed_lines
+from tasks.changed_lines.task import changed_lines
 from tasks.domain.names import InstanceKey
 
 KEY = InstanceKey("key")

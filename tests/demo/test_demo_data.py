@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tasks.domain.instance import TaskInstance
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 INSTANCES = {str(row.instance_id): row for row in import_instances(DEMO / "instances.jsonl", snapshot="demo").instances}

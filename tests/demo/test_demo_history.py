@@ -11,7 +11,7 @@ import pytest
 from tasks.adapters.git.command import GitFailed
 from tasks.demo.history import HISTORY, build_mirror
 from tasks.domain.errors import NotFound
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 
 def git(mirror: Path, *args: str) -> str:

@@ -26,7 +26,7 @@ from tasks.adapters.extensions.products import products_for
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.candidate import Suite
@@ -43,7 +43,7 @@ from tasks.evaluate.intake.load import take_candidates
 from tasks.evaluate.runs.plan import fix_spec, guard_specs
 from tasks.evaluate.task import RunSettings, SuiteRuns, bench_of, make_runs, run_suites
 from tasks.integrity.edits import guard_edits
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 pytestmark = [
     pytest.mark.bubblewrap,
@@ -105,6 +105,7 @@ class Bench:
         }
 
 
+@pytest.mark.slow
 def test_the_golden_patch_is_compiled_for_after_and_not_for_before(tmp_path: Path) -> None:
     outcomes = Bench(tmp_path).outcomes()
 
@@ -117,6 +118,7 @@ def test_the_golden_patch_is_compiled_for_after_and_not_for_before(tmp_path: Pat
     assert outcomes[("none", "before", "Same.test_it_is_a_number")] is Outcome.PASSED
 
 
+@pytest.mark.slow
 def test_a_proposed_fix_of_compiled_sources_is_never_built(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.outcomes()
@@ -207,6 +209,7 @@ def test_a_build_has_no_network_and_sees_nothing_of_the_cache_but_its_tools(tmp_
     bench.prepare()
 
 
+@pytest.mark.slow
 def test_a_build_finds_submodules_and_other_repositories_and_keeps_nothing_of_them(tmp_path: Path) -> None:
     commits = {}
     for name in ("helpers", "library"):
@@ -226,6 +229,7 @@ def test_a_build_finds_submodules_and_other_repositories_and_keeps_nothing_of_th
     assert (tmp_path / "seen" / "fast" / "values.txt").read_text() == "helperslibrary"
 
 
+@pytest.mark.slow
 def test_modules_that_are_gone_are_a_failure_of_ours_and_built_again(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     environment = bench.environment()

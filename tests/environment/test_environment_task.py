@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from domain_rows import environment_row
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.builder import ROW
 from tasks.demo.history import build_mirror
 from tasks.domain.environment import EnvironmentAttempt
@@ -25,7 +25,7 @@ from tasks.environment.task import (
     ladder_basis,
     prepare_environment,
 )
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 PROJECT = Path(__file__).parents[2]
 DEMO = PROJECT / "data" / "demo"

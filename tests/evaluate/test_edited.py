@@ -196,6 +196,7 @@ def test_hostile_text_does_no_harm(after: str) -> None:
     assert "compared as text" in edited_definitions("t.py", "def test_a(): pass\n", after).note
 
 
+@pytest.mark.slow
 def test_thousands_that_inherit_thousands_are_not_looked_at() -> None:
     """Four million cases, none of which was there before; the methods of a class that was there may come from below."""
     many = 2_000

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from domain_rows import task_instance
 
-from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.input_files.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha

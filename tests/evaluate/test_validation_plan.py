@@ -20,7 +20,7 @@ from tasks.domain.proposed_fix import ProposedFix
 from tasks.domain.run import Limits, Run, RunSpec, files_key
 from tasks.evaluate.runs.plan import DECOY_WALL_S, RunContext, guard_specs
 from tasks.evaluate.runs.validation_plan import Repeats, doubt_specs, hangs, settling_specs, validation_specs
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 LIBRARY = "/usr/lib/faketime/libfaketime.so.1"

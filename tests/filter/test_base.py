@@ -9,7 +9,7 @@ from small_history import TEN, Source, new_source, pull_row
 
 from tasks.domain.collect import PullBase, PullRequest
 from tasks.domain.names import Sha
-from tasks.filter.base import prove
+from tasks.filter.base_commit import prove
 
 EDIT = TEN.replace("line 3\n", "changed 3\n")
 BOTH = {"pkg/a.py": (1, 1), "tests/test_a.py": (1, 0)}

@@ -13,7 +13,7 @@ from small_history import REPO, TEN, Source, day, issue_row, link_row, new_sourc
 from tasks.adapters.git.changes import Range
 from tasks.adapters.patch.read import to_text
 from tasks.adapters.patch.split import is_test_path
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import build_views, query
 from tasks.domain.collect import Issue, IssueLink, PullRequest, Rejection, Repository, RepositoryState
 from tasks.domain.instance import TaskInstance

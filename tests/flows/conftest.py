@@ -10,7 +10,7 @@ import pytest
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
-from tasks.adapters.sandbox.pick import available
+from tasks.adapters.sandbox.select import available
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.run import Limits
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from flows.interface.commands.queries import rebuild_views
-from flows.interface.parameters import GenerateRequest, LocalizeRequest, SweepRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import GenerateRequest, LocalizeRequest, SweepRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import UsageError

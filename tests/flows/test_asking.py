@@ -61,12 +61,14 @@ def test_an_answer_holds_neither_formulas_nor_commands_to_a_terminal(tmp_path: P
     assert csv.getvalue().endswith(b",-1\n")
 
 
+@pytest.mark.slow
 def test_csv_has_lists_as_json_and_nothing_for_null(settings: Settings) -> None:
     out = io.BytesIO()
     ask(settings, "SELECT 1 AS n, ['a', 'b'] AS l, true AS t UNION ALL SELECT NULL, NULL, NULL", "csv", out)
     assert out.getvalue() == b'n,l,t\n1,"[""a"", ""b""]",True\n,,\n'
 
 
+@pytest.mark.slow
 def test_models_are_a_table_after_rebuilding_views(settings: Settings) -> None:
     rebuild_views(settings)
     found = query(settings.database, "SELECT cutoff FROM model_fact WHERE model = 'claude-3-haiku-20240307'")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.interface.parameters import GenerateRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import CallStatus, LlmCall

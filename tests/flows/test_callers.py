@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 from flows.deployments import FLOWS, check_password
 from flows.interface.cli import app
-from flows.interface.options import (
+from flows.interface.option_types import (
     FILE,
     INSTANCE,
     OUTPUT,
@@ -32,8 +32,8 @@ from flows.interface.options import (
     Request,
     parameters,
 )
-from flows.interface.parameters import CANDIDATES, PARTIAL
 from flows.interface.pipelines import PIPELINES, Pipeline
+from flows.interface.requests import CANDIDATES, PARTIAL
 from flows.interface.settings import settings_from
 from tasks.domain.errors import BadInput, UsageError
 from tasks.evaluate.intake import controls

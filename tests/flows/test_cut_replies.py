@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from flows.interface.parameters import GenerateRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import GenerateRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Finish, Reply
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.generation import Generation, GenerationStatus
 from tests.fakes.contract import HELPFUL
@@ -23,6 +23,7 @@ def cut(_: object) -> Step:
     return Step(reply=Reply(text=HELPFUL[: len(HELPFUL) // 2], finish_reason=Finish.LENGTH))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("param", "status", "exit_code", "candidates"),
     [((), GenerationStatus.PROPOSED, 0, 1), (("max_tokens=50",), GenerationStatus.INFRASTRUCTURE, 1, 0)],

@@ -10,11 +10,11 @@ import pytest
 from domain_rows import task_instance
 from scratch_git import git
 
-from flows.interface.parameters import EvaluationRequest, ValidationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest, ValidationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.environment import DrivenCase
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, RepoName, Sha, SnapshotName

@@ -6,7 +6,7 @@ import pytest
 
 from flows.demo import REPAIRED, repair_demo
 from flows.interface.settings import Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.generation import Generation
 from tasks.domain.guards import TrajectoryAudit

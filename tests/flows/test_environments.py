@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from compiled_project import CAN_COMPILE, COMMANDS, NO_COMPILER, REPO, compiled_mirror, write_instance, write_recipe
 
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from flows.snapshots import import_rows
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.environment import EnvironmentAttempt
 from tasks.domain.outcome import SandboxKind
 from tasks.domain.places import Places

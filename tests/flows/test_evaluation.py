@@ -19,10 +19,10 @@ import pytest
 from flows.demo import DEMO, SNAPSHOT
 from flows.evaluate import EvaluationSummary
 from flows.interface.commands.queries import show_log
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import PROJECT, Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate, EditedDefinition, Submission, Suite
 from tasks.domain.errors import BadInput, NotFound, UsageError
@@ -286,7 +286,7 @@ def _start_and_kill(settings: Settings, *, after: float) -> None:
     """Evaluate in a process of its own, and kill it without warning so many seconds after its first run began."""
     code = (
         "import os, sys; from pathlib import Path; from flows.interface.settings import settings_from; "
-        "from flows.interface.pipelines import run_flow; from flows.interface.parameters import *; "
+        "from flows.interface.pipelines import run_flow; from flows.interface.requests import *; "
         "request = EvaluationRequest(candidates=tuple(sys.argv[2:]), snapshot=sys.argv[1], "
         f"instances={FEW!r}, confirm=False, guards=False); "
         "from dataclasses import replace; from tasks.domain.run import Limits; "

@@ -25,15 +25,15 @@ from flows.demo import DEMO, SNAPSHOT
 from flows.engine.units import ThreadExecutor, start_flow
 from flows.interface.cli import app
 from flows.interface.commands.queries import ask, export
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import PROJECT, Settings
-from flows.interface.snapshot_parameters import RateRequest, ReportRequest
+from flows.interface.snapshot_requests import RateRequest, ReportRequest
 from flows.report import rate_methods, report_folder
 from flows.snapshots import import_rows
 from tasks.adapters.llm.catalogue.models import read_models
-from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.sandbox.select import available
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import NotFound, UsageError
 from tasks.domain.instance import TaskInstance

@@ -15,7 +15,8 @@ import pytest
 from flows.demo import DEMO, SNAPSHOT
 from flows.engine.units import ThreadExecutor
 from flows.interface.cli import main
-from flows.interface.parameters import (
+from flows.interface.pipelines import run_flow
+from flows.interface.requests import (
     EvaluationRequest,
     FixesRequest,
     GenerateRequest,
@@ -23,15 +24,14 @@ from flows.interface.parameters import (
     Locator,
     StrengthRequest,
 )
-from flows.interface.pipelines import run_flow
 from flows.interface.settings import PROJECT, Settings
 from flows.snapshots import list_snapshots
 from flows.sweep import open_router
 from tasks.adapters.llm.limits.budget import Budget
-from tasks.adapters.sandbox import pick as picking
-from tasks.adapters.sandbox.pick import pick, swept
+from tasks.adapters.sandbox import select as picking
+from tasks.adapters.sandbox.select import pick, swept
 from tasks.adapters.store.files.disk import LocalDisk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import ensure_views, query
 from tasks.domain.errors import NotFound, SandboxError, SwtError, UsageError
 from tasks.domain.generation import Give
@@ -95,6 +95,7 @@ def test_an_import_says_what_is_wrong_with_its_file(
     assert "see the lines above" not in told or len(told.splitlines()) > 2
 
 
+@pytest.mark.slow
 def test_without_a_mirror_each_instance_is_named_and_the_hint_said_once(
     swt: Swt, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -209,6 +210,7 @@ def test_nothing_that_could_be_judged_is_exit_code_3(settings: Settings, tmp_pat
         assert f"no candidate to judge in {source}: nothing was run" in found.problems
 
 
+@pytest.mark.slow
 def test_the_list_has_every_snapshot_that_tables_have(settings: Settings) -> None:
     store = Store(settings.store)
     pooled = [replace(row, snapshot="collected") for row in store.read(TaskInstance, snapshot=SNAPSHOT)]

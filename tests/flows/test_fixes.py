@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.interface.parameters import FixesRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import FixesRequest
 from flows.interface.settings import Settings
 from flows.judge_repairs import FixesSummary
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import BadInput, UsageError
 from tasks.domain.proposed_fix import Repair

@@ -11,8 +11,8 @@ import pytest
 
 from flows.demo import SNAPSHOT
 from flows.evaluate import EvaluationSummary
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.runner import report
 from tasks.adapters.store.views.database import query

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from golden_projects import GoldenProject, SwtMachine, swt_machine
 
-from tasks.adapters.sandbox.pick import ENTRIES
+from tasks.adapters.sandbox.select import ENTRIES
 
 CANARIES = {
     "OPENAI_API_KEY": "canary-openai",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flows.interface.settings import PROJECT
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.undone import INTERRUPTED, FlowRound, Undone
 
 NAMES = tuple(f"owner__name-{number}" for number in range(3))
@@ -23,7 +23,7 @@ from pathlib import Path
 from flows.interface.cli import app, main
 from flows.engine.units import ThreadExecutor, start_flow
 from flows.interface.pipelines import end
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.undone import OfInstance
 
 folder = Path.cwd()

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.interface.parameters import FixesRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import FixesRequest
 from flows.interface.settings import Settings
 from tasks.adapters.store.views.database import query
 from tests.fakes.scripted_provider.script import Step

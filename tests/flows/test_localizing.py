@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.interface.cli import app
-from flows.interface.parameters import LocalizeRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import LocalizeRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.llm import LlmCall
 from tasks.domain.localization import Localization, LocalizationRun, Locator, RetrieverKind

@@ -13,13 +13,13 @@ from benchmarks.faults import Faulty, disk_full
 from flows import rebuild as rebuilding
 from flows.demo import DEMO, SNAPSHOT, build_demo_mirror
 from flows.engine.units import start_flow
-from flows.interface.parameters import ValidationRequest
+from flows.interface.requests import ValidationRequest
 from flows.interface.settings import Settings
-from flows.interface.snapshot_parameters import PublishRequest, RebuildRequest
+from flows.interface.snapshot_requests import PublishRequest, RebuildRequest
 from flows.rebuild import RebuildSummary, rebuild
 from flows.snapshots import SnapshotSummary, freeze, import_rows
 from flows.validate import STORY, ValidationSummary, validate
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.errors import InfrastructureError
 from tasks.domain.instance import Snapshot

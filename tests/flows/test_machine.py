@@ -9,8 +9,8 @@ import pytest
 
 from flows.interface.commands import machine
 from flows.interface.settings import Settings
-from tasks.adapters.sandbox import pick as picking
-from tasks.adapters.sandbox.pick import automatic, available
+from tasks.adapters.sandbox import select as picking
+from tasks.adapters.sandbox.select import automatic, available
 from tasks.adapters.uv.plan import Interpreter
 from tasks.domain.outcome import SandboxKind
 

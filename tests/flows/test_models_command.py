@@ -8,7 +8,7 @@ import pytest
 
 from flows.interface.commands.models import ASKING, show_models
 from flows.interface.settings import Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import NotFound
 from tasks.domain.llm import CallStatus, LlmCall
 from tests.fakes.scripted_provider.script import Fault, Step

@@ -17,11 +17,11 @@ from prefect.utilities.callables import parameter_schema
 from flows.deployments import FLOWS, task_run_names
 from flows.engine.units import TaskBatch
 from flows.interface.cli import app
-from flows.interface.options import Parameter, choices, parameters, read_request
-from flows.interface.parameters import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
+from flows.interface.option_types import Parameter, choices, parameters, read_request
 from flows.interface.pipelines import HERE, PIPELINES, Pipeline
+from flows.interface.requests import GenerateRequest, LocalizeRequest, RepairRequest, SharedRequest
 from flows.interface.settings import PROJECT
-from flows.interface.snapshot_parameters import RebuildRequest
+from flows.interface.snapshot_requests import RebuildRequest
 from flows.localize import agent_settings, bm25_settings
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.domain.errors import UsageError

@@ -11,7 +11,7 @@ from domain_rows import environment_row, run_row
 
 from flows.interface.commands.pruning import prune
 from flows.interface.settings import Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import EnvId, RepoName
 

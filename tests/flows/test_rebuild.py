@@ -12,10 +12,10 @@ import pytest
 from flows.demo import DEMO, build_demo_mirror, rebuild_demo
 from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.interface.snapshot_parameters import RebuildRequest
+from flows.interface.snapshot_requests import RebuildRequest
 from flows.rebuild import POOL, RebuildSummary
 from flows.snapshots import diff_snapshots, list_snapshots, show_snapshot, verify
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.collect import Rejection
 from tasks.domain.names import CaseId, RunKey

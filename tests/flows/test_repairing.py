@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from flows.interface.cli import app
-from flows.interface.parameters import RepairRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import RepairRequest
 from flows.interface.settings import Settings
 from tasks.adapters.llm.base import Message
 from tasks.adapters.llm.dialects.spoken import ClientRequest
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import NotFound, UsageError

@@ -6,7 +6,7 @@ import pytest
 
 from flows.interface.pipelines import run_flow
 from flows.interface.settings import Settings
-from flows.interface.snapshot_parameters import ReportRequest
+from flows.interface.snapshot_requests import ReportRequest
 from flows.report import report_folder
 from tasks.domain.errors import NotFound
 

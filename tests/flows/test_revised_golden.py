@@ -14,8 +14,8 @@ from scratch_git import git
 from typer.testing import CliRunner
 
 from flows.interface.cli import app
-from tasks.adapters.sandbox.pick import available
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.sandbox.select import available
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.run import Run, RunRequest
 

@@ -15,11 +15,11 @@ from flows import evaluate as evaluation
 from flows.demo import DEMO, SNAPSHOT
 from flows.engine.units import start_flow
 from flows.evaluate import evaluate
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.patch.render import Change, render
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Suite
 from tasks.domain.decoy import CHOSEN, Decoy, DecoyKind

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.interface.parameters import EvaluationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.instance import ChangedLine, TaskInstance
 

@@ -32,8 +32,8 @@ from flows.engine.shards import (
     seconds_of,
 )
 from flows.evaluate import part_of
-from flows.interface.parameters import EvaluationRequest, FixesRequest, SweepRequest
-from tasks.adapters.store.rows.store import Store
+from flows.interface.requests import EvaluationRequest, FixesRequest, SweepRequest
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.names import InstanceId, InstanceKey, RepoName, RunKey, SuiteId
 

@@ -8,7 +8,7 @@ import pytest
 
 from flows.interface.commands.queries import check_store
 from flows.interface.settings import PROJECT, Settings
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Submission
 from tasks.domain.names import CandidateId, InstanceId, InstanceKey
 from tasks.domain.outcome import Policy

@@ -20,13 +20,13 @@ from typer.testing import CliRunner
 
 from flows.interface.cli import app
 from flows.interface.commands.queries import rebuild_views
-from flows.interface.parameters import GenerateRequest, SweepRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import GenerateRequest, SweepRequest
 from flows.interface.settings import PROJECT, Settings, settings_from
 from flows.sweep import SweepSummary, chosen_instances
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.limits.retries import CallRetries
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput, NotFound, UsageError
@@ -150,6 +150,7 @@ def test_a_budget_stops_a_sweep_and_a_larger_one_goes_on(desk: Desk) -> None:
     assert len(desk.store.read(Candidate)) == 4
 
 
+@pytest.mark.slow
 def test_an_empty_account_ends_a_sweeps_calls_and_is_nobodys_failure(settings: Settings) -> None:
     with desk_over(settings, lambda call: replace(helpful(call), fault=Fault.NO_CREDIT)) as desk:
         desk.settings = replace(desk.settings, callers=1)
@@ -242,6 +243,7 @@ def _kill_when(desk: Desk, ready: Callable[[], bool]) -> None:
     assert process.wait() == -signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_experiments_hand_out_more_under_a_name_of_their_own(desk: Desk) -> None:
     give = (Give.GOLDEN_PATCH, Give.MODIFIED_FILES)
     request = replace(REQUEST, methods=("zero_shot_plus",), instances=INSTANCES[:1], give=give)
@@ -338,6 +340,7 @@ def test_candidates_whose_method_looked_around_are_suspected(settings: Settings)
     assert suspects.to_pylist() == [{"method": "agent", "reasons": ["trajectory:all-history"]}]
 
 
+@pytest.mark.slow
 def test_windows_and_limits_choose(settings: Settings) -> None:
     whole = replace(REQUEST, instances=())
     few, more = (chosen_instances(replace(whole, limit=limit), settings) for limit in (2, 4))
@@ -360,6 +363,7 @@ def test_requests_that_make_no_sense(desk: Desk) -> None:
             replace(REQUEST, **changes)
 
 
+@pytest.mark.slow
 def test_a_model_of_ones_own_is_asked_and_priced(settings: Settings, desk: Desk, tmp_path: Path) -> None:
     """As a command line and a worker read it: from the environment."""
     (tmp_path / "mine.toml").write_text(
@@ -388,6 +392,7 @@ source = "a test"
     assert all(call.estimate_usd for call in calls), "the provider tells no usage: booked at the price of the file"
 
 
+@pytest.mark.slow
 def test_the_commands(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("STORE", settings.store), ("CACHE", settings.cache), ("DATABASE", settings.database)):
         monkeypatch.setenv(f"SWT_{name}", str(value))

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from flows.demo import SNAPSHOT
-from flows.interface.parameters import EvaluationRequest, ValidationRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest, ValidationRequest
 from flows.interface.settings import Settings
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import query
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import RunKey

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from flows.demo import DEMO, SNAPSHOT
-from flows.interface.parameters import EvaluationRequest, StrengthRequest
 from flows.interface.pipelines import run_flow
+from flows.interface.requests import EvaluationRequest, StrengthRequest
 from flows.interface.settings import Settings
 from flows.judge_repairs import FixesSummary
 from tasks.adapters.store.views.database import query

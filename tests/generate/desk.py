@@ -7,12 +7,12 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.base import Model
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.host_environment import host_environment
 from tasks.demo.history import build_mirror
 from tasks.domain.places import Places
 from tasks.generate.task import Generated, GenerationSettings, MethodWork, generate
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"
 SNAPSHOT = "demo"

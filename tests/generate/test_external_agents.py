@@ -243,7 +243,7 @@ try:
     seen["provider"] = "reached"
 except OSError:
     seen["provider"] = "unreachable"
-pathlib.Path("tests/test_seen.py").write_text("SEEN = " + repr(json.dumps(seen)))
+pathlib.Path("tests/test_transcripts.py").write_text("SEEN = " + repr(json.dumps(seen)))
 """
 
 

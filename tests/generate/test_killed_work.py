@@ -40,7 +40,7 @@ import openai
 from desk import Desk
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.records.reply_cache import open_archive
-from tasks.adapters.llm.factory import open_rate_limiter
+from tasks.adapters.llm.router_factory import open_rate_limiter
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
 from tasks.adapters.llm.records.row_maker import Stamp

@@ -14,12 +14,12 @@ from agent_bench import WALKER, office, put, toy_bench
 from domain_rows import task_instance
 
 from flows.context import searches_of, wants_files
-from flows.interface.parameters import GenerateRequest
+from flows.interface.requests import GenerateRequest
 from tasks.adapters.agents.base import Agent, AgentTask, NpmKit
 from tasks.adapters.agents.catalogue import AGENTS
 from tasks.adapters.llm.base import GREEDY, UNSAID, ModelQuestion, Options, Reply, ToolCall, user
 from tasks.adapters.llm.catalogue.models import DIALECTS, ModelCard, Provider
-from tasks.adapters.llm.dialects.all import refuse_unsent
+from tasks.adapters.llm.dialects.by_name import refuse_unsent
 from tasks.adapters.workbench import base
 from tasks.adapters.workbench.base import CommandResult, Hit
 from tasks.domain.errors import UsageError

@@ -20,8 +20,8 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import Applied, apply_to_files
 from tasks.adapters.patch.model import Patch
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.sandbox.pick import pick
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.sandbox.select import pick
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.installed import installed
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
@@ -34,7 +34,7 @@ from tasks.generate.registry import method_named
 from tasks.generate.task import GenerationSettings, MethodWork, generate
 from tasks.methods.briefing import brief
 from tasks.methods.method import Assignment, ContextFile
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tests.fakes.contract import BUDGET
 from tests.fakes.scripted_model import Scripted
 from tests.fakes.toy_tasks import LIMITS

@@ -13,7 +13,7 @@ from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.catalogue.prices import Price
 from tasks.adapters.llm.records.request import ModelRequest
 from tasks.adapters.llm.records.row_maker import RowMaker, Stamp
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import LlmCall, Work
 from tasks.generate.estimate import MissingCalls, WorkEstimate
 from tasks.generate.planning import Prospect, past_of, plan_text, planned

@@ -27,13 +27,13 @@ from tasks.adapters.llm.errors import BudgetExhausted
 from tasks.adapters.llm.gateway.recorder import steps_in
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.sandbox.pick import pick as pick_sandbox
+from tasks.adapters.sandbox.select import pick as pick_sandbox
 from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.workbench.local import LocalWorkbench, WorkspaceConfig
 from tasks.demo.history import build_mirror
 from tasks.domain.errors import BuildFailed, InfrastructureError, NotFound
 from tasks.domain.llm import AgentRun, LlmCall, Work
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tests.fakes.scripted_provider.script import Step
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

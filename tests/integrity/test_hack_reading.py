@@ -9,7 +9,7 @@ import pytest
 from tasks.domain.proposed_fix import READ_SIGNS
 from tasks.integrity.hacking.reading import TRIES, WHY, Judged, judged, verdict_in
 from tasks.methods.conversation import Unusable
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tests.fakes.scripted_model import Scripted
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

@@ -10,7 +10,7 @@ from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.llm.errors import ProviderFailed
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import UsageError
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep, RetrieverKind
 from tasks.domain.names import InstanceKey, RepoName, Sha

@@ -13,8 +13,8 @@ import pytest
 from small_repository import EXTRACT, EXTRACTED, SEARCH, call, ranked, view
 
 from tasks.adapters.llm.errors import ContextTooLong, ProviderFailed
-from tasks.adapters.store.rows.store import Store
-from tasks.coverage.task import changed_lines
+from tasks.adapters.store.tables.store import Store
+from tasks.changed_lines.task import changed_lines
 from tasks.domain.localization import IssueReport, Localization, LocalizationRun, LocalizationStep
 from tasks.domain.names import InstanceKey, RepoName, Sha
 from tasks.domain.places import Places

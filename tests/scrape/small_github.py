@@ -13,7 +13,7 @@ import httpx
 from tasks.adapters.clock import Clock
 from tasks.adapters.github.client import GitHub, PageSize, RequestRetries
 from tasks.adapters.github.tokens import TokenPool, tokens_from
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.names import RepoName
 from tasks.domain.scraping import ScrapeFailure, ScrapeTrouble
 from tasks.scrape.fetching import SyncContext

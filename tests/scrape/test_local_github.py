@@ -19,10 +19,10 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.github.client import GitHub, RequestRetries
 from tasks.adapters.github.queries import document
 from tasks.adapters.github.tokens import TokenPool, tokens_from
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.collect import TRIAL_LABEL
 from tasks.domain.errors import BadInput
-from tasks.filter.base import prove
+from tasks.filter.base_commit import prove
 from tasks.scrape.fetching import SyncContext
 from tasks.scrape.page_store import PageStore
 from tasks.scrape.pages import CollectedRows

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tasks.scrape.swe_bench_rows import ImportResult, import_instances
+from tasks.scrape.dataset_rows import ImportResult, import_instances
 
 SHA = "1" * 40
 ROW = {

@@ -10,7 +10,7 @@ import pytest
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId
 from tasks.evaluate.intake.predictions import read_predictions
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 

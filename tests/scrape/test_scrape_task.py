@@ -8,7 +8,7 @@ import pytest
 from small_github import REPO, hub_of, world_of
 
 from tasks.adapters.clock import SystemClock
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.scraping import RawPage, SyncState
 from tasks.scrape.task import MissingIssues, ScrapeRequest, scrape_issues, scrape_repository, tokens
 from tests.fakes.local_github.server import listening

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tasks.adapters.rows.raw import RawRow
+from tasks.adapters.input_files.raw import RawRow
 from tasks.domain.instance import TaskInstance
-from tasks.scrape.swe_bench_rows import ImportResult, import_instances, instances_of, snapshot_of
+from tasks.scrape.dataset_rows import ImportResult, import_instances, instances_of, snapshot_of
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.jsonl"))
 ROW = {

@@ -249,6 +249,7 @@ def test_an_answer_with_something_missing_is_asked_for_again(
     assert context.page_store.rows(REPO) == other.page_store.rows(REPO)
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_at_every_reading_is_found_when_it_is_counted_again(
     small_repository: LocalRepository, tmp_path: Path
 ) -> None:

@@ -14,14 +14,14 @@ from tasks.adapters.agents.install import ROW, place
 from tasks.adapters.clock import SystemClock
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.catalogue.prices import read_prices
-from tasks.adapters.llm.factory import open_rate_limiter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.records.reply_cache import open_archive
 from tasks.adapters.llm.records.row_maker import Stamp
 from tasks.adapters.llm.router import ModelRouter, RoutedModel
+from tasks.adapters.llm.router_factory import open_rate_limiter
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.workbench.local import LocalWorkbench
 from tasks.domain.llm import Work
 from tests.fakes.scripted_provider.script import ListScript, Script, Step

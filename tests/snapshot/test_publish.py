@@ -13,7 +13,7 @@ import pytest
 from snapshot_rows import MARCH, case, environment, instance, validation
 
 from tasks.adapters.store.files.layout import file_path
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import GateFailed, NotFound, UsageError
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import SnapshotName

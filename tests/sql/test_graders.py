@@ -64,6 +64,7 @@ REFUSES = {"failed": "fails-after", "error": "fails-after", "timeout": "fails-af
 """Outcomes after the fix for which the grader `paper` refuses a suite, whatever else reproduces the issue."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reproduces", [True, False])
 def test_paper_on_every_pair_of_outcomes(store: SqlStore, reproduces: bool) -> None:
     """Each pair of outcomes as a case of T, alone or beside a case that reproduces the issue."""

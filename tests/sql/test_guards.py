@@ -298,6 +298,7 @@ def test_which_suites_run_again(solved: SqlStore) -> None:
     assert solved.one(asked) == (True, True)
 
 
+@pytest.mark.slow
 def test_robust_successes_beside_all_successes(store: SqlStore) -> None:
     for name in "abcd":
         store.instance(name, added=[5])

@@ -373,6 +373,7 @@ def test_a_model_that_read_a_repair_is_a_voice_and_people_overrule_it(four: SqlS
     assert four.rows(asked) == [("ada", "model m", 1, 0, 1), ("model m", "model n", 1, 0, 0)]
 
 
+@pytest.mark.slow
 def test_agreement_is_cohens_kappa(store: SqlStore) -> None:
     """The example of every textbook: 20 and 15 the same of 50, 5 and 10 not; 0.7 seen, 0.5 by chance, so 0.4."""
     pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15

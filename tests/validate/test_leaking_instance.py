@@ -13,7 +13,7 @@ from tasks.adapters.git.histories import Histories
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.patch.apply import apply_patch
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.host_environment import host_environment
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.demo.history import build_mirror
@@ -21,7 +21,7 @@ from tasks.domain.guards import Leak, LeakAudit
 from tasks.domain.names import EnvId
 from tasks.domain.places import Places
 from tasks.domain.validation import InvalidReason, Validation
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tasks.validate.task import LeakLook, ToJudge, audit_instance, judge_instances
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from domain_rows import run_row, task_instance, validation_row
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.names import CaseId, EnvId, RepoPath, RunKey, SuiteId
 from tasks.domain.outcome import CodeState, Outcome, Phase, RunVariant, SuiteKind

@@ -17,9 +17,9 @@ from tasks.adapters.agents.install import Installed, Installer, ready
 from tasks.adapters.extensions.toolchain import missing, toolchain
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.sources import source_of
-from tasks.adapters.sandbox.pick import Probe, automatic, available, swept
+from tasks.adapters.sandbox.select import Probe, automatic, available, swept
 from tasks.adapters.store.files.address import shown
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.uv.interpreters import find_uv, machine_interpreters
 from tasks.domain.errors import NotFound, SwtError

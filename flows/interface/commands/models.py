@@ -14,9 +14,9 @@ from flows.interface.settings import Settings
 from tasks.adapters.llm.base import UNSAID, ModelQuestion, user
 from tasks.adapters.llm.catalogue.models import ModelCard, read_models
 from tasks.adapters.llm.catalogue.prices import Prices, read_prices
-from tasks.adapters.llm.factory import open_switchboard
 from tasks.adapters.llm.router import ModelRouter
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.llm.router_factory import make_router
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.tabular import text_table
 from tasks.adapters.text import without_middle
 from tasks.domain.errors import SwtError
@@ -70,7 +70,7 @@ def _missing(card: ModelCard, environ: Mapping[str, str]) -> str | None:
 def _answers(settings: Settings, cards: Sequence[ModelCard], environ: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     """One question to each, on the way that every call goes: it is metered, kept, and a row of `llm_call`."""
     store = Store(settings.store)
-    board = open_switchboard(
+    board = make_router(
         store=store, cache=settings.cache, data=settings.models, own=settings.own_models, environ=environ
     )
     try:

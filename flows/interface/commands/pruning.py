@@ -10,8 +10,8 @@ from pathlib import Path
 
 from flows.interface.settings import Settings
 from tasks.adapters.pruning import GB, SHORTEST, Unused, remove, unused
-from tasks.adapters.sandbox.bases import Bases
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.sandbox.base_trees import Bases
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.environment import Environment, ExtensionBuild
 from tasks.domain.errors import UsageError
 from tasks.domain.names import EnvId, repo_folder

@@ -82,7 +82,7 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
 
     Raises `NotFound` where there is no such run, `UsageError` where there are several.
     """
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
     from tasks.adapters.store.views.database import run_named
 
     store = Store(settings.store)
@@ -130,7 +130,7 @@ def rebuild_views(settings: Settings) -> str:
     """Make `swt.duckdb` anew from the store and `sql/`, with the models that are known."""
     from tasks.adapters.llm.catalogue.model_facts import record_models
     from tasks.adapters.llm.catalogue.models import read_models
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
     from tasks.adapters.store.views.database import build_views
 
     store = Store(settings.store)
@@ -143,7 +143,7 @@ def check_store(settings: Settings) -> tuple[str, bool]:
     """A line per problem, what the audits find, and whether both are nothing."""
     from tasks.adapters.runner.job import runner_version
     from tasks.adapters.store.files.quarantine import UNREADABLE
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
     from tasks.adapters.store.views.audits import audits
     from tasks.adapters.store.views.materialized import differences
 
@@ -168,14 +168,14 @@ def _audited(audit: Audit) -> str:
 
 def compact_store(settings: Settings) -> str:
     """Merge small files."""
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
 
     return str(Store(settings.store).compact())
 
 
 def collect_garbage(settings: Settings) -> str:
     """Remove what no row names."""
-    from tasks.adapters.store.rows.store import Store
+    from tasks.adapters.store.tables.store import Store
 
     removed = Store(settings.store).gc()
     return "\n".join(removed) or "nothing to remove"

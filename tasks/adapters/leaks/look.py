@@ -13,7 +13,7 @@ from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
 from tasks.adapters.runner.launch import complete
 from tasks.adapters.sandbox.scratch import spare_folder
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.host_environment import RECIPE
 from tasks.adapters.uv.leaks import Surroundings
 from tasks.adapters.uv.plan import BuiltEnvironment

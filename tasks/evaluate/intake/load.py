@@ -12,8 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
-from tasks.adapters.rows.raw import LineProblem
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.input_files.raw import LineProblem
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate, Submission, Suite
 from tasks.domain.errors import NotFound
 from tasks.domain.instance import TaskInstance

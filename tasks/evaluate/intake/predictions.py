@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of, unread_note
-from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.input_files.raw import LineProblem, RawRow, WrongValue, is_missing, moment_of, text_of, unread_note
+from tasks.adapters.input_files.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceId, MethodName, ModelName

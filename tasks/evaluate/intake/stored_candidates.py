@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance

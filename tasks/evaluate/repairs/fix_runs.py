@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.patch.apply import ReadBase
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import TaskInstance

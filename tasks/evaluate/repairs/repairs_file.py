@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tasks.adapters.rows.raw import LineProblem, RawRow, WrongValue, describe, is_missing, text_of
-from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.input_files.raw import LineProblem, RawRow, WrongValue, describe, is_missing, text_of
+from tasks.adapters.input_files.reader import read_rows
 from tasks.domain.candidate import Candidate
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import TaskInstance

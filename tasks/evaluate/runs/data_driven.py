@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from tasks.adapters.patch.split import Kind, kind_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import EditedDefinition, Suite
 from tasks.domain.environment import DrivenCase, Readiness
 from tasks.domain.names import EnvId, InstanceId, InstanceKey, RepoPath

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.store.maintenance.claims import claims_of
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.cached_answers import kept_answers
 from tasks.adapters.store.views.database import selection
 from tasks.domain.candidate import Suite

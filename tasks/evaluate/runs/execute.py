@@ -20,7 +20,7 @@ from tasks.adapters.runner.launch import REPORT, SEED, complete, never_started, 
 from tasks.adapters.runner.report import Report, read_report
 from tasks.adapters.runner.seal import new_seal
 from tasks.adapters.sandbox.base import Finished, Job, Sandbox
-from tasks.adapters.sandbox.bases import Bases
+from tasks.adapters.sandbox.base_trees import Bases
 from tasks.adapters.sandbox.scratch import spare_folder
 from tasks.adapters.store.files.provenance import provenance
 from tasks.adapters.uv.plan import BuiltEnvironment

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.adapters.llm.base import Model
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import InstanceKey, ModelName, RepairId
 from tasks.domain.places import Places

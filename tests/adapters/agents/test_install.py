@@ -17,7 +17,7 @@ from tasks.adapters.agents.catalogue import AGENTS, agent_named
 from tasks.adapters.agents.hiding import hidden, packages_of
 from tasks.adapters.agents.install import Installer, place, ready
 from tasks.adapters.sandbox.base import own_packages
-from tasks.adapters.sandbox.pick import pick as pick_sandbox
+from tasks.adapters.sandbox.select import pick as pick_sandbox
 from tasks.adapters.uv.interpreters import machine_interpreters
 from tasks.domain.errors import BuildFailed, NotFound
 

@@ -15,7 +15,7 @@ from tasks.adapters.git.mirrors import Mirrors
 from tasks.adapters.git.trees import Trees
 from tasks.adapters.leaks.audit import Audited, audit, fixed_blobs
 from tasks.adapters.patch.render import blob_sha
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.uv.leaks import Surroundings
 from tasks.domain.errors import LeakFound
 from tasks.domain.guards import Leak, LeakAudit

@@ -14,14 +14,14 @@ import pytest
 from tasks.adapters.llm.base import ModelQuestion, Options, user
 from tasks.adapters.llm.catalogue.models import Models, read_models
 from tasks.adapters.llm.catalogue.prices import Prices, read_prices
-from tasks.adapters.llm.factory import open_rate_limiter
 from tasks.adapters.llm.limits.retries import CallRetries
 from tasks.adapters.llm.records.reply_cache import UNDER_WAY, open_archive
 from tasks.adapters.llm.records.row_maker import Stamp
 from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.router_factory import open_rate_limiter
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import LlmCall, Work
 from tests.fakes.scripted_provider.script import ListScript, Script, Step
 from tests.fakes.scripted_provider.server import ScriptedProvider

@@ -13,11 +13,11 @@ from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError
-from tasks.adapters.llm.factory import spent_by
 from tasks.adapters.llm.limits.budget import Budget, Meter
 from tasks.adapters.llm.records.reply_cache import open_archive
+from tasks.adapters.llm.router_factory import spent_by
 from tasks.adapters.store.files.disk import LocalDisk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import CallStatus
 from tests.fakes.scripted_provider.script import Fault, Step
 from tests.fakes.scripted_provider.server import text_step

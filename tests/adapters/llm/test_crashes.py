@@ -25,7 +25,7 @@ from tasks.adapters.llm.records.reply_cache import UNDER_WAY, open_archive
 from tasks.adapters.llm.records.request import ModelRequest
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 from tasks.adapters.store.files.disk import LocalDisk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import StoreError
 from tasks.domain.llm import CallStatus
 from tests.fakes.scripted_provider.script import Fault, Step

@@ -14,9 +14,9 @@ from llm_bench import KEY, MODEL, Benches, ask, work
 
 from tasks.adapters.llm.catalogue.models import read_models
 from tasks.adapters.llm.errors import BudgetExhausted
-from tasks.adapters.llm.factory import open_switchboard, spent_by, wires_of
 from tasks.adapters.llm.limits.budget import Budget, Meter, Spent
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.llm.router_factory import make_router, spent_by, wires_of
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.llm import CallStatus
 from tests.fakes.scripted_provider.script import Fault, Step, read_script
@@ -47,7 +47,7 @@ def test_the_scripted_model_of_the_tracked_tables(tmp_path: Path) -> None:
         assert server.stdout is not None
         name, _, url = server.stdout.readline().strip().partition("=")
         try:
-            board = open_switchboard(
+            board = make_router(
                 store=Store(str(tmp_path / "store")), cache=tmp_path, data=ROOT / "data", environ={name: url}
             )
             model = board.model("scripted", work())

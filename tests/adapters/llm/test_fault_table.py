@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
-from test_wires import speaking
+from test_transport import speaking
 
 from tasks.adapters.llm.errors import ModelError
 from tasks.adapters.llm.limits.budget import Budget, Meter
@@ -22,6 +22,8 @@ from tasks.domain.llm import CallStatus
 from tasks.methods.conversation import presentable
 from tests.fakes.scripted_provider.script import STREAMED, Fault
 from tests.fakes.scripted_provider.server import text_step
+
+pytestmark = pytest.mark.slow
 
 PAGE = Path(__file__).parents[3] / "docs" / "provider-faults.md"
 DIALECTS = ("chat", "messages", "responses")

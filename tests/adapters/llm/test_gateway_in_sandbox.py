@@ -18,7 +18,7 @@ from tasks.adapters.llm.gateway.forwarding import FORWARDER, forwarding, model_v
 from tasks.adapters.llm.gateway.grant import Grant
 from tasks.adapters.llm.gateway.server import listening
 from tasks.adapters.sandbox.base import Job, Mount
-from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
+from tasks.adapters.sandbox.select import ENTRIES, SandboxEntry
 from tasks.domain.run import Limits
 from tests.fakes.scripted_provider.server import text_step
 

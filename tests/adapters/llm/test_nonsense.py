@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
-from test_wires import speaking
+from test_transport import speaking
 
 from tasks.adapters.llm.base import ModelQuestion, Reply, tool_result, user
 from tasks.adapters.llm.errors import ProviderFailed
@@ -88,6 +88,7 @@ def test_a_text_that_is_null_says_nothing(bench: Benches, dialect: str, body: di
     assert asked(bench([Step(body=body), Step()]), dialect).text == ""
 
 
+@pytest.mark.slow
 def test_a_complaint_of_ten_megabytes_is_cut(bench: Benches) -> None:
     made = bench([Step(body={"error": {"code": "x" * 10_000_000, "message": "y" * 10_000_000}})])
     with pytest.raises(ProviderFailed):

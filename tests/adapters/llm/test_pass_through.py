@@ -16,7 +16,7 @@ import openai
 import pytest
 from llm_bench import MODEL
 from test_gateway import CHAT_TOOL, MESSAGES_TOOL, RESPONSES_TOOL, URL, Open, Opened, opened
-from test_wires import OUTPUT, REASONED, SEEN, THOUGHT, speaking
+from test_transport import OUTPUT, REASONED, SEEN, THOUGHT, speaking
 
 from tests.fakes.request_diff import canonical, diff_requests, values
 from tests.fakes.scripted_provider.script import Step

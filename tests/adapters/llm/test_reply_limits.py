@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from llm_bench import MODEL, Bench, Benches, ask, work
-from test_wires import speaking
+from test_transport import speaking
 
 from tasks.adapters.llm.base import UNSAID, Finish, ModelQuestion, Options, Reply, Usage, user
 from tasks.adapters.llm.catalogue.models import MESSAGES_LIMIT, ModelCard, Provider

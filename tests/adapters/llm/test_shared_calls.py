@@ -21,7 +21,7 @@ from tasks.adapters.llm.records.reply_cache import PendingCalls, ReplyCache, ope
 from tasks.adapters.llm.router import ModelRouter
 from tasks.adapters.store.files import disk as disks
 from tasks.adapters.store.files.disk import ObjectDisk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import LeaseError
 from tasks.domain.llm import CallStatus, LlmCall
 from tests.fakes.scripted_provider.server import text_step

@@ -13,11 +13,11 @@ import pytest
 from llm_bench import KEY, MODEL, Benches, ask, models_in, work
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from test_wires import OUTPUT, SEEN, speaking
+from test_transport import OUTPUT, SEEN, speaking
 
 from tasks.adapters.llm.base import Options, Reply, Usage
 from tasks.adapters.llm.catalogue.models import STREAMED_ABOVE, read_models
-from tasks.adapters.llm.dialects.all import BY_NAME
+from tasks.adapters.llm.dialects.by_name import BY_NAME
 from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.dialects.streamed import SaidError, Unfinished, assembled
 from tasks.adapters.llm.errors import AccountRefused, ContextTooLong, ProviderFailed

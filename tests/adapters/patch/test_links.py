@@ -14,7 +14,7 @@ from tasks.adapters.patch.layers import FIXED_MTIME
 from tasks.adapters.patch.links import leaves_checkout
 from tasks.adapters.patch.model import Patch, Reason, Refused
 from tasks.adapters.patch.read import read_patch
-from tasks.coverage.task import changed_lines
+from tasks.changed_lines.task import changed_lines
 from tasks.domain.names import InstanceKey
 
 Tree = dict[str, str]

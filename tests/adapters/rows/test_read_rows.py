@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.adapters.rows.raw import text_of
-from tasks.adapters.rows.reader import read_rows
+from tasks.adapters.input_files.raw import text_of
+from tasks.adapters.input_files.reader import read_rows
 from tasks.domain.errors import BadInput, NotFound
 
 

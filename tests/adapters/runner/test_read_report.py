@@ -210,6 +210,7 @@ values = st.sampled_from(["passed", "call", "a", [1, 2], ["a", "b", "c"], [["a",
 records = st.builds(lambda name, rest: {**rest, "k": name}, names, st.dictionaries(fields, values, max_size=8))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(records | anything, max_size=12), st.binary(max_size=30))
 def test_nothing_in_the_file_breaks_the_reader(tmp_path: Path, content: list[Any], tail: bytes) -> None:

@@ -19,7 +19,7 @@ from tasks.adapters.sandbox.docker.budget import LAYER
 from tasks.adapters.sandbox.docker.engine import connected
 from tasks.adapters.sandbox.docker.layers import parse_image_tag
 from tasks.adapters.sandbox.docker.sandbox import Docker
-from tasks.adapters.sandbox.pick import ENTRIES, SandboxEntry
+from tasks.adapters.sandbox.select import ENTRIES, SandboxEntry
 from tasks.adapters.sandbox.supervisor import tree
 from tasks.domain.outcome import SandboxKind
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.sandbox.bases import Bases
+from tasks.adapters.sandbox.base_trees import Bases
 
 MOMENTS = itertools.count(1)
 """Times of use in their order, all long ago."""
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from tasks.adapters.sandbox.bases import Bases
+from tasks.adapters.sandbox.base_trees import Bases
 
 def fill(folder):
     folder.mkdir()

@@ -30,7 +30,7 @@ import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tasks.adapters.sandbox.base import Job
-from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.select import pick
 from tasks.domain.outcome import SandboxKind
 root = Path(sys.argv[1])
 sandbox = pick(SandboxKind.DOCKER, trusted=False, base=root / "base")

@@ -35,7 +35,7 @@ DAEMON = """
 FLOW = """
 import sys
 from pathlib import Path
-from tasks.adapters.sandbox.pick import pick
+from tasks.adapters.sandbox.select import pick
 from tasks.adapters.sandbox.base import Job
 from tasks.domain.outcome import SandboxKind
 from dataclasses import replace

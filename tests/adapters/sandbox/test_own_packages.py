@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tasks.adapters.sandbox.base import Job, Mount
-from tasks.adapters.sandbox.pick import ENTRIES
+from tasks.adapters.sandbox.select import ENTRIES
 from tasks.domain.outcome import SandboxKind
 
 

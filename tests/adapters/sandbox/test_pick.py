@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.sandbox import pick as picking
+from tasks.adapters.sandbox import select as picking
 from tasks.adapters.sandbox.bubblewrap import Bubblewrap
-from tasks.adapters.sandbox.pick import available, pick
 from tasks.adapters.sandbox.process import Process
+from tasks.adapters.sandbox.select import available, pick
 from tasks.adapters.sandbox.supervise import from_shell
 from tasks.domain.errors import UsageError
 from tasks.domain.outcome import SandboxKind

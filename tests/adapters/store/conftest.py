@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 
 
 @pytest.fixture

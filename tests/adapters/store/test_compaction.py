@@ -17,15 +17,15 @@ import pytest
 from store_rows import RUN, facts, run
 
 from tasks.adapters.store.maintenance.compaction import PACK
-from tasks.adapters.store.rows.reading import steadily
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.reading import steadily
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.tables import TABLES
 
-from test_warehouse import changed, snapshot  # isort: skip
+from test_store import changed, snapshot  # isort: skip
 
-COMPACT = "import sys; from tasks.adapters.store.rows.store import Store; Store(sys.argv[1]).compact(grace_s=0)"
+COMPACT = "import sys; from tasks.adapters.store.tables.store import Store; Store(sys.argv[1]).compact(grace_s=0)"
 PROJECT = Path(__file__).resolve().parents[3]
 
 

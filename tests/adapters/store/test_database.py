@@ -15,7 +15,7 @@ import pytest
 from store_rows import facts, run
 
 from tasks.adapters.store.files.schema import from_arrow
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import build_views, ensure_views, query, selection
 from tasks.adapters.store.views.sql_files import named_queries
 from tasks.domain.errors import BadInput, NotFound
@@ -74,6 +74,7 @@ def test_new_rows_show_without_building_again(store: Store, root: Path, database
     assert query(database, "SELECT count(*) AS n FROM case_outcome").to_pylist() == [{"n": 2}]
 
 
+@pytest.mark.slow
 def test_the_database_is_read_while_a_writer_writes(store: Store, root: Path, database: Path, sql: Path) -> None:
     def write() -> None:
         for number in range(40):
@@ -100,6 +101,7 @@ def test_views_work_from_any_folder_and_odd_paths(tmp_path: Path, sql: Path, mon
     assert len(query(database, "FROM case_outcome")) == 2
 
 
+@pytest.mark.slow
 def test_a_moved_store_needs_new_views_only(store: Store, root: Path, database: Path, sql: Path) -> None:
     store.write_run(run(1), *facts(run(1)))
     build_views(str(root), database, sql)
@@ -109,6 +111,7 @@ def test_a_moved_store_needs_new_views_only(store: Store, root: Path, database: 
     assert len(query(database, "FROM case_outcome")) == 2
 
 
+@pytest.mark.slow
 def test_the_file_is_made_anew_only_for_other_definitions(store: Store, root: Path, database: Path, sql: Path) -> None:
     def made() -> bool:
         before = database.stat().st_ino if database.exists() else 0
@@ -153,6 +156,7 @@ def test_files_of_other_versions_fit_in(store: Store, root: Path, database: Path
     assert len(store.read(CaseOutcome)) == 6
 
 
+@pytest.mark.slow
 def test_a_store_without_places_of_cases_still_answers(store: Store, root: Path, database: Path) -> None:
     """Outcomes from before places were recorded: cases are compared by their ids."""
     store.write_run(run(1), *facts(run(1)))
@@ -227,6 +231,7 @@ def test_a_query_cannot_write_and_says_what_is_wrong(root: Path, database: Path,
         query(database, "CREATE TABLE t AS SELECT 1")
 
 
+@pytest.mark.slow
 def test_the_projects_own_sql_builds(root: Path, database: Path) -> None:
     found = build_views(str(root), database, PROJECT / "sql")
     assert all(question.description for question in found)

@@ -16,7 +16,7 @@ from store_rows import facts, run
 from tasks.adapters.store.files import disk as disks
 from tasks.adapters.store.files.disk import LocalDisk, ObjectDisk, open_disk
 from tasks.adapters.store.files.duckdb_connection import as_fsspec
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import BadInput, StoreAway
 from tasks.domain.outcome import RunStatus
 from tasks.domain.run import CaseOutcome, Run
@@ -31,6 +31,7 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_a_store_in_an_object_store(remote: Store, tmp_path: Path) -> None:
     log = remote.put_file(b"log")
     remote.write_run(run(9, status=RunStatus.INFRASTRUCTURE, cases=0))

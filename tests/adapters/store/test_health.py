@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.run import CaseOutcome, Run
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -21,7 +21,7 @@ WRITE = """
 import sys
 sys.path[:0] = [sys.argv[2], sys.argv[2] + "/../../shared"]
 from store_rows import facts, run
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 for number in range(10_000):
     Store(sys.argv[1]).write_run(run(number), *facts(run(number)))
 """

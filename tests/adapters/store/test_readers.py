@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_judged import TOLD, ran
+from test_materialized import TOLD, ran
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views import materialized as judged
 from tasks.adapters.store.views.database import build_views
 from tasks.adapters.store.views.materialized import bring_up_to_date

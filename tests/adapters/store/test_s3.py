@@ -16,7 +16,7 @@ import pytest
 from store_rows import facts, run
 
 from tasks.adapters.store.files.disk import open_disk
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import build_views, ensure_views, query
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.errors import NotFound

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tasks.adapters.sandbox.base import Sandbox
-from tasks.adapters.sandbox.pick import ENTRIES, pick
+from tasks.adapters.sandbox.select import ENTRIES, pick
 from tasks.adapters.uv.builder import Builder
 
 

@@ -46,6 +46,7 @@ def test_versions_compare_as_numbers() -> None:
     assert made("3.10.1").minor == "3.10"
 
 
+@pytest.mark.slow
 def test_what_was_found_is_kept_until_something_changes(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "bin"
     folder.mkdir()

@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from tasks.adapters.llm.batches.counter import STATUSES
 from tasks.adapters.llm.dialects import messages
-from tasks.adapters.llm.dialects.all import BY_PATH
+from tasks.adapters.llm.dialects.by_name import BY_PATH
 from tasks.adapters.llm.dialects.spoken import ClientRequest
 from tasks.adapters.llm.transport.http_server import read_json, said
 

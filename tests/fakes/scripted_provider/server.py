@@ -18,7 +18,7 @@ from starlette.responses import Response, StreamingResponse
 
 from tasks.adapters.llm.base import Reply, Usage
 from tasks.adapters.llm.dialects import chat
-from tasks.adapters.llm.dialects.all import BY_PATH, name_of
+from tasks.adapters.llm.dialects.by_name import BY_PATH, name_of
 from tasks.adapters.llm.dialects.spoken import ClientRequest, NotUnderstood, SpokenAnswer
 from tasks.adapters.llm.transport.http_server import (
     CONNECTIONS,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tasks.adapters.llm.base import Reply
-from tasks.adapters.llm.dialects.all import PATHS
+from tasks.adapters.llm.dialects.by_name import PATHS
 from tasks.adapters.llm.errors import ModelError, ProviderFailed
 from tasks.adapters.llm.transport.openai_http import OpenAIWire
 

@@ -22,7 +22,7 @@ from tasks.adapters.llm.base import Model, ModelQuestion, Reply
 from tasks.adapters.llm.batches.counter import BatchApi, Item, Outcome, counter_of
 from tasks.adapters.llm.catalogue.cost_bound import CostBound
 from tasks.adapters.llm.catalogue.models import ModelCard
-from tasks.adapters.llm.dialects.all import BY_NAME
+from tasks.adapters.llm.dialects.by_name import BY_NAME
 from tasks.adapters.llm.errors import BudgetExhausted, ModelError, ProviderFailed
 from tasks.adapters.llm.limits.budget import Meter, Reservation
 from tasks.adapters.llm.records.call_rows import row_facts, row_of

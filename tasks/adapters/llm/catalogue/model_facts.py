@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, time, timedelta
 
 from tasks.adapters.llm.catalogue.models import ModelCard, Models
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.model_fact import ModelFact
 from tasks.domain.names import ModelName
 

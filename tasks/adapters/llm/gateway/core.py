@@ -13,7 +13,7 @@ from threading import Lock
 from types import ModuleType
 
 from tasks.adapters.llm.base import ModelQuestion, Options, Reply
-from tasks.adapters.llm.dialects.all import name_of
+from tasks.adapters.llm.dialects.by_name import name_of
 from tasks.adapters.llm.dialects.native import native
 from tasks.adapters.llm.dialects.spoken import ClientRequest, SpokenAnswer
 from tasks.adapters.llm.errors import BudgetExhausted, ContentFiltered, ContextTooLong, ModelError

@@ -22,7 +22,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tasks.adapters.llm.dialects import chat, messages
-from tasks.adapters.llm.dialects.all import BY_PATH, name_of
+from tasks.adapters.llm.dialects.by_name import BY_PATH, name_of
 from tasks.adapters.llm.dialects.spoken import ClientRequest, NotUnderstood
 from tasks.adapters.llm.errors import (
     AccountRefused,

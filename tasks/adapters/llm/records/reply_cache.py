@@ -33,7 +33,7 @@ from tasks.adapters.llm.records.disk_reservation import DiskReservation
 from tasks.adapters.llm.records.request import ModelRequest, reply_facts, reply_of, request_of
 from tasks.adapters.store.files.disk import Disk, LocalDisk, place_in_leases
 from tasks.adapters.store.maintenance.claims import lock_folder
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import LeaseError, StoreError
 from tasks.domain.llm import LlmCall
 

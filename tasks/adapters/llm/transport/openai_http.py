@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tasks.adapters.llm.base import Reply
 from tasks.adapters.llm.catalogue.models import ModelCard
-from tasks.adapters.llm.dialects.all import BY_NAME, PATHS
+from tasks.adapters.llm.dialects.by_name import BY_NAME, PATHS
 from tasks.adapters.llm.dialects.spoken import NotAReply
 from tasks.adapters.llm.dialects.streamed import ASKED, SaidError, Unfinished, assembled
 from tasks.adapters.llm.errors import ModelError, ProviderFailed

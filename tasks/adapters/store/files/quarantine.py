@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tasks.adapters.store.files.disk import Disk, Entry
-from tasks.adapters.store.files.parquet import complaint
+from tasks.adapters.store.files.parquet_format import complaint
 from tasks.adapters.store.files.provenance import version_of
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES

@@ -7,7 +7,7 @@ from pathlib import Path
 from tasks.adapters.coordination.backends import open_coordinator
 from tasks.adapters.coordination.interface import Coordinator
 from tasks.adapters.store.files.disk import LocalDisk, place_in_leases
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.names import content_key
 
 FOLDER = "claims"

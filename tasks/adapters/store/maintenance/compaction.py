@@ -23,7 +23,7 @@ from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.layout import FACTS, PART, file_path
-from tasks.adapters.store.files.parquet import (
+from tasks.adapters.store.files.parquet_format import (
     SOURCES,
     STAMP,
     WRITING,
@@ -35,8 +35,8 @@ from tasks.adapters.store.files.parquet import (
 )
 from tasks.adapters.store.files.quarantine import quarantine
 from tasks.adapters.store.maintenance.health import referenced_files
-from tasks.adapters.store.rows.latest import latest
-from tasks.adapters.store.rows.reading import ask
+from tasks.adapters.store.tables.latest import latest
+from tasks.adapters.store.tables.reading import ask
 from tasks.domain.run import Run
 from tasks.domain.table import table_name
 from tasks.domain.tables import TABLES

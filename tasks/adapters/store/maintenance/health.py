@@ -11,7 +11,7 @@ from typing import Any
 from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry
 from tasks.adapters.store.files.layout import FACTS, FILE_COLUMNS, file_path
 from tasks.adapters.store.files.quarantine import TORN, UNREADABLE, Problem, complaints, listed
-from tasks.adapters.store.rows import reading
+from tasks.adapters.store.tables import reading
 from tasks.domain.run import CaseOutcome, Run
 from tasks.domain.table import table_name
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tasks.adapters.store.files.disk import Disk, open_disk
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.quarantine import quarantine
-from tasks.adapters.store.rows.reading import steadily
+from tasks.adapters.store.tables.reading import steadily
 from tasks.adapters.store.views.batches import batches, enter, load
 from tasks.adapters.store.views.sql_files import WITH_WITHDRAWN, SqlFile, named_queries, needed_by
 from tasks.domain.table import table_name

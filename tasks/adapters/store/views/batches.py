@@ -17,8 +17,8 @@ import pyarrow as pa
 from tasks.adapters.store.files.disk import Disk
 from tasks.adapters.store.files.layout import FACTS, PART, folder, may_hold
 from tasks.adapters.store.files.schema import columns
-from tasks.adapters.store.rows.latest import column_list, latest, quoted
-from tasks.adapters.store.rows.reading import source_in, source_of
+from tasks.adapters.store.tables.latest import column_list, latest, quoted
+from tasks.adapters.store.tables.reading import source_in, source_of
 from tasks.adapters.store.views.sql_files import SqlFile, as_tables, define
 from tasks.domain.candidate import Candidate
 from tasks.domain.proposed_fix import FixRun

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tasks.adapters.coordination.locks import atomic_write
 from tasks.adapters.store.files.disk import Disk, Entry, open_disk
-from tasks.adapters.store.files.parquet import data_files
+from tasks.adapters.store.files.parquet_format import data_files
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.names import content_key
 from tasks.domain.tables import TABLES

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import duckdb
 
 from tasks.adapters.store.files.schema import columns
-from tasks.adapters.store.rows.latest import literal, quoted
+from tasks.adapters.store.tables.latest import literal, quoted
 from tasks.adapters.store.views.headers import body, leading_comments
 from tasks.adapters.store.views.sql_files import SqlFile, views_of
 from tasks.domain.table import table_name

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from tasks.adapters.store.files.duckdb_connection import SETTINGS, connected, reach, settle
 from tasks.adapters.store.files.schema import DESCRIPTION, arrow_schema
-from tasks.adapters.store.rows.latest import latest, literal, quoted
-from tasks.adapters.store.rows.reading import glob_of, steadily
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.latest import latest, literal, quoted
+from tasks.adapters.store.tables.reading import glob_of, steadily
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views import comments
 from tasks.adapters.store.views.materialized import (
     INDEX,

@@ -18,8 +18,8 @@ import pyarrow as pa
 from tasks.adapters.store.files.disk import Disk, open_disk
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.quarantine import quarantine
-from tasks.adapters.store.rows.latest import latest
-from tasks.adapters.store.rows.reading import source_of, steadily
+from tasks.adapters.store.tables.latest import latest
+from tasks.adapters.store.tables.reading import source_of, steadily
 from tasks.adapters.store.views.materialized import (
     INDEX,
     Materialized,

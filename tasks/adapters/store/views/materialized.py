@@ -34,12 +34,12 @@ from tasks.adapters.coordination.postgres import shared_time_ns
 from tasks.adapters.store.files.disk import TEMPORARY, Disk, Entry, open_disk
 from tasks.adapters.store.files.duckdb_connection import connected
 from tasks.adapters.store.files.layout import FACTS, PART
-from tasks.adapters.store.files.parquet import WRITING, parquet_bytes
+from tasks.adapters.store.files.parquet_format import WRITING, parquet_bytes
 from tasks.adapters.store.files.provenance import project_commit
 from tasks.adapters.store.files.quarantine import Problem, quarantine
 from tasks.adapters.store.files.schema import arrow_schema, columns
-from tasks.adapters.store.rows.latest import latest, literal, quoted
-from tasks.adapters.store.rows.reading import source_of, steadily
+from tasks.adapters.store.tables.latest import latest, literal, quoted
+from tasks.adapters.store.tables.reading import source_of, steadily
 from tasks.adapters.store.views.batches import ASKING, KEY, batches, enter, has_key, load
 from tasks.adapters.store.views.headers import without_comments
 from tasks.adapters.store.views.sql_files import SqlFile, as_tables, define, named_queries, needed_by

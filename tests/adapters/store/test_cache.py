@@ -13,12 +13,12 @@ from store_rows import facts, run
 
 from tasks.adapters.store.files.disk import Entry
 from tasks.adapters.store.files.duckdb_connection import connected
-from tasks.adapters.store.files.parquet import data_files
-from tasks.adapters.store.rows import cache as held
-from tasks.adapters.store.rows import reading
-from tasks.adapters.store.rows.cache import HeldFiles
-from tasks.adapters.store.rows.reading import source_in
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.files.parquet_format import data_files
+from tasks.adapters.store.tables import cache as held
+from tasks.adapters.store.tables import reading
+from tasks.adapters.store.tables.cache import HeldFiles
+from tasks.adapters.store.tables.reading import source_in
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.run import Run
 
 OLD = Entry("run/a.parquet", 9, 1000.0, 1000.0, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from store_rows import facts, run
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views import batches
 from tasks.adapters.store.views.database import build_views, ensure_views, query
 from tasks.adapters.store.views.in_memory import answers

@@ -8,7 +8,7 @@ import pytest
 from store_rows import facts, run
 
 from flows.interface.settings import PROJECT
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.database import build_views, query
 from tasks.adapters.store.views.in_memory import answers
 from tasks.domain.errors import BadInput

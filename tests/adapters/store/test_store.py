@@ -12,7 +12,7 @@ import pytest
 from store_rows import NOON, RUN, facts, run
 
 from tasks.adapters.store.files.layout import run_file, run_of_file
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.instance import ChangedLine, Snapshot
 from tasks.domain.model_fact import ModelFact

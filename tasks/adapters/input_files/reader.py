@@ -18,8 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tasks.adapters.files import regular_file
-from tasks.adapters.rows import document, lines, parquet
-from tasks.adapters.rows.raw import MAX_ROW_BYTES, RawRow
+from tasks.adapters.input_files import document, lines
+from tasks.adapters.input_files import parquet_rows as parquet
+from tasks.adapters.input_files.raw import MAX_ROW_BYTES, RawRow
 from tasks.domain.errors import BadInput
 
 _FOREIGN = {

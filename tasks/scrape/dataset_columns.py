@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from tasks.adapters.rows.raw import UnsafeValue, WrongValue, describe, is_missing, moment_of, text_of
+from tasks.adapters.input_files.raw import UnsafeValue, WrongValue, describe, is_missing, moment_of, text_of
 from tasks.domain.errors import BadInput
 from tasks.domain.names import InstanceId, RepoName, Sha, parse_instance_id, path_component, repo_name
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from domain_rows import run_row, task_instance
 
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Suite
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CaseId, InstanceId, InstanceKey, RepoPath, RunKey

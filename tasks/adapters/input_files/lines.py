@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from tasks.adapters.rows.raw import RawRow, describe
+from tasks.adapters.input_files.raw import RawRow, describe
 
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1024 * 1024

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tasks.adapters.rows.raw import RawRow
+from tasks.adapters.input_files.raw import RawRow
 from tasks.domain.errors import BadInput
 
 _BATCH = 64

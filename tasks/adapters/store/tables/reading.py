@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 from tasks.adapters.store.files.disk import AWAY, CUT_OFF, Disk, Entry, away
 from tasks.adapters.store.files.duckdb_connection import for_one_question
 from tasks.adapters.store.files.layout import FACTS, may_hold
-from tasks.adapters.store.files.parquet import data_files, stored_schema
+from tasks.adapters.store.files.parquet_format import data_files, stored_schema
 from tasks.adapters.store.files.quarantine import quarantine
 from tasks.adapters.store.files.schema import columns
-from tasks.adapters.store.rows.cache import Held, HeldFiles
-from tasks.adapters.store.rows.latest import Source, latest, literal, quoted
+from tasks.adapters.store.tables.cache import Held, HeldFiles
+from tasks.adapters.store.tables.latest import Source, latest, literal, quoted
 from tasks.domain.errors import BadInput, StoreError
 from tasks.domain.run import Run
 from tasks.domain.table import table_name

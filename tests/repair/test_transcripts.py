@@ -10,14 +10,14 @@ import pytest
 
 from tasks.adapters.llm.base import Message, ModelQuestion, Role, user
 from tasks.adapters.llm.gateway.recorder import steps_in
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.candidate import Candidate
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import MethodName, ModelName, SnapshotName
 from tasks.domain.repair import SubAgent
 from tasks.methods.notes import Notes
 from tasks.repair.transcripts import AttemptTranscript
-from tasks.scrape.swe_bench_rows import import_instances
+from tasks.scrape.dataset_rows import import_instances
 from tests.fakes.scripted_model import Scripted, calling
 
 DEMO = Path(__file__).parents[2] / "data" / "demo"

@@ -12,14 +12,14 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tasks.adapters.input_files.raw import LineProblem, RawRow, UnsafeValue, WrongValue, unread_note
+from tasks.adapters.input_files.reader import read_rows
 from tasks.adapters.patch.model import Refused
 from tasks.adapters.patch.read import read_patch
-from tasks.adapters.rows.raw import LineProblem, RawRow, UnsafeValue, WrongValue, unread_note
-from tasks.adapters.rows.reader import read_rows
 from tasks.adapters.text import counted
 from tasks.domain.instance import Snapshot, TaskInstance
 from tasks.domain.names import InstanceId, SnapshotName
-from tasks.scrape.fields import ALIASES, OPTIONAL, REQUIRED
+from tasks.scrape.dataset_columns import ALIASES, OPTIONAL, REQUIRED
 
 KNOWN = frozenset({*REQUIRED, *OPTIONAL, *ALIASES})
 """Columns that are read."""

@@ -1,4 +1,4 @@
-"""Parameters of the flows about a whole snapshot: rebuild, publish, report, rate, withdraw (see parameters.py)."""
+"""Parameters of the flows about a whole snapshot: rebuild, publish, report, rate, withdraw (see requests.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-from flows.interface.options import ARGUMENT, FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Request
+from flows.interface.option_types import ARGUMENT, FILE, INSTANCE, OUTPUT, REPOSITORY, SNAPSHOT, TEXT, Option, Request
 from tasks.domain.errors import UsageError
 from tasks.domain.window import since_when
 

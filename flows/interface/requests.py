@@ -1,7 +1,7 @@
-"""What each story can be asked for, once: its command's options and its deployment's parameters follow from it.
+"""The request of each flow: a command's options and a deployment's parameters follow from it.
 
-A request is a frozen dataclass of parameters (options.py). What the worker decides (sandbox, trust, places, secrets) is
-in `Settings`. Nothing heavy is imported here: `swt --help` needs all of it.
+A request is a frozen dataclass of parameters (option_types.py). What the worker decides (sandbox, trust, places, secrets)
+is in `Settings`. Nothing heavy is imported here: `swt --help` needs all of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Self
 
-from flows.interface.options import ARGUMENT, FILE, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
+from flows.interface.option_types import ARGUMENT, FILE, INSTANCE, OUTPUT, SNAPSHOT, TEXT, Option, Request
 from tasks.domain.errors import UsageError
 from tasks.domain.generation import Give, Mode
 from tasks.domain.localization import TOP_N, Locator, RetrieverKind

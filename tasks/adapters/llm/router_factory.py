@@ -21,14 +21,14 @@ from tasks.adapters.llm.transport.litellm_http import LiteLLMWire
 from tasks.adapters.llm.transport.openai_http import OpenAIWire, Transport
 from tasks.adapters.store.files.disk import place_in_leases
 from tasks.adapters.store.files.provenance import project_commit, project_dirty, project_version
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.llm import CallStatus, LlmCall
 from tasks.domain.names import content_key
 
 RATE_LIMITS = "rate-limits"
 
 
-def open_switchboard(
+def make_router(
     *,
     store: Store,
     cache: Path,
@@ -64,7 +64,9 @@ def open_switchboard(
 def wires_of(models: Models, environ: Mapping[str, str]) -> dict[str, Transport]:
     """How each provider that can be asked is asked."""
     providers = {card.provider.name: card.provider for card in models.cards.values()}
-    return {name: _wire(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)}
+    return {
+        name: _transport(one, environ) for name, one in providers.items() if not one.key_env or environ.get(one.key_env)
+    }
 
 
 def open_rate_limiter(cache: Path, clock: Clock) -> RateLimiter:
@@ -94,7 +96,7 @@ def spent_by(store: Store, sweep: str) -> Spent:
     )
 
 
-def _wire(provider: Provider, environ: Mapping[str, str]) -> Transport:
+def _transport(provider: Provider, environ: Mapping[str, str]) -> Transport:
     if provider.wire == LITELLM:
         return LiteLLMWire(
             base_url=provider.address(environ),

@@ -25,8 +25,8 @@ from tasks.adapters.llm.errors import (
     ProviderFailed,
     ProviderRefused,
 )
-from tasks.adapters.llm.factory import wires_of
 from tasks.adapters.llm.router import ModelRouter
+from tasks.adapters.llm.router_factory import wires_of
 from tasks.adapters.llm.secret import Secret
 from tasks.adapters.llm.transport.http_server import application, listener, read_json, said, serving
 from tasks.adapters.llm.transport.litellm_http import LiteLLMWire

@@ -8,7 +8,7 @@ import pyarrow as pa
 from store_rows import facts, run
 
 from tasks.adapters.store.files.quarantine import LOOKED
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.adapters.store.views.cached_answers import kept_answers
 
 COUNTED = "-- How many.\n-- needs: run\nCREATE OR REPLACE VIEW counted AS SELECT count(*) AS n FROM run;"

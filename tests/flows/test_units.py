@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from flows.engine.units import LEFT, NOTHING, Done, FlowRun, ThreadExecutor, start_flow
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import InfrastructureError, TerminalError
 from tasks.domain.names import InstanceId
 from tasks.domain.retrying import Retries

@@ -8,7 +8,7 @@ from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchedFile, PatchSet
 
 from tasks.adapters.patch.model import LINK_MODE
-from tasks.adapters.store.rows.store import Store
+from tasks.adapters.store.tables.store import Store
 from tasks.domain.errors import BadInput
 from tasks.domain.instance import ChangedLine, TaskInstance
 from tasks.domain.names import InstanceKey, LineNo, RepoPath

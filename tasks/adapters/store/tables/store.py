@@ -28,11 +28,11 @@ from tasks.adapters.store.files.layout import (
     run_file,
     run_of_file,
 )
-from tasks.adapters.store.files.parquet import content_hash, parquet_bytes, stamped, stored_schema
+from tasks.adapters.store.files.parquet_format import content_hash, parquet_bytes, stamped, stored_schema
 from tasks.adapters.store.files.quarantine import Problem, quarantine_new
 from tasks.adapters.store.files.schema import arrow_schema, from_arrow, to_arrow
 from tasks.adapters.store.maintenance import compaction, health
-from tasks.adapters.store.rows import reading
+from tasks.adapters.store.tables import reading
 from tasks.domain.errors import BadInput, NotFound
 from tasks.domain.names import InstanceKey, RequestId, RunKey
 from tasks.domain.outcome import RunStatus
