@@ -1,7 +1,7 @@
 """The request of each flow: a command's options and a deployment's parameters follow from it.
 
-A request is a frozen dataclass of parameters (option_types.py). What the worker decides (sandbox, trust, places, secrets)
-is in `Settings`. Nothing heavy is imported here: `swt --help` needs all of it.
+A request is a frozen dataclass of parameters (option_types.py). The worker decides sandbox, trust, places and secrets:
+they are in `Settings`. Nothing heavy is imported here, since `swt --help` needs all of it.
 """
 
 from __future__ import annotations
