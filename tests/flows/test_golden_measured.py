@@ -107,6 +107,7 @@ def test_tests_that_no_runner_collects(machine: SwtMachine) -> None:
     assert_ours(machine, "golden-empty", "the golden tests hold no file that a runner can collect")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", ["-m 'not slow'", "--deselect tests/test_core.py::test_add", "-k quick", "--ignore=tests/test_core.py"]
 )

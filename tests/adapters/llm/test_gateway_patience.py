@@ -19,6 +19,8 @@ from tasks.adapters.llm.gateway import patience
 from tests.fakes.scripted_provider.script import Fault, Step
 from tests.fakes.scripted_provider.server import text_step
 
+pytestmark = pytest.mark.slow  # waits for limits
+
 __all__ = ["opened"]
 
 SLOW_S = 0.6

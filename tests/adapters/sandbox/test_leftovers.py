@@ -16,6 +16,8 @@ import pytest
 from tasks.adapters.sandbox.label import MARKER, Label
 from tasks.adapters.sandbox.supervisor import tree
 
+pytestmark = pytest.mark.slow  # waits for limits
+
 ROOT = Path(__file__).resolve().parents[3]
 
 DAEMON = """

@@ -11,6 +11,8 @@ import pytest
 from tasks.adapters.folders import remove
 from tasks.adapters.sandbox.supervisor import tree
 
+pytestmark = pytest.mark.slow  # waits for limits
+
 MIB = 1 << 20
 
 
