@@ -23,7 +23,7 @@ def test_over_all_rounds_each_kind_of_fault_comes_equally_often() -> None:
     assert rounds != [drawn(6, number, 3) for number in range(1, 21)]
 
 
-@pytest.mark.slow
+@pytest.mark.drill
 @pytest.mark.s3
 @pytest.mark.postgresql
 def test_each_run_and_each_reply_once_and_the_verdicts_of_one_machine(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from tasks.scrape.task import TOKEN_VARIABLES
 FLOWS = Path(__file__).parents[2] / "flows"
 ASKING = ("map_task", "make", "run_some")
 """Methods whose first argument is the name of a round."""
+IN_CI = "evaluate"
+"""The flow whose rounds fail in CI; all the others do in `make drills`."""
 
 
 def test_every_round_is_drilled() -> None:
@@ -37,7 +39,10 @@ def test_every_round_is_drilled() -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.story)
+@pytest.mark.parametrize(
+    "drill",
+    [pytest.param(one, marks=() if one.story == IN_CI else pytest.mark.drill, id=one.story) for one in DRILLS],
+)
 def test_a_unit_that_fails_is_a_row_and_the_same_again_completes(
     drill: Drill, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
