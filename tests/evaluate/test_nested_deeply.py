@@ -30,6 +30,7 @@ FORMS: dict[str, Callable[[int], str]] = {
     "lists": lambda n: f"x = {'[' * n}{']' * n}",
 }
 DEPTHS = (60, 95, 180, 195, 450, 900, 1400, 2900)
+DRILLED = [pytest.param(depth, marks=pytest.mark.drill) for depth in DEPTHS[1:-1]]
 OLD = "def test_old():\n    assert 1\n"
 CONFTEST = "import pytest\n"
 
@@ -78,7 +79,7 @@ def test_what_is_too_deep_to_be_read_is_a_finding(form: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize("depth", [DEPTHS[0], *DRILLED, DEPTHS[-1]])
 @pytest.mark.parametrize("form", FORMS)
 def test_a_fix_is_edited_or_left_and_named_however_deep_it_is(form: str, depth: int) -> None:
     text = FORMS[form](depth)

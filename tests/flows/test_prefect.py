@@ -180,6 +180,7 @@ def test_shards_do_the_work_and_the_parent_tells_the_story(prefect: Prefect, sha
     assert sum(map(sum, each)) == reused
 
 
+@pytest.mark.drill
 def test_a_shard_that_is_killed_is_started_again(prefect: Prefect, shared_settings: Settings) -> None:
     """Its worker lives, and tells the server of the crash."""
     asked = {"snapshot": "demo", "instances": list(INSTANCES), "shards": 2}
@@ -278,6 +279,7 @@ def test_a_task_run_that_a_busy_server_ends_before_it_begins_is_asked_for_again(
     assert the_task_run_that_never_began(prefect, run)["tags"]
 
 
+@pytest.mark.drill
 def test_a_month_is_published_once_its_cause_is_gone_and_who_asked_for_it_is_told(
     prefect: Prefect, shared_settings: Settings, full: Path, tmp_path: Path
 ) -> None:

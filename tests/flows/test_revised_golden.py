@@ -123,7 +123,9 @@ def unjoined(tmp_path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("order", [*permutations(["first", "revised"]), ("first", "wrapped"), ("wrong", "revised")])
-@pytest.mark.parametrize("more", [(), ("--no-coverage",)], ids=["traced", "untraced"])
+@pytest.mark.parametrize(
+    "more", [(), pytest.param(("--no-coverage",), marks=pytest.mark.drill)], ids=["traced", "untraced"]
+)
 def test_the_second_of_two_rows_with_one_base_is_measured(
     swt: Swt, rows: dict[str, Path], tmp_path: Path, order: tuple[str, ...], more: tuple[str, ...]
 ) -> None:

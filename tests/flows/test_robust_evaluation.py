@@ -13,8 +13,6 @@ import pytest
 from benchmarks.faults import Faulty, disk_full
 from flows import evaluate as evaluation
 from flows.demo import DEMO, SNAPSHOT
-from flows.engine.units import start_flow
-from flows.evaluate import evaluate
 from flows.interface.pipelines import run_flow
 from flows.interface.requests import EvaluationRequest
 from flows.interface.settings import Settings
@@ -98,7 +96,7 @@ def test_nothing_is_confirmed_in_place_of_checks_that_failed_for_internal_reason
     """The same command again makes them, and nothing needs to be confirmed then."""
     request = EvaluationRequest(candidates=("golden",), snapshot=SNAPSHOT, instances=(INSTANCE,))
     board = Faulty(disk_full("guards"))
-    start_flow("evaluate", request.title, Store(settings.store), board, lambda run: evaluate(request, settings, run))
+    run_flow(request, settings, board)
     assert set(runs(settings)) == {f"{RunVariant.PLAIN}/probe", f"{RunVariant.PROPOSED}/none"}
     run_flow(request, settings)
     counts = runs(settings)

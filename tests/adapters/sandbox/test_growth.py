@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 
+import pytest
+
 from benchmarks.sandbox_growth import counted, grown, run_many, settled
 
 RUNS = int(os.environ.get("SWT_GROWTH_RUNS", "12"))
 
 
+@pytest.mark.drill
 def test_runs_leave_nothing(bench, tmp_path):
     base = tmp_path / "base"
     base.mkdir()
