@@ -1,1 +1,1 @@
-"""The story: which stage runs for which rows, in which order, and how many at once."""
+"""Flows: which stage functions run on which units, in which order, and how many units run at once."""

@@ -1,9 +1,9 @@
-"""The calls of a sweep in batches, before its methods ask: what was answered is replayed to them.
+"""Send the model calls of a sweep in batches, before its methods run. Generation then replays the stored replies.
 
-    prompts of all work ─► a batch for each model ─► replies in the store ─► generation, as without batches
+    prompts of all units ─► one batch for each model ─► replies in the store ─► generation, as without batches
 
-What a batch leaves unanswered for the provider's reasons is handed in again, three times in all, and is then left
-undone; it is not asked by itself, which would cost the full price that nobody agreed to.
+A call that fails for a provider reason goes into up to three batches. After that it stays incomplete. The flow never
+sends it as a single call: that costs the full price, which the user did not agree to.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.generate.batching import foresee
 from tasks.generate.task import GenerationSettings, MethodWork
 
 TIMES = 3
-"""A call is put into so many batches at most."""
+"""Maximum number of batches that one call is put into."""
 
 
 def answered_in_batches(
@@ -34,7 +34,7 @@ def answered_in_batches(
     units: Sequence[MethodWork],
     model_for: Callable[[MethodWork], Model],
 ) -> ModelRouter:
-    """The switchboard for generation: it has the replies, and withholds what got none."""
+    """Run the batches. Returns the router for generation: it replays the replies and blocks the calls that got none."""
     desk, failed = BatchClient(router), dict[str, ModelError]()
     for _ in range(TIMES):
         calls = [one for one in _foreseen(settings, how, units, model_for) if _again(failed.get(one.request.call_key))]
@@ -64,5 +64,5 @@ def _foreseen(
 
 
 def _again(problem: SwtError | None) -> bool:
-    """Whether a call that came out of a batch with this, or was in none, belongs into the next one."""
+    """Whether a call belongs in the next batch: it was in no batch yet, or the provider failed."""
     return problem is None or isinstance(problem, ProviderFailed)

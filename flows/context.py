@@ -1,7 +1,8 @@
-"""The files that methods are shown: those that BM25 ranks, or those that the localization agent finds with a model.
+"""Select the files that methods see in their prompt: the top of a BM25 ranking, or the files that the localization
+agent finds.
 
-A ranking is made once and kept, whoever asks for it: `swt localize` finds those of a sweep and the other way round. So
-what the agent cost is counted under `localize`, and not under each method that is shown what it found.
+Each ranking is stored once and shared: a sweep reuses rankings of `swt localize`, and the other way round. The cost of
+the agent is therefore counted under `localize`, not under each method that uses its files.
 """
 
 from __future__ import annotations
@@ -28,17 +29,17 @@ from tasks.localize.task import AgentSearch, Bm25Batch, found_before, rank_batch
 from tasks.methods.method import Method
 
 BATCH = 25
-"""Instances for one task of retrieval."""
+"""Instances in one retrieval task."""
 LOCALIZE = "localize"
-"""The method that calls of the localization agent are counted under."""
+"""Method name under which the calls of the localization agent are counted."""
 
 Context = Mapping[tuple[InstanceId, str], tuple[str, ...]]
-"""Instance and model → files, best first; of the instances whose retrieval was done."""
+"""(Instance, model) → files, best first. Instances whose retrieval failed are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchModels:
-    """Hands the agent its model, metered and recorded."""
+    """Returns the metered and recorded model for one search of the localization agent."""
 
     router: ModelRouter
     meter: Meter
@@ -57,7 +58,7 @@ class SearchModels:
 
 
 def label_of(settings: AgentSettings) -> str:
-    """The name that the agent's calls are counted under."""
+    """Returns the method name under which the agent's calls are counted."""
     return LOCALIZE if settings.top_n == TOP_N else f"{LOCALIZE}[top_n={settings.top_n}]"
 
 
@@ -69,8 +70,11 @@ def retrieve(
     settings: Settings,
     locator: SearchModels | None = None,
 ) -> Context:
-    """Files for the instances, unless no method wants any. Without a locator the agent is not asked: where it was not
-    before, BM25's best stand for what it would find."""
+    """Retrieve files for the instances. Returns empty lists if no method uses files.
+
+    Without a locator the flow does not call the agent. Where the store has no result of the agent, the best files of
+    BM25 replace it.
+    """
     names = [row.instance_id for row in instances]
     if not wants_files(request, methods):
         return {(name, model): () for name in names for model in request.models}
@@ -89,12 +93,12 @@ def wants_files(request: GenerateRequest, methods: Iterable[Method]) -> bool:
 
 
 def search_settings(request: GenerateRequest) -> AgentSettings:
-    """How the agent looks for the files of an experiment."""
+    """Returns the settings of the localization agent for this request."""
     return AgentSettings(top_n=request.variant.count("top_n") or TOP_N)
 
 
 def searches_of(request: GenerateRequest, names: Iterable[InstanceId]) -> list[AgentSearch]:
-    """What the agent is asked for: once for each model that looks."""
+    """Returns one search for each instance and each model that localizes."""
     how = search_settings(request)
     models = dict.fromkeys(_locating(request, model) for model in request.models)
     return [
@@ -107,7 +111,7 @@ def searches_of(request: GenerateRequest, names: Iterable[InstanceId]) -> list[A
 def foreseen_searches(
     request: GenerateRequest, names: Iterable[InstanceId], settings: Settings
 ) -> Mapping[str, list[MissingCalls]]:
-    """Model → what its searches would ask for, one for each instance, with nobody asked."""
+    """Estimate the calls of the searches without calling a model. Returns model → one estimate for each instance."""
     found: defaultdict[str, list[MissingCalls]] = defaultdict(list)
     for unit in searches_of(request, names):
         how, known = unit.settings, found_before(settings.places, unit) is not None
@@ -123,12 +127,12 @@ def foreseen_searches(
 
 
 def _locating(request: GenerateRequest, model: str) -> str:
-    """Which model looks for the files that a model is shown."""
+    """Returns the model that localizes files for a generation model: the one in the variant, else the same model."""
     return request.variant["locate"] or model
 
 
 def ranked_batches(snapshot: str, names: Sequence[InstanceId], how: Bm25Settings) -> list[Bm25Batch]:
-    """The names in batches that share a write."""
+    """Split the names into batches; the rankings of one batch are written together."""
     parts = [tuple(names[at : at + BATCH]) for at in range(0, len(names), BATCH)]
     return [Bm25Batch(snapshot=snapshot, instance_ids=part, settings=how) for part in parts]
 
@@ -136,7 +140,7 @@ def ranked_batches(snapshot: str, names: Sequence[InstanceId], how: Bm25Settings
 def _ranked(
     run: FlowRun, snapshot: str, names: Sequence[InstanceId], settings: Settings, how: Bm25Settings
 ) -> dict[InstanceId, tuple[str, ...]]:
-    """BM25's files, of the instances whose retrieval was done."""
+    """Rank files with BM25. Returns the files of each instance whose retrieval succeeded."""
     done = run.map_task("retrieval", typed_partial(rank_batch, settings.places), ranked_batches(snapshot, names, how))
     ids = {
         name: key
@@ -151,7 +155,7 @@ def _ranked(
 def _located(
     run: FlowRun, units: Sequence[AgentSearch], settings: Settings, locator: SearchModels
 ) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
-    """Instance and model that looked → the agent's files; of one that gave up, none."""
+    """Run the localization agent. Returns (instance, searching model) → files; empty if the agent gave up."""
     ask = typed_partial(search_with_agent, settings.places, locator)
     done = run.map_task("localization", ask, units, at_once=settings.callers)
     ids = {(unit.instance_id, unit.model): result.localization_ids[0] for unit, result in done if not result.left}
@@ -162,7 +166,8 @@ def _located(
 def _foreseen(
     run: FlowRun, units: Sequence[AgentSearch], settings: Settings
 ) -> dict[tuple[InstanceId, str], tuple[str, ...]]:
-    """What the agent found before; else as many of BM25's files as it would be asked for."""
+    """Returns the stored result of the agent for each search. Without one, returns the same number of files from
+    BM25."""
     known = {unit: found_before(settings.places, unit) for unit in units}
     missing = list(dict.fromkeys(unit.instance_id for unit, files in known.items() if files is None))
     how = Bm25Settings(variant=units[0].settings.variant) if units else Bm25Settings()
@@ -176,7 +181,7 @@ def _foreseen(
 
 
 def rankings(store: Store, ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Localization → its files, best first; none for one that ranked nothing."""
+    """Returns localization id → files, best first; empty if the localization ranked no file."""
     found: dict[str, list[Localization]] = {key: [] for key in ids}
     for row in store.read(Localization, localization_id=tuple(found)) if found else ():
         found[row.localization_id].append(row)

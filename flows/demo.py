@@ -1,4 +1,4 @@
-"""All of it on the bundled project `data/demo`: no network, no container engine, no key."""
+"""Run every flow on the bundled project `data/demo`, without network, container engine or API key."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ SNAPSHOT = "demo"
 SWEPT = tuple(f"rolling-swt-bench__larder-{number}" for number in (3, 7, 10, 12))
 METHODS = ("zero_shot", "zero_shot_plus", "auto_code_rover", "agent")
 MODEL = "scripted-demo"
-"""No model: it says what stands in `replies.scripted-demo.json`."""
+"""Not a real model: a local server replays the replies in `replies.scripted-demo.json`."""
 
 REPAIRED = "rolling-swt-bench__larder-14"
-"""The instance whose fix is in two files: the first patch changes one of them."""
+"""The fix of this instance changes two files; the first patch changes only one of them."""
 
 MONTHS = (("2025-08", 1), ("2025-11", 3))
-"""Two months that the demo rebuilds: name, and how many new instances are validated: one that is fit, and later
-another, the flaky one and the broken one."""
+"""The two months that the demo rebuilds: name, and limit of new instances to validate. The first month validates one
+valid instance. The second month adds another valid one, the flaky one and the broken one."""
 
 QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
     ("How often does each method reproduce the issue, and how often robustly? (table2, grader `paper`)", "table2", {}),
@@ -57,20 +57,21 @@ QUESTIONS: tuple[tuple[str, str, dict[str, list[int]]], ...] = (
     ("What did the sweep of recorded replies cost? (table10)", "table10", {}),
     ("Where do the graders disagree? (grader_disagreement)", "grader_disagreement", {}),
 )
-"""Title, view, and which of its rows on the demo."""
+"""Title, view, and a filter for its rows."""
 
 
 def own_store(settings: Settings) -> Settings:
-    """A warehouse of the demo's own, below the cache: nothing that it makes is among real work."""
+    """Returns settings with a separate store and database below the cache, so that demo rows never mix with real
+    rows."""
     folder = settings.cache / "demo"
     return replace(settings, store=str(folder / "store"), database=folder / "swt.duckdb", trusted=True)
 
 
 def run_demo(settings: Settings) -> str:
-    """Judge the demo's recorded candidates, hold them against wrong fixes, let recorded replies make more and repair an
-    instance, rebuild.
+    """Run the demo: evaluate recorded candidates, judge fixes, sweep and repair with recorded replies, and rebuild two
+    months.
 
-    Problems go to standard error; the answers, what was done and where to look next are returned.
+    Problems go to standard error. Returns the text to print: answers, counts and next steps.
     """
     settings = own_store(settings)
     build_demo_mirror(settings)
@@ -89,7 +90,7 @@ def run_demo(settings: Settings) -> str:
 
 
 def sweep_demo(settings: Settings) -> SweepSummary:
-    """Four methods on four instances, with replies that were recorded beforehand in the place of a model."""
+    """Run four methods on four instances, with recorded replies instead of a model."""
     request = SweepRequest(snapshot=SNAPSHOT, methods=METHODS, models=(MODEL,), instances=SWEPT, name="demo")
     with _answering(settings) as here:
         swept: SweepSummary = run_flow(request, here)
@@ -97,8 +98,8 @@ def sweep_demo(settings: Settings) -> SweepSummary:
 
 
 def repair_demo(settings: Settings) -> FixesSummary:
-    """One instance, repaired by every sub-agent of TDFlow with recorded replies. Tests and debugger are real, and a
-    reply is only found where they say what it was written for."""
+    """Repair one instance with every sub-agent of TDFlow and recorded replies. Tests and debugger really run; the
+    server has a reply only if their output matches the recording."""
     request = RepairRequest(snapshot=SNAPSHOT, model=MODEL, tests=GENERATE, instances=(REPAIRED,))
     with _answering(settings) as here:
         repaired: FixesSummary = run_flow(request, here)
@@ -107,13 +108,13 @@ def repair_demo(settings: Settings) -> FixesSummary:
 
 @contextmanager
 def _answering(settings: Settings) -> Iterator[Settings]:
-    """Settings whose models are the recorded replies."""
+    """Returns settings whose model address is the server of recorded replies."""
     with serve_replies(DEMO / f"replies.{MODEL}.json") as url:
         yield replace(settings, environ={"SWT_SCRIPTED_BASE_URL": url})
 
 
 def rebuild_demo(settings: Settings) -> tuple[RebuildSummary, ...]:
-    """Rebuild two months of the demo project's history, which a recorded GitHub serves."""
+    """Rebuild two months of the demo project's history from a recorded GitHub."""
     build_demo_mirror(settings)
     os.environ.setdefault(TOKEN_VARIABLES[0], "any-token-will-do-for-the-demo")
     github = RecordedGitHub(read_recording(RECORDING), month=MONTHS[0][0])
@@ -168,7 +169,7 @@ def _rebuilt(settings: Settings, months: Sequence[RebuildSummary]) -> Iterator[s
 
 
 def build_demo_mirror(settings: Settings) -> Path:
-    """The demo project's history as a mirror, made from text unless it is there."""
+    """Build the mirror of the demo project from text, unless it exists. Returns its path."""
     (repo,) = {row.repo for row in _demo_instances()}
     mirror = settings.places.mirrors / f"{repo_folder(repo)}.git"
     return mirror if mirror.exists() else build_mirror(DEMO, mirror)

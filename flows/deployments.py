@@ -1,11 +1,12 @@
-"""The flows that `prefect.yaml` deploys: each pipeline with its request as the parameters, each unit as a task run.
+"""The flows that `prefect.yaml` deploys. Each pipeline is a flow with its request as parameters; each unit is a task
+run.
 
-No other module imports Prefect, so commands do not pay for the import. The `SWT_*` variables of a worker decide where
-things are, in which sandbox code runs, and whether it may run where nothing isolates it.
+Commands do not import this module, so they do not pay for importing Prefect. The `SWT_*` variables of a worker set the
+paths, the sandbox, and whether code may run without isolation.
 
-Prefect's pages show what runs: a flow run is named after what it does, a task run `<round> <subject>`, with its scope
-where a subject has several units, and tagged with both. A failed task is Failed with the reason as its message. Retries
-are those of `attempt` (engine/units.py), inside the task, so both executors have one policy.
+On Prefect's pages a flow run has the title of its request. A task run is named `<task> <unit>`, plus the unit's
+configuration if the unit has several task runs. Task and unit are its tags. A failed task run is Failed, with the
+reason as its message. `attempt` (engine/units.py) retries inside the task, so both executors use one policy.
 """
 
 from __future__ import annotations
@@ -56,15 +57,15 @@ from tasks.domain.errors import InfrastructureError, SwtError, UsageError
 from tasks.domain.retrying import Retries
 
 AT_ONCE = 64
-"""Threads of a flow run at most; rounds have limits of their own below it."""
+"""Maximum threads of a flow run. Tasks can have lower limits."""
 STARTS = 4
-"""So often a task run is asked for that ends before it begins."""
+"""Maximum submissions of one task run that Prefect ends before it begins."""
 EVERY_S = 2.0
-"""No more updates of one progress artifact than this."""
+"""Minimum seconds between two updates of one progress artifact."""
 SUMMARY = 2000
 PROBE_S = 30.0
 MESSAGE = 500
-"""Characters of a state's message: the pages of the server show it in one place."""
+"""Maximum characters of a task run's state message; Prefect's pages show the message on one line."""
 SHARDS = Parameter(
     name="shards",
     kind=int,
@@ -77,17 +78,17 @@ SHARDS = Parameter(
     ),
 )
 TIMEOUT_S = 5 * 24 * 3600
-"""Of a whole flow run: a month's rebuild or a large sweep takes days at most, and a run that hangs must not hold a
-worker for ever."""
+"""Timeout of a whole flow run. A monthly rebuild or a large sweep takes days at most, and a hanging run must not block
+a worker for ever."""
 
 
 def tasks_of(settings: Settings) -> Executor:
-    """Where the units of a flow run are worked on."""
+    """Returns the executor of a flow run."""
     return PrefectExecutor(settings.workers)
 
 
 def flow_of(pipeline: Pipeline[Any], board: Callable[[Settings], Executor] = tasks_of) -> Flow[..., Any]:
-    """A pipeline as a Prefect flow, with its request as parameters."""
+    """Returns a pipeline as a Prefect flow, with the fields of its request as parameters."""
 
     def told(**values: Any) -> State[None]:
         listen()
@@ -122,8 +123,8 @@ def flow_of(pipeline: Pipeline[Any], board: Callable[[Settings], Executor] = tas
 def check_password(api: str) -> None:
     """Raises `UsageError` if the Prefect server at this address answers without a password.
 
-    All who reach such a server, pages in a browser among them, run commands on its workers. A server that does not
-    answer here is not judged.
+    Everyone who can reach such a server, also a web page in a browser, can run commands on its workers. If the server
+    does not answer, the check logs a warning and passes.
     """
     try:
         answer = httpx.post(f"{api}/flow_runs/count", json={}, timeout=PROBE_S)
@@ -136,14 +137,15 @@ def check_password(api: str) -> None:
 
 
 def _share(request: SharedRequest, settings: Settings, shards: int, names: Mapping[str, Any]) -> None:
-    """Let other flow runs fill the store first; they are given files by the same names as this one."""
+    """Run the shards as other flow runs before this one starts. Files are passed on under the names that this run was
+    given."""
     asked = planned(request, settings, shards)
     if len(asked) > 1:
         share(asked, names, Progress("shards", len(asked)).tell)
 
 
 def _title_of(pipeline: Pipeline[Any]) -> Callable[[], str]:
-    """What a flow run does, from its parameters."""
+    """Returns a function that computes the flow run's title from its parameters."""
 
     def title() -> str:
         return str(read_request(pipeline.request, dict(flow_run.parameters)).title)
@@ -152,7 +154,7 @@ def _title_of(pipeline: Pipeline[Any]) -> Callable[[], str]:
 
 
 def _keyword(parameter: Parameter) -> inspect.Parameter:
-    """One parameter, as Prefect reads it from a signature."""
+    """Returns one parameter in the form that Prefect reads from a signature."""
     kind: Any = str if parameter.kind is Path else parameter.kind
     if parameter.pattern:
         kind = Annotated[kind, Field(pattern=parameter.pattern)]
@@ -173,14 +175,14 @@ def _keyword(parameter: Parameter) -> inspect.Parameter:
 
 
 def _doc(pipeline: Pipeline[Any], taken: Iterable[Parameter]) -> str:
-    """What the flow does, and its parameters as Prefect reads them."""
+    """Returns the flow's docstring with the `Args` section from which Prefect reads parameter descriptions."""
     lines = [f"    {one.name}: {one.help_in_form}" for one in taken]
     return "\n".join([inspect.getdoc(pipeline.request) or "", "", "Args:", *lines])
 
 
 @dataclass(frozen=True, slots=True)
 class PrefectExecutor:
-    """One task run for each unit, in the flow run that is under way; at most `at_once` of them are."""
+    """Runs each unit as one task run of the current flow run; at most `at_once` of them at a time."""
 
     at_once: int
     retries: Retries = field(default_factory=Retries)
@@ -228,7 +230,7 @@ class PrefectExecutor:
         future.add_done_callback(lambda future: ended.places.put((place, future)))
 
     def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
-        """A subflow."""
+        """Run `body` as a Prefect subflow."""
         told: list[S] = []
 
         def inner(request: dict[str, Any]) -> State[None]:  # noqa: ARG001 - shown by the server
@@ -243,7 +245,8 @@ class PrefectExecutor:
 
 
 def task_run_names(round_: TaskBatch[U, R]) -> tuple[str, ...]:
-    """`<round> <subject>`, and the scope where a subject has several units: one for each method and model, say."""
+    """Returns `<task> <unit>` for each unit, with its configuration (method and model, for example) if the unit occurs
+    several times."""
     times = Counter(unit.subject for unit in round_.units)
     return tuple(
         f"{round_.name} {unit.subject}" + (f" ({unit.scope})" if times[unit.subject] > 1 else "")
@@ -253,19 +256,21 @@ def task_run_names(round_: TaskBatch[U, R]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Ended(Generic[R]):
-    """Tasks that have ended, as they do, and what came of them."""
+    """Collects task runs as they end, with their outcomes."""
 
     places: queue.SimpleQueue[tuple[int, PrefectFuture[Any]]] = field(default_factory=queue.SimpleQueue)
     outcomes: dict[int, R | Failure] = field(default_factory=dict)
     begun: set[int] = field(default_factory=set)
-    """Whose unit was worked on: what was interrupted there is not begun once more."""
+    """Indices of units whose function began. A task run that ends after that is not submitted again."""
     starts_failed: Counter[int] = field(default_factory=Counter)
 
     def wait(self) -> int:
-        """The next task that ends; without an outcome it never began, and may be asked for again.
+        """Wait for the next task run that ends and return its index. Without an outcome the task run never began, and
+        the caller may submit it again.
 
-        For a place under its tags Prefect asks its server before a task begins, and a busy answer (503) ends the task
-        run. A task that Prefect ended later, and not its unit, ends the flow run as an interruption of threads would.
+        Before a task begins, Prefect asks its server for a concurrency slot for each tag. A busy server answers 503,
+        which ends the task run. If Prefect ends a task run after its unit began, this raises, as an interruption of
+        threads would.
         """
         place, future = self.places.get()
         if place not in self.outcomes:
@@ -279,7 +284,7 @@ class _Ended(Generic[R]):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a round is, as an artifact."""
+    """Shows the progress of a task as a Prefect artifact."""
 
     name: str
     total: int
@@ -298,7 +303,8 @@ class Progress:
             self.artifact = cast(UUID, create_progress_artifact(progress=share, key=key, description=text))
 
     def is_new(self, done: int) -> bool:
-        """Whether it is to be told: it is not what was told last, and that was some time ago."""
+        """Whether to publish this count: it differs from the last one, and `EVERY_S` seconds have passed or all units
+        are done."""
         now = time.monotonic()
         if done == self.said or (done < self.total and now - self.told < EVERY_S):
             return False
@@ -307,7 +313,7 @@ class Progress:
 
 
 class ServerLog(logging.Handler):
-    """Hands our log lines to the server, under the flow or task run that says them."""
+    """Sends our log lines to the server, under the current flow run or task run."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -321,15 +327,15 @@ class ServerLog(logging.Handler):
 
 
 def listen() -> None:
-    """Log lines reach the server from here on; a second call changes nothing."""
+    """Send log lines to the server from now on. A second call changes nothing."""
     if not any(isinstance(handler, ServerLog) for handler in log.handlers):
         log.addHandler(ServerLog())
         log.setLevel(logging.INFO)
 
 
 def final_state(exit_code: int, text: str, link: str = "") -> State[None]:
-    """What the flow run ends as: Failed where the command line would end with another code than 0. What `link` names is
-    shown beside the summary."""
+    """Returns the final state of the flow run: Failed if the same command would exit with a code other than 0. Adds the
+    summary as an artifact, and `link` as a link artifact."""
     if link:
         create_link_artifact(link=link, key=artifact_key(f"{flow_run.flow_name}-link"))
     key = artifact_key(f"{flow_run.flow_name}-summary")
@@ -340,7 +346,7 @@ def final_state(exit_code: int, text: str, link: str = "") -> State[None]:
 
 
 def refused(error: SwtError) -> State[None]:
-    """What a flow run ends as that cannot be told: what the command line would say, without a traceback."""
+    """Returns the state of a flow run that ends with an `SwtError`: the command's message without a traceback."""
     said = f"error[{error.slug}]: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
     log.error("%s", said)
     code = USAGE if isinstance(error, UsageError) else NOTHING
@@ -348,17 +354,17 @@ def refused(error: SwtError) -> State[None]:
 
 
 def artifact_key(name: str) -> str:
-    """Letters, digits and dashes."""
+    """Reduce a name to lower-case letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def task_runner() -> TaskRunner[PrefectFuture[Any]]:
-    """For every flow of ours."""
+    """Returns the task runner that all flows use."""
     return cast("TaskRunner[PrefectFuture[Any]]", ThreadPoolTaskRunner(max_workers=AT_ONCE))
 
 
 def _shown(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The request of a subflow, as the server shows it."""
+    """Returns the request of a subflow as JSON values, for Prefect's pages."""
     shown: dict[str, Any] = json.loads(json.dumps(dict(parameters), default=str))
     return shown
 

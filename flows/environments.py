@@ -1,7 +1,7 @@
-"""Environments of instances: as any machine found them, and built on this one where work wants them.
+"""Find or build the environments of instances.
 
-find, WhereNeeded   evaluations and sweeps: where nothing is left to do, nothing is built
-prepare             stories that look into each environment, whatever else there is to do
+find, EnvironmentOnDemand   for evaluations and sweeps: builds nothing if all work of a unit is already done
+prepare                     for flows that need every environment on this machine
 """
 
 from __future__ import annotations
@@ -21,31 +21,32 @@ R = TypeVar("R")
 
 
 def check_settings(settings: Settings) -> CheckSettings:
-    """How environments are looked at."""
+    """Returns the settings for checking environments."""
     return CheckSettings(sandbox=settings.sandbox, trusted=settings.trusted)
 
 
 def find(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
-    """The environments of instances, of those that have one; not all of them need be on this machine."""
+    """Returns instance → environment for the instances that have one. The environment may be on another machine."""
     return _round(run, typed_partial(find_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
 def prepare(run: FlowRun, settings: Settings, snapshot: str, names: Iterable[InstanceId]) -> dict[InstanceId, EnvId]:
-    """The environments of instances, of those that have one, all of them on this machine."""
+    """Returns instance → environment for the instances that have one. Builds each environment that is not on this
+    machine."""
     return _round(run, typed_partial(prepare_environment, settings.places, check_settings(settings)), snapshot, names)
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentOnDemand(Generic[U, R]):
-    """A stage function that wants the environment of its unit, after `find`: what is not on this machine is built
-    before, unless nothing is left to do."""
+    """Wraps a stage function that needs the unit's environment. After `find`, it builds a missing environment first,
+    unless the unit has nothing left to do."""
 
     settings: Settings
     lacks: Callable[[U], bool]
-    """Whether something is left to do."""
+    """Whether the unit has work left."""
     function: Callable[[U], R]
     _here: set[tuple[InstanceId, EnvId]] = field(default_factory=set, init=False)
-    """Seen on this machine: an instance has many units, and its environment is looked for once."""
+    """Environments already found on this machine. An instance has many units, but its environment is checked once."""
 
     def __call__(self, unit: U) -> R:
         wanted = (unit.instance_id, unit.env_id)

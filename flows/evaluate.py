@@ -1,8 +1,9 @@
-"""Predictions in, verdicts out: what a user of the public harness comes for.
+"""Evaluate predictions and print verdicts, as the public SWE-bench harness does.
 
     candidates ─► submissions, suites ─► environments ─► runs ─► robustness checks of would-be successes ─► verdicts
 
-Every step reads and writes rows of the store and skips what is there: the same request twice starts no test process.
+Every step reads and writes rows of the store and skips finished work. The same request a second time starts no test
+process.
 """
 
 from __future__ import annotations
@@ -51,34 +52,34 @@ STORY = "evaluate"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSummary:
-    """The printed table and what decides the exit code."""
+    """The printed table and the values that decide the exit code."""
 
     facts: str
-    """One line on what was done."""
+    """One line with counts of the work done."""
     rows: Sequence[Mapping[str, Any]]
-    """The rows of `table2`, over the instances asked for and under the policy: of the methods asked for, and of others
-    that were measured there."""
+    """Rows of `table2` for the requested instances and patch filter. Includes other methods with measurements on these
+    instances."""
     text: str
-    """The rows as a table, what they divide by, and the facts."""
+    """The rows as a table, the denominator, and the counts."""
     remarks: tuple[str, ...]
-    """One line each: rows of the candidates' files that could not be taken, files of the store that were torn."""
+    """One line each: rejected rows of candidate files, and torn files of the store."""
     undone: tuple[Undone, ...]
     ran: Ran
     environments: Mapping[InstanceId, EnvId]
-    """Of the instances that have one."""
+    """Instances without an environment are missing."""
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
-    """What was run on each: the golden tests first, if they were."""
+    """The suites run on each instance; the golden tests come first if they ran."""
     exit_code: int
     """0 done, 1 done with failures left, 3 nothing could run."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All that went wrong, a line each."""
+        """All remarks and incomplete units, one line each."""
         return (*self.remarks, *map(line_of, self.undone))
 
 
 def run_settings(settings: Settings, *, coverage: bool = True) -> RunSettings:
-    """How suites are run."""
+    """Returns the settings for running suites."""
     return RunSettings(
         sandbox=settings.sandbox,
         trusted=settings.trusted,
@@ -90,7 +91,8 @@ def run_settings(settings: Settings, *, coverage: bool = True) -> RunSettings:
 def evaluate_inside(
     outer: FlowRun, request: EvaluationRequest, settings: Settings, *, prepared: bool = True, golden: bool = True
 ) -> EvaluationSummary:
-    """Evaluate as a subflow. The views stay as they are: updating them in each subflow took a seventh of a demo."""
+    """Evaluate as a subflow. It does not update the views: an update in each subflow took a seventh of a demo's
+    time."""
     body = partial(evaluate, request, settings, prepared=prepared, golden=golden)
     return outer.run_subflow(STORY, request.title, asdict(request), body)
 
@@ -98,8 +100,11 @@ def evaluate_inside(
 def evaluate(
     request: EvaluationRequest, settings: Settings, run: FlowRun, *, prepared: bool = False, golden: bool = True
 ) -> EvaluationSummary:
-    """The flow. `prepared`: every environment is on this machine. `golden`: a golden suite without a measurement is a
-    failure of this flow; a validation judges them itself."""
+    """The flow.
+
+    `prepared`: every environment is already on this machine. `golden`: record an unmeasured golden suite as a failure
+    of this flow; a validation turns this off, because it judges golden suites itself.
+    """
     places, how = settings.places, run_settings(settings, coverage=request.coverage)
     torn = run.store.quarantine()
     instances = choose_instances(places, request.snapshot, request.instances)
@@ -121,7 +126,7 @@ def evaluate(
         suites.decoys = ready_decoys(run, places, how, settings.sql, request.snapshot, solved)
         if suites.run_some("guards", Purpose.GUARD, found.to_guard):
             found = suites.standing()
-    unsure = found.to_confirm - suites.undone  # the checks of the others have not run yet
+    unsure = found.to_confirm - suites.undone  # robustness checks of these instances did not run yet
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = suites.standing()
     if wanted and golden:
@@ -133,7 +138,8 @@ def evaluate(
 def ready_decoys(
     run: FlowRun, places: Places, how: RunSettings, sql: Path, snapshot: str, environments: Mapping[InstanceId, EnvId]
 ) -> dict[InstanceId, tuple[FixId, ...]]:
-    """The chosen decoys of these instances. Where there are too few, golden tests try more of them first."""
+    """Returns the selected decoys of these instances. If an instance has too few, the flow first tries more with its
+    golden tests."""
     states = decoy_states(places, sql, snapshot, environments)
     for tries in TRIES:
         units = decoy_units(states, snapshot, environments, tries)
@@ -145,8 +151,8 @@ def ready_decoys(
 def _golden_unmeasured(
     run: FlowRun, request: EvaluationRequest, found: EvaluationStatus, taken: LoadedCandidates
 ) -> Mapping[InstanceId, str]:
-    """Instances whose golden tests were not measured, and why; those whose failure this flow run has recorded already
-    are left out, unless no later run can measure them."""
+    """Returns instance → reason for golden tests without a measurement. Leaves out failures that this flow run already
+    recorded, unless no later run can measure them."""
     if not _asks_for_golden(request, taken):
         return found.unmeasured
     recorded = {row.subject for row in run.incomplete(own=True)}
@@ -159,12 +165,13 @@ def _golden_unmeasured(
 
 
 def _asks_for_golden(request: EvaluationRequest, taken: LoadedCandidates) -> bool:
-    """Whether this flow run measures golden tests as a candidate; another part of the request may have them."""
+    """Whether this flow run measures golden tests as a candidate. With `part`, another part of the request may have
+    them."""
     return any(method == GOLDEN for method, _ in taken.methods) and not request.part
 
 
 def part_of(suites: tuple[SuiteId, ...], request: EvaluationRequest) -> tuple[SuiteId, ...]:
-    """The suites of an instance that are for this flow run; whoever has another part has none of them."""
+    """Returns the suites of an instance that belong to this part of the request; all of them if it has no part."""
     if not request.part:
         return suites
     which, parts = request.share
@@ -174,7 +181,7 @@ def part_of(suites: tuple[SuiteId, ...], request: EvaluationRequest) -> tuple[Su
 
 @dataclass(slots=True)
 class _Suites:
-    """Runs the suites of the instances that have an environment, for one purpose after the other."""
+    """Runs suites on the instances that have an environment, one purpose at a time."""
 
     run: FlowRun
     function: Callable[[SuiteRuns], Ran]
@@ -184,22 +191,23 @@ class _Suites:
     suites: Mapping[InstanceId, tuple[SuiteId, ...]]
     total: Ran = field(default_factory=Ran)
     undone: set[SuiteId] = field(default_factory=set)
-    """Of instances of which a round left something undone."""
+    """Suites of instances for which a task left something incomplete."""
     known: str = ""
-    """Version of the store's runs when it was last asked what stands."""
+    """Version of the store's run tables at the last status query."""
     decoys: Mapping[InstanceId, tuple[FixId, ...]] = field(default_factory=dict)
-    """The chosen decoys of instances with would-be successes."""
+    """The selected decoys of instances with would-be successes."""
 
     def run_all(self, label: str, purpose: Purpose) -> None:
         self._run(label, purpose, {name: self.suites[name] for name in self.environments})
 
     def standing(self) -> EvaluationStatus:
-        """What stands now, and a note of what the store knew before: other machines write while it is answered."""
+        """Query the current status. Takes the store's version before the query, because other machines write during the
+        query."""
         self.known = self._known()
         return self.stands()
 
     def run_some(self, label: str, purpose: Purpose, wanted: frozenset[SuiteId]) -> bool:
-        """Whether the store knows more now than when it was asked."""
+        """Run these suites. Returns whether the store has changed since the last status query."""
         chosen = {name: tuple(sorted(wanted & set(self.suites[name]))) for name in self.environments}
         self._run(label, purpose, {name: suites for name, suites in chosen.items() if suites})
         return self._known() != self.known
@@ -226,7 +234,7 @@ class _Suites:
 
 
 def _denominator(request: EvaluationRequest, instances: int) -> str:
-    """What the table divides by, in words."""
+    """Returns a sentence that states what `n` counts."""
     if not request.instances:
         return f"n counts all {counted(instances, 'instance')} of {request.snapshot}"
     whole = "table2" if request.policy is Policy.TESTS_ONLY else f"\"FROM table2_by('paper', '{request.policy}')\""
@@ -236,16 +244,19 @@ def _denominator(request: EvaluationRequest, instances: int) -> str:
 
 
 def _shown(found: EvaluationStatus, taken: LoadedCandidates) -> pa.Table:
-    """A method that was not asked for and that nothing was measured of is no row: its name would stand there with n 0,
-    as if its runs had failed."""
+    """Remove methods that were not requested and have no measurement here. A row with n 0 looks as if their runs had
+    failed."""
     rows = found.table.select(["method", "model", "n"]).to_pylist()
     kept = [(row["method"], row["model"]) in taken.methods or row["n"] > 0 for row in rows]
     return found.table.filter(pa.array(kept, pa.bool_()))
 
 
 def _misses(request: EvaluationRequest, found: EvaluationStatus, taken: LoadedCandidates) -> list[str]:
-    """A line for each instance of the request whose golden tests are not solved; the last lines are the ones read. Of
-    golden tests that never ran there is nothing to say where nobody asked for them, or another part has them."""
+    """Returns one line for each requested instance whose golden tests do not solve it. They come last, where users read
+    them.
+
+    Skips golden tests that never ran if the request did not ask for them, or if another part has them.
+    """
     asked = _asks_for_golden(request, taken)
     return [
         f"golden not solved: {row['instance_id']}: {row['reason']}: {row['detail']}"

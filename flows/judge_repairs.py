@@ -1,11 +1,11 @@
-"""Fixes in, verdicts out: are they right, and which of them do tests keep that nobody wrote for them? And the other way
-round: do tests that tell the broken code from the fixed one also tell a wrong fix from the right one?
+"""Judge fixes by golden tests, and measure which fixes other tests accept. The flow `strength` measures how many wrong
+fixes solved candidates reject.
 
     repairs ─► proposed fixes ─► golden tests on each: resolved? ─┐
-    candidates ─► judged like any others ─► run on each fix ──────┴─► kept? ─► robustness checks ─► precision, recall
+    candidates ─► evaluated as usual ─► run on each fix ──────────┴─► kept? ─► robustness checks ─► precision, recall
     solved candidates (`strength`) ─► run on each fix ─► wrong ones rejected?
 
-What is in the store is not run again. Nothing of it touches the verdict of a candidate.
+Stored runs are not repeated. Neither flow changes the verdict of a candidate.
 """
 
 from __future__ import annotations
@@ -46,40 +46,40 @@ from tasks.integrity.hacking.reading import HackReadings, read_repairs
 
 STORY, STRENGTH = "fixes", "strength"
 READER = "hack-reader"
-"""What calls of the model are made for that reads fixes."""
+"""Method name under which calls of the model that reads fixes are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesSummary:
-    """What one of the two came to."""
+    """Result of `fixes` or `strength`."""
 
     text: str
-    """How often the methods are right, the agreement with what others found and the filter; or the rows of `strength`.
-    And what it took."""
+    """The tables of resolved rates, agreement with reported results and the filter; or the rows of `strength`. A line
+    of counts follows."""
     remarks: tuple[str, ...]
-    """One line each: rows that could not be read, fixes that cannot be run, and those that touch tests."""
+    """One line each: unreadable rows, fixes that cannot run, and fixes that change tests."""
     undone: tuple[Undone, ...]
     exit_code: int
     """0 done, 1 done with failures left, 3 nothing could run."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """All that went wrong, a line each."""
+        """All remarks and incomplete units, one line each."""
         return (*self.remarks, *map(line_of, self.undone))
 
 
 def fixes(request: FixesRequest, settings: Settings, run: FlowRun) -> FixesSummary:
-    """The story."""
+    """The flow `fixes`."""
     places = settings.places
     if request.kept:
         writable_file(request.kept)
     instances = choose_instances(places, request.snapshot, request.instances)
-    check_sources(places, request.tests, instances, request.tests_method)  # reading hundreds of repairs takes a minute
+    check_sources(places, request.tests, instances, request.tests_method)  # first: reading the repairs takes a minute
     return judge_fixes(request, settings, run, take_fixes(places, request.fixes, instances, request.method))
 
 
 def judge_fixes(request: FixesRequest, settings: Settings, run: FlowRun, taken: FixesTaken) -> FixesSummary:
-    """Golden tests, and those that filter, on fixes that were taken."""
+    """Run golden tests and filtering tests on loaded fixes."""
     places, snapshot, how = settings.places, request.snapshot, run_settings(settings)
     check_sandbox(places, how)
     for line in taken.problems:
@@ -108,7 +108,7 @@ def judge_fixes(request: FixesRequest, settings: Settings, run: FlowRun, taken: 
 
 
 def _read(run: FlowRun, request: FixesRequest, settings: Settings, taken: FixesTaken) -> None:
-    """A model reads what it has not read yet."""
+    """Let a model read the fixes that it has not read yet."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     router = open_router(settings, (request.judge,), budget)
     by_instance: dict[InstanceId, list[RepairId]] = {}
@@ -141,7 +141,7 @@ def _reader(router: ModelRouter, meter: Meter, unit: HackReadings, key: Instance
 def _judge_tests(
     run: FlowRun, request: FixesRequest, settings: Settings, taken: FixesTaken
 ) -> EvaluationSummary | None:
-    """Golden tests, and those that filter, on the code before and after the golden patch. None where no fix can run."""
+    """Evaluate golden and filtering tests on the code before and after the golden patch. None if no fix can run."""
     if not taken.fixes:
         return None
     tests = EvaluationRequest(
@@ -182,7 +182,8 @@ def _guard(
     snapshot: str,
     wanted: frozenset[SuiteId],
 ) -> Ran:
-    """The robustness checks of suites that keep a fix, whether or not they solve the instance: a filter cannot know."""
+    """Run robustness checks of suites that keep a fix. Includes suites that do not solve the instance: a filter cannot
+    tell them apart."""
     chosen = {name: tuple(sorted(wanted & set(judged.suites[name]))) for name in judged.environments}
     environments = {name: env for name, env in judged.environments.items() if chosen[name]}
     decoys = ready_decoys(run, places, how, sql, snapshot, environments)
@@ -212,12 +213,12 @@ def _tables(found: FixesJudged) -> list[str]:
 
 
 def _write(path: Path, kept: pa.Table) -> None:
-    """JSON lines that `swt fixes` and every reader of predictions files take."""
+    """Write JSON lines in the format that `swt fixes` and readers of predictions files accept."""
     path.write_text("".join(json.dumps(row, ensure_ascii=True) + "\n" for row in kept.to_pylist()), encoding="utf-8")
 
 
 def strength(request: StrengthRequest, settings: Settings, run: FlowRun) -> FixesSummary:
-    """The story of strength. Verdicts have to be in the store (`swt evaluate`)."""
+    """The flow `strength`. The store must already have verdicts (`swt evaluate`)."""
     places, snapshot = settings.places, request.snapshot
     how = run_settings(settings)
     taken = take_fixes(places, request.fixes, choose_instances(places, snapshot, request.instances))

@@ -1,8 +1,8 @@
-"""Localization by itself: which files does each issue of a snapshot speak of, and how often is that right?
+"""Rank the files that each issue of a snapshot may be about, and measure recall against the golden patch.
 
     instances ─► BM25, or the agent with a model ─► rankings ─► recall
 
-Rankings go into the store, where sweeps with the same retriever find them. What is there is not made again.
+Rankings go into the store, and sweeps with the same retriever reuse them. Stored rankings are not repeated.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ STORY = "localize"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalizeSummary:
-    """What a request came to."""
+    """Result of a localization."""
 
     text: str
-    """The recall as a table, and a line on what was done."""
+    """The recall as a table, and a line of counts."""
     undone: tuple[Undone, ...]
     exit_code: int
-    """0 done, 1 something is left, 3 nothing could be ranked."""
+    """0 done, 1 something is incomplete, 3 nothing could be ranked."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One line for each issue that has no ranking, and why."""
+        """One line for each issue without a ranking, with the reason."""
         return tuple(map(line_of, self.undone))
 
 
 def localize(request: LocalizeRequest, settings: Settings, run: FlowRun) -> LocalizeSummary:
-    """The story."""
+    """The flow."""
     names = [row.instance_id for row in choose_instances(settings.places, request.snapshot, request.instances)]
     by_itself = request.method is Locator.BM25
     done = _ranked(request, settings, run, names) if by_itself else _searched(request, settings, run, names)
@@ -72,12 +72,12 @@ def localize(request: LocalizeRequest, settings: Settings, run: FlowRun) -> Loca
 
 
 def bm25_settings(request: LocalizeRequest) -> Bm25Settings:
-    """How BM25 ranks."""
+    """Returns the settings of BM25."""
     return Bm25Settings(variant=request.retriever, with_tests=request.with_tests)
 
 
 def agent_settings(request: LocalizeRequest) -> AgentSettings:
-    """How the agent works."""
+    """Returns the settings of the agent."""
     return AgentSettings(variant=request.retriever, with_tests=request.with_tests, top_n=request.top_n)
 
 
@@ -94,7 +94,7 @@ def _searched(
 ) -> tuple[Localized, ...]:
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     router = open_router(settings, (request.model,), budget)
-    router.recover()  # first: what a killed one may have paid counts against this one's ceiling
+    router.recover()  # first: calls that a killed process may have paid for count against this budget
     how = agent_settings(request)
     units = [
         AgentSearch(snapshot=request.snapshot, instance_id=name, model=request.model, settings=how) for name in names

@@ -3,10 +3,11 @@
     reach ─► scrape ─► rows and links ─► mirror ─► filter ─► environments, golden and nop ─► validation ─► snapshot
                                                       └─ a rejection for every rule that a pull request fails
 
-Before anything is collected, a token, GitHub and the mirrors' sources have to answer. Sharded by repository up to the
-filter; what a repository cannot give stops that repository only. A month gets its name only where enough of it was
-collected and judged; until then it is a draft that the same rebuild completes: everything is in the store, GitHub is
-asked for what is new and nothing runs twice.
+Before anything is collected, the flow checks the token, GitHub and the sources of the mirrors. Up to the filter, each
+repository is one unit, so a failure stops only that repository.
+
+The month is published only if enough of it was collected and judged. Until then it is a draft, and the same rebuild
+completes it. A resumed rebuild asks GitHub only for new data and repeats no run.
 """
 
 from __future__ import annotations
@@ -68,33 +69,34 @@ from tasks.validate.task import choose, valid_now
 STORY = "rebuild"
 REPOSITORIES = RESOURCES / "data" / "repositories.toml"
 POOL = "collected"
-"""The snapshot of everything that passed the filter. It grows; what is published from it does not."""
+"""The snapshot of every instance that passed the filter. It grows; a snapshot published from it does not."""
 AT_ONCE = 8
-"""New instances that are begun together where the hours are counted."""
+"""New instances per batch if the request limits the hours."""
 RARE = 0.05
-"""The flake whose discovery is told."""
+"""Failure rate of the flaky case whose detection probability the summary reports."""
 HELD_BACK = "held-back"
-"""Slug of a month of which not enough was collected or judged."""
+"""Error slug of a month without enough collected or judged instances."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildSummary:
-    """What a rebuild came to."""
+    """Result of a rebuild."""
 
     name: str
     published: Published | None
     remark: str
-    """Why nothing was published, or that it was published before; empty otherwise."""
+    """Why nothing was published, or that the snapshot was published before; else empty."""
     validated: tuple[ValidationSummary, ...]
-    """Of old instances, then of new ones, as far as the hours reached; what there were none of is left out."""
+    """Validations of old instances, then of new ones, until the hours are over. A group without instances has no
+    entry."""
     told: str
-    """How many old ones were looked at and with what power, and how many new ones wait for the next month."""
+    """How many old instances were re-checked and with what power, and how many new ones wait for the next month."""
     undone: tuple[Undone, ...]
     exit_code: int
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One line for all that is undone."""
+        """One line for each incomplete unit."""
         return tuple(map(line_of, self.undone))
 
     @property
@@ -112,7 +114,7 @@ class RebuildSummary:
 def rebuild(
     request: RebuildRequest, settings: Settings, run: FlowRun, repeats: Repeats | None = None
 ) -> RebuildSummary:
-    """The story. Under the name of a snapshot that is published, it collects and leaves the snapshot alone."""
+    """The flow. If the snapshot is already published, the flow still collects but does not change the snapshot."""
     begun = time.monotonic()
     _look_first(request, settings)
     known = read_repositories(request.repositories_file or REPOSITORIES)
@@ -142,7 +144,8 @@ def rebuild(
 
 
 def _reach(settings: Settings, run: FlowRun, chosen: Sequence[Repository]) -> list[Repository]:
-    """The repositories that answer. Asked before anything starts: a missing token is found in seconds, not hours."""
+    """Returns the repositories that answer. Runs before anything else: a missing token is found in seconds, not
+    hours."""
     units = [
         Reach(
             repo=one.repo,
@@ -159,8 +162,8 @@ def _reach(settings: Settings, run: FlowRun, chosen: Sequence[Repository]) -> li
 def _collect(
     request: RebuildRequest, settings: Settings, run: FlowRun, chosen: Sequence[Repository]
 ) -> list[InstanceId]:
-    """The instances that pass the filter. A repository that a round could not do goes through the later ones as far as
-    it is known: what was collected before is still there."""
+    """Returns the instances that pass the filter. If a task fails for a repository, later tasks still use what the
+    store has of it."""
     places, store = settings.places, settings.store
     window = since_when(request.since, datetime.now(UTC))
     asked = [
@@ -186,7 +189,7 @@ def _collect(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validated:
-    """What was judged this month."""
+    """The validations of this month."""
 
     parts: tuple[ValidationSummary, ...] = ()
     told: str = ""
@@ -200,7 +203,7 @@ def _validate(
     repeats: Repeats,
     begun: float,
 ) -> Validated:
-    """First what is to be seen of the old instances; then the new ones, some at a time, as long as the hours last."""
+    """Re-check the selected old instances. Then validate new ones in batches, as long as the hours last."""
     parts: list[ValidationSummary] = []
     kept = valid_now(settings.places, POOL)
     chosen = choose(settings.places, request.name, POOL, passed, limit=request.limit, looks=request.looks)
@@ -220,7 +223,7 @@ def _validate(
 
 
 def told_of_looks(kept: int, looked: int, share: float, runs: int) -> str:
-    """How many of the valid instances were looked at, and how soon a rare flake is found that way."""
+    """Returns a line: how many valid instances were re-checked, and how likely a rare flake shows within a year."""
     in_a_year = share * 12 * runs
     return (
         f"looked at {looked} of {kept} old instances again, {runs} runs each: a case that fails in one of "
@@ -229,7 +232,7 @@ def told_of_looks(kept: int, looked: int, share: float, runs: int) -> str:
 
 
 def _look_first(request: RebuildRequest, settings: Settings) -> None:
-    """A sandbox and room on the disk, looked for in a second and not missed after hours of collecting."""
+    """Check the sandbox and the free disk space before hours of collecting. Takes a second."""
     check_sandbox(settings.places, run_settings(settings))
     for folder in (settings.places.cache, settings.places.scratch):
         free = free_gb(folder)
@@ -248,7 +251,7 @@ def _publish(
     validated: Iterable[ValidationSummary],
     previous: str,
 ) -> PublicationOutcome:
-    """The snapshot, where enough was collected and judged; else a row says what is missing of it."""
+    """Publish the snapshot if enough was collected and judged. Otherwise record what is missing."""
     names = [row.instance_id for part in validated for row in part.validations]
     short = [
         one for one in (collected, coverage("instances", names, run.incomplete(), request.judged)) if not one.enough
@@ -256,9 +259,9 @@ def _publish(
     if short:
         return _hold_back(run, request.name, short)
     counted = run.map_task("facts", typed_partial(count_facts, settings.places), [OfSnapshot(snapshot=POOL)]).results
-    if not counted:  # what is published is left alone by later runs, so nothing may be missing of it
+    if not counted:  # later runs do not change a published snapshot, so it must be complete
         return PublicationOutcome(published=None, remark=f"{request.name} is not published: its facts are not counted")
-    ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
+    ensure_views(settings.store, settings.database, settings.sql)  # the publication gate queries the views
     unit = Publication(snapshot=request.name, pool=POOL, previous=previous, unchanged=request.unchanged)
     done = run.map_task("publish", typed_partial(publish, settings.places, settings.database), [unit]).results
     return done[0] if done else PublicationOutcome(published=None, remark=f"{request.name} is not published, see below")

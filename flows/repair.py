@@ -1,4 +1,4 @@
-"""Repair: failing tests in, fixes out, and judged like those of others.
+"""Repair instances: a method gets failing tests and writes a fix, which the flow judges like any proposed fix.
 
 instances ─► environments ─► TDFlow or an agent, a model, tests ─► repairs ─► golden tests on each (judge_repairs.py)
 """
@@ -35,7 +35,7 @@ from tasks.repair.task import repair as repair_one
 
 
 def repair(request: RepairRequest, settings: Settings, run: FlowRun) -> FixesSummary:
-    """The story."""
+    """The flow."""
     places, snapshot = settings.places, request.snapshot
     if request.method != METHOD:
         repairing(request.method)
@@ -51,7 +51,7 @@ def repair(request: RepairRequest, settings: Settings, run: FlowRun) -> FixesSum
     if not attempts:
         return FixesSummary(text=facts, remarks=(), undone=run.incomplete(), exit_code=NOTHING)
     given = sorted({row.tests for row in attempts} - {GOLDEN})
-    tests = tuple(f"{PREFIX}{name}" for name in given)  # how good they are decides a lot
+    tests = tuple(f"{PREFIX}{name}" for name in given)  # their quality decides much of the result
     judging = FixesRequest(fixes=(request.method,), snapshot=snapshot, instances=names, tests=tests)
     judged = judge_fixes(judging, settings, run, taken)
     return replace(judged, text=f"{facts}\n{judged.text}", exit_code=run.exit_code())
@@ -60,10 +60,10 @@ def repair(request: RepairRequest, settings: Settings, run: FlowRun) -> FixesSum
 def _attempts(
     request: RepairRequest, settings: Settings, run: FlowRun, names: list[InstanceId]
 ) -> tuple[RepairAttempt, ...]:
-    """One for each instance whose environment is there and whose work was finished."""
+    """Returns one attempt for each instance that has an environment and finished work."""
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     router = open_router(settings, (request.model, *dict.fromkeys(dict(request.roles).values())), budget)
-    router.recover()  # first: what a killed one may have paid counts against this one's ceiling
+    router.recover()  # first: calls that a killed process may have paid for count against this budget
     try:
         built = prepare(run, settings, request.snapshot, names)
         units = [
@@ -101,7 +101,7 @@ def _model(
     agent: SubAgent,
     step: str,
 ) -> Model:
-    """Who answers one sub-agent."""
+    """Returns the model of one sub-agent."""
     work = Work(
         method=how.method(unit.tests, unit.roles, unit.method),
         snapshot=unit.snapshot,
@@ -114,7 +114,8 @@ def _model(
 
 
 def _handed_in(attempt: RepairAttempt) -> RepairRow:
-    """An attempt as what it hands in; one without a patch hands in an empty one, which is not resolved."""
+    """Returns the attempt as a row of a repairs file. An attempt without a patch has an empty patch, which counts as
+    not resolved."""
     identity = (attempt.instance_key, attempt.method, attempt.model, 0, attempt.patch)
     row = Candidate(
         candidate_id=CandidateId(Candidate.id_of(*identity)),

@@ -1,6 +1,6 @@
-"""The report of a snapshot as a static site, and a look at it; methods and snapshots on one scale.
+"""Write the report of a snapshot as a static site and serve it; rate methods and snapshots on one scale.
 
-rows ─► answers of sql/ ─► pages, figures ─► a folder that needs no server
+rows ─► queries of sql/ ─► pages, figures ─► a folder that needs no server
 verdicts of all snapshots ─► abilities, difficulties
 """
 
@@ -26,15 +26,15 @@ from tasks.report.task import ReportBuilt, ReportOf, chosen_snapshot, write_repo
 STORY = "report"
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost", "[::1]")
-"""By which a browser of this machine may ask for a report, with the port."""
+"""Host names, without the port, that a browser on this machine may send."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportSummary:
-    """What was written."""
+    """Result of writing a report."""
 
     built: ReportBuilt | None
-    """Null where it could not be; the rows of `undone` say why."""
+    """None if the report could not be written; the rows of `undone` give the reason."""
     exit_code: int
 
     @property
@@ -43,12 +43,12 @@ class ReportSummary:
 
     @property
     def link(self) -> str:
-        """The first page, as an address."""
+        """The first page, as a `file://` address."""
         return self.built.index.absolute().as_uri() if self.built else ""
 
 
 def report(request: ReportRequest, settings: Settings, run: FlowRun) -> ReportSummary:
-    """The story."""
+    """The flow `report`."""
     snapshot = chosen_snapshot(settings.places, request.snapshot)
     folder = request.out or report_folder(settings, snapshot)
     unit = ReportOf(snapshot=snapshot, folder=str(folder), with_golden=request.with_golden)
@@ -58,15 +58,15 @@ def report(request: ReportRequest, settings: Settings, run: FlowRun) -> ReportSu
 
 
 def report_folder(settings: Settings, snapshot: str) -> Path:
-    """Where the report of a snapshot is, unless somebody says otherwise."""
+    """Returns the default folder of a snapshot's report."""
     return settings.reports / file_name(snapshot)
 
 
 def view(
     settings: Settings, snapshot: str, folder: Path | None, port: int, say: Callable[[str], None], look: bool
 ) -> None:
-    """Serve a report to this machine only, until it is interrupted; `look` opens a browser on it. `NotFound` where none
-    was written."""
+    """Serve a report to this machine only, until Ctrl-C. `look` opens it in a browser. Raises `NotFound` if there is no
+    report."""
     where = folder or report_folder(settings, chosen_snapshot(settings.places, snapshot))
     if not (where / LEADERBOARD).exists():
         raise NotFound(f"there is no report in {where}", hint="`swt report` writes one")
@@ -82,16 +82,17 @@ def view(
 
 
 def serving(folder: Path, port: int) -> ThreadingHTTPServer:
-    """A server of the files of `folder`, for this machine only; it does not serve yet."""
+    """Returns a server for the files of `folder`, bound to this machine only. The caller starts it."""
     return ThreadingHTTPServer((HOST, port), partial(QuietHandler, directory=str(folder)))
 
 
 class QuietHandler(SimpleHTTPRequestHandler):
-    """Files of one folder; nothing is logged, and nothing kept by the browser: pages are written anew."""
+    """Serves the files of one folder without logging. The browser must not cache pages, because a new report replaces
+    them."""
 
     def parse_request(self) -> bool:
-        """Refuse a request that names another host: a page of that host, whose name now means this machine, may read
-        the answer (DNS rebinding)."""
+        """Refuse a request with another host name. Otherwise a web page whose host name now resolves to this machine
+        could read the answer (DNS rebinding)."""
         if not super().parse_request():
             return False
         assert isinstance(self.server, ThreadingHTTPServer)
@@ -112,7 +113,7 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingSummary:
-    """What it came to."""
+    """Result of a rating."""
 
     text: str
     """The rows of `ability`."""
@@ -120,8 +121,8 @@ class RatingSummary:
 
 
 def rate_methods(request: RateRequest, settings: Settings, run: FlowRun) -> RatingSummary:
-    """The story."""
-    # With scipy's optimizers: a second, which no report should wait for.
+    """The flow `rate`."""
+    # Imports scipy's optimizers, which takes a second. Reports must not wait for it.
     from tasks.ability.task import Rating, abilities, rate
 
     unit = Rating(

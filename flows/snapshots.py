@@ -1,4 +1,4 @@
-"""What there is of snapshots, how two differ, and whether one still is what was published."""
+"""List, show, compare, verify, import, publish and withdraw snapshots."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from tasks.snapshot.task import (
 
 
 def list_snapshots(settings: Settings) -> str:
-    """One line for each name that tables have, the oldest first."""
+    """Returns one line for each snapshot, the oldest first."""
     return _answer(settings, selection("snapshot_state"))
 
 
 def show_snapshot(settings: Settings, name: str) -> str:
-    """Its instances with their facts and health."""
+    """Returns the instances of a snapshot with their facts and health."""
     _known(settings, name)
     return _answer(settings, selection("instance_health", {"snapshot": [name]}, ["instance_id"]))
 
 
 def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
-    """What differs between any two snapshots; with the reasons of the publication where one follows the other."""
+    """Compare any two snapshots. If one follows the other, each line has the reason from the publication."""
     store = Store(settings.store)
     rows = [store.read(TaskInstance, snapshot=_known(settings, name).snapshot) for name in (older, newer)]
     found = changes(rows[0], rows[1], {}, snapshot=newer, previous=older)
@@ -57,14 +57,15 @@ def diff_snapshots(settings: Settings, older: str, newer: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotSummary:
-    """What publishing or withdrawing came to."""
+    """Result of publishing or withdrawing."""
 
     text: str
     exit_code: int
 
 
 def freeze(request: PublishRequest, settings: Settings, run: FlowRun) -> SnapshotSummary:
-    """The story: validate the instances of a pool and publish those that are valid, unless any could not be judged."""
+    """The flow `freeze`: validate the instances of a pool and publish the valid ones. Publishes nothing if any instance
+    could not be judged."""
     validated = validate_inside(run, ValidationRequest(snapshot=request.pool), settings, Repeats())
     names = [row.instance_id for row in validated.validations]
     judged = coverage("instances", names, run.incomplete(), 1.0)
@@ -74,11 +75,11 @@ def freeze(request: PublishRequest, settings: Settings, run: FlowRun) -> Snapsho
     counted = run.map_task(
         "facts", typed_partial(count_facts, settings.places), [OfSnapshot(snapshot=request.pool)]
     ).results
-    if not counted:  # what is published stays as it is, so nothing may be missing of it
+    if not counted:  # later runs do not change a published snapshot, so it must be complete
         said = f"{request.snapshot} is not published: its facts are not counted"
         return SnapshotSummary(text=f"{validated.text}\n{said}", exit_code=run.exit_code())
     previous = published_before(settings.places, request.snapshot)
-    ensure_views(settings.store, settings.database, settings.sql)  # the gate asks them
+    ensure_views(settings.store, settings.database, settings.sql)  # the publication gate queries the views
     unit = Publication(snapshot=request.snapshot, pool=request.pool, previous=previous, unchanged=True)
     done = run.map_task("publish", typed_partial(publish, settings.places, settings.database), [unit]).results
     text = "\n".join([validated.text, *(_issued(one) for one in done)])
@@ -93,7 +94,7 @@ def _issued(one: PublicationOutcome) -> str:
 
 
 def withdraw(request: WithdrawRequest, settings: Settings, run: FlowRun) -> SnapshotSummary:
-    """The story: a row that says why a published snapshot is not to be used any more."""
+    """The flow `withdraw`: write a row with the reason why a published snapshot must not be used any more."""
     row = withdraw_snapshot(settings.places, request.snapshot, request.reason, request.instance)
     named = f"{row.instance_id} of {row.snapshot}" if row.instance_id else row.snapshot
     text = f"{named}: withdrawn at {row.withdrawn_at:%Y-%m-%d %H:%M} UTC: {row.reason}"
@@ -101,7 +102,7 @@ def withdraw(request: WithdrawRequest, settings: Settings, run: FlowRun) -> Snap
 
 
 def verify(settings: Settings, name: str) -> tuple[str, ...]:
-    """What of the store is not as the manifest says; empty where all of it is."""
+    """Compare the store with the manifest of a snapshot. Returns one line for each difference."""
     return verify_snapshot(settings.places, name)
 
 
@@ -118,12 +119,12 @@ def _answer(settings: Settings, asked: str) -> str:
 
 
 def made_line(made: Snapshot) -> str:
-    """A snapshot in a line: its name, size and content."""
+    """Returns one line with a snapshot's name, size and content hash."""
     return f"snapshot {made.snapshot}: {counted(made.instances, 'instance')}, content {made.content[:12]}"
 
 
 def import_rows(settings: Settings, file: Path, name: str) -> str:
-    """Take the rows of a SWE-bench file as snapshot `name`; name on stderr what is not taken and what is not read."""
+    """Import the rows of a SWE-bench file as snapshot `name`. Prints rejected and unreadable rows to stderr."""
     made, read = import_snapshot(settings.store, file, name)
     for line in read.lines(file.name):
         say(line, err=True)

@@ -1,11 +1,12 @@
-"""The sweep: methods × models × instances, from nothing to verdicts.
+"""The sweep: run methods × models × instances and evaluate their candidates.
 
     instances ─► environments ─► retrieved files ─► generation ─► evaluation, with `golden` and `nop`
 
-Only what is missing is done: a model call, a candidate, a run that is in the store is not paid for or run again, so a
-sweep that was killed, or ended at its budget, goes on where it was. What provider, budget or machine leave undone is
-counted apart and is nobody's failure. A dry run retrieves as well, which stays in the store, and counts what the rest
-would ask for (tasks/generate/planning.py).
+Stored model calls, candidates and runs are not repeated, so a sweep that was killed or reached its budget resumes.
+Failures of provider, budget or machine are counted apart, and no method is blamed for them.
+
+A dry run also retrieves files, which stay in the store. It then counts the calls that are missing
+(tasks/generate/planning.py).
 """
 
 from __future__ import annotations
@@ -68,36 +69,36 @@ STORY = "sweep"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepSummary:
-    """What a sweep came to."""
+    """Result of a sweep."""
 
     payer: str
     cells: tuple[Cell, ...]
     calls: int
-    """Model calls that this sweep has paid for so far, earlier processes of it included."""
+    """Model calls that this sweep has paid for, including its earlier processes."""
     usd: float
-    """Known dollars of these."""
+    """The known cost of these calls in dollars."""
     unpriced: int
-    """Those of the calls whose cost nobody knows."""
+    """Number of calls whose cost is unknown."""
     estimated_usd: float
-    """Dollars that these are booked at."""
+    """Estimated cost in dollars of the calls of unknown cost."""
     undone: tuple[Undone, ...]
     exit_code: int
-    """0 done, 1 something is left, 3 nothing could be done."""
+    """0 done, 1 something is incomplete, 3 nothing could be done."""
     evaluation: EvaluationSummary | None = None
 
     @property
     def left(self) -> int:
-        """Pairs of method and instance that are left to a later call."""
+        """Pairs of method and instance that are incomplete."""
         return sum(cell.left for cell in self.cells)
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """One line for each piece of work that is left, and why."""
+        """One line for each incomplete unit with the reason, and the remarks of the evaluation."""
         return (*map(line_of, self.undone), *(self.evaluation.remarks if self.evaluation else ()))
 
     @property
     def text(self) -> str:
-        """What was generated, what it scored, and what is left."""
+        """Generated candidates, scores, cost and incomplete work."""
         table = text_table(pa.Table.from_pylist([asdict(cell) for cell in self.cells]))
         booked = f", booked at {self.estimated_usd:.4f}" if self.estimated_usd else ""
         unpriced = f" and {self.unpriced} calls of unknown cost{booked}" if self.unpriced else ""
@@ -108,18 +109,18 @@ class SweepSummary:
 def sweep(
     request: GenerateRequest, settings: Settings, run: FlowRun, patience: CallRetries | None = None
 ) -> SweepSummary:
-    """The story. `patience` says how often one model call is tried."""
+    """The flow. `patience` sets how often one model call is tried."""
     methods = _methods(request, settings)
     instances = chosen_instances(request, settings)
     budget = Budget(calls=request.budget_calls, usd=request.budget_usd)
     router = open_router(settings, _models(request), budget, patience=patience, batch=request.batch)
     check_sandbox(settings.places, run_settings(settings))
     record_models(run.store, router.models)
-    # The first questions of a batch are asked before their units begin.
+    # With batches, the flow sends the first questions before their units begin.
     ready = (prepare if request.batch else find)(
         run, settings, request.snapshot, [row.instance_id for row in instances]
     )
-    router.recover()  # first: what a killed sweep may have paid counts against this one's ceiling
+    router.recover()  # first: calls that a killed sweep may have paid for count against this budget
     BatchClient(router).settle()
     names, payer = {row.instance_key: row.instance_id for row in instances}, f"sweep {request.payer}"
     try:
@@ -157,7 +158,7 @@ def sweep(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepPlan:
-    """The planned work, and what stands in its way."""
+    """The planned calls and their cost, and the units that could not be planned."""
 
     rows: tuple[Planned, ...]
     undone: tuple[Undone, ...] = ()
@@ -181,7 +182,7 @@ def sweep_or_plan(
 
 
 def plan_sweep(request: GenerateRequest, settings: Settings, run: FlowRun) -> SweepPlan:
-    """Count what is missing, method by method and model by model."""
+    """Count missing calls for each method and model."""
     methods = _methods(request, settings)
     prospects = prospects_of(_models(request), settings.models, settings.own_models, run.store, batch=request.batch)
     instances = chosen_instances(request, settings)
@@ -208,7 +209,7 @@ def _planned_searches(
     settings: Settings,
     prospects: Mapping[str, Prospect],
 ) -> list[Planned]:
-    """What is missing of the searches for the methods' context."""
+    """Count missing calls of the localization searches for the methods' context."""
     if not (request.variant.located and wants_files(request, methods)):
         return []
     names = [row.instance_id for row in instances]
@@ -218,7 +219,7 @@ def _planned_searches(
 
 
 class _CostPreview:
-    """Looks at what methods would ask for on instances."""
+    """Estimates the calls that a method makes on an instance."""
 
     def __init__(self, request: GenerateRequest, settings: Settings, context: Context) -> None:
         self.request = request
@@ -240,7 +241,7 @@ class _CostPreview:
 
 @dataclass(frozen=True, slots=True)
 class _ModelProvider:
-    """Hands out models, metered and recorded."""
+    """Returns metered and recorded models."""
 
     request: GenerateRequest
     router: ModelRouter
@@ -248,7 +249,7 @@ class _ModelProvider:
     names: Mapping[InstanceKey, InstanceId]
 
     def model(self, work: MethodWork, key: InstanceKey) -> Model:
-        """Who answers; `BudgetExhausted` instead of a model where nothing is left."""
+        """Returns the model for a unit. Raises `BudgetExhausted` if the budget is spent."""
         self.meter.check()
         owner = Work(
             method=self.request.label(work.method),
@@ -270,8 +271,8 @@ def open_router(
     patience: CallRetries | None = None,
     batch: bool = False,
 ) -> ModelRouter:
-    """Where models are asked. Fails at once for a model that nobody knows, one whose key is missing, or one whose price
-    a ceiling in dollars would need."""
+    """Returns the router. Raises early if a model is unknown, its key is missing, or a budget in dollars needs a price
+    that is missing."""
     store = Store(settings.store)
     data, own = settings.models, settings.own_models
     router = make_router(store=store, cache=settings.cache, data=data, own=own, environ=settings.environ)
@@ -287,7 +288,8 @@ def open_router(
 
 
 def _methods(request: GenerateRequest, settings: Settings) -> list[Method]:
-    """The methods; `UsageError` where the experiment asks for what changes nothing of one of them, or of a model."""
+    """Returns the methods. Raises `UsageError` if the request has an option that changes nothing for one of them, or
+    for a model."""
     methods = [method_named(name) for name in request.methods]
     for method in methods:
         method.check(request.variant)
@@ -298,12 +300,12 @@ def _methods(request: GenerateRequest, settings: Settings) -> list[Method]:
 
 
 def _models(request: GenerateRequest) -> tuple[str, ...]:
-    """All models that are asked, those of single steps included."""
+    """Returns all models that are called, including models of single steps."""
     return tuple(dict.fromkeys((*request.models, *request.variant.models.values())))
 
 
 def chosen_instances(request: GenerateRequest, settings: Settings) -> tuple[TaskInstance, ...]:
-    """The instances of a request, in a fixed order that is no order of theirs."""
+    """Returns the instances of a request, in a fixed pseudo-random order."""
     found = choose_instances(settings.places, request.snapshot, request.instances)
     only: set[str] = {row.instance_id for row in found}
     if request.months and request.until:
@@ -327,8 +329,11 @@ def works_for(
     context: Context,
     store: Store,
 ) -> list[MethodWork]:
-    """All methods with all models on one instance, as far as what they need is there. A budget that ends leaves whole
-    instances: their units follow one another."""
+    """Returns the units of all methods with all models on one instance. Leaves out a unit if its environment or context
+    is missing.
+
+    Units of one instance follow one another, so that a spent budget leaves whole instances.
+    """
     name = instance.instance_id
     if name not in ready:
         return []
@@ -355,7 +360,7 @@ def works_for(
 
 
 def _fix(request: GenerateRequest, instance: TaskInstance, store: Store) -> tuple[str, str]:
-    """The fix that methods are told, as a unit names it, and its text."""
+    """Returns the fix that methods see: its name in a unit, and its text. Both are empty if there is none."""
     if Give.GOLDEN_PATCH in request.give:
         return GOLDEN_FIX, instance.patch
     if request.incorrect:
@@ -367,7 +372,7 @@ def _fix(request: GenerateRequest, instance: TaskInstance, store: Store) -> tupl
 def _evaluated(
     request: GenerateRequest, settings: Settings, run: FlowRun, instances: Iterable[TaskInstance]
 ) -> EvaluationSummary:
-    """Judge the candidates of the sweep, and the controls."""
+    """Evaluate the candidates of the sweep, and the controls."""
     sources = [source_of(request.label(method), model) for method in request.methods for model in request.models]
     judged = EvaluationRequest(
         candidates=(GOLDEN, NOP, *sources),
@@ -378,5 +383,5 @@ def _evaluated(
 
 
 def generation_settings(settings: Settings) -> GenerationSettings:
-    """How methods work."""
+    """Returns the settings for running methods."""
     return GenerationSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)

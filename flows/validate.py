@@ -1,11 +1,11 @@
-"""Validation: are the golden tests of a snapshot's instances to be trusted?
+"""Validation: decide which instances of a snapshot have golden tests that can be trusted.
 
     golden and nop ─► leaks? ─► solved? ─► again in another order and seed, a year on ─► disagree? ─► many times more
                                    └─ no ─► twice with a network, twice without ────────────┴─► judgement ◄─┘
                                                                                                  └─► alone? (on demand)
 
-Cheap things first: what golden does not solve is not repeated, and what leaks is not run any more. Runs that are in
-the store are not made again. No robustness check runs: `swt evaluate golden` adds them.
+Cheap checks come first. If golden tests do not solve an instance, they are not repeated; if an instance leaks, no more
+tests run. Stored runs are not repeated. Validation runs no robustness check; `swt evaluate golden` adds them.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ FAKETIME = (
     Path("/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1"),
     Path("/usr/lib/faketime/libfaketime.so.1"),
 )
-"""Where distributions put it."""
+"""Paths at which Linux distributions install libfaketime."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationSummary:
-    """What it came to."""
+    """Result of a validation."""
 
     validations: tuple[Validation, ...]
     evaluation: EvaluationSummary
     undone: tuple[Undone, ...]
-    """Of the evaluation as well. What is undone of an instance keeps it from being valid."""
+    """Includes the evaluation's. An instance with an incomplete unit cannot be valid."""
     executed: int
-    """Runs made, those of the evaluation included."""
+    """Test runs made, including those of the evaluation."""
     exit_code: int
 
     @property
@@ -70,7 +70,7 @@ class ValidationSummary:
 
     @property
     def text(self) -> str:
-        """One line for each instance, and what it took."""
+        """One line for each instance, and a line of counts."""
         rows = [f"{row.instance_id}  {row.reason or 'valid'}  {_counts(row)}  {row.detail}" for row in self.validations]
         facts = f"{len(self.valid)} of {len(rows)} valid; {counted(self.executed, 'run')}; {len(self.undone)} undone"
         return "\n".join([*rows, facts])
@@ -79,7 +79,7 @@ class ValidationSummary:
 def validate_inside(
     outer: FlowRun, request: ValidationRequest, settings: Settings, repeats: Repeats
 ) -> ValidationSummary:
-    """Validate as a subflow; the views stay as they are."""
+    """Validate as a subflow, which does not update the views."""
     return outer.run_subflow(
         STORY, request.title, asdict(request), lambda run: validate(request, settings, run, repeats)
     )
@@ -91,7 +91,7 @@ def validate(
     """The flow. `repeats`: how often and under which conditions golden tests run again."""
     places, snapshot = settings.places, request.snapshot
     controls = ("golden", "nop")
-    # Robustness checks tell nothing about an instance's validity and would add up to eight runs; repeats are untraced.
+    # Robustness checks do not change whether an instance is valid, and add up to eight runs. Repeats run untraced.
     asked = EvaluationRequest(
         candidates=controls, snapshot=snapshot, instances=request.instances, guards=False, confirm=False
     )
@@ -130,7 +130,7 @@ def validate(
     judged = judge_instances(places, snapshot, tuple(map(judge, wanted)))
     alone = (
         _alone(request, settings, run, solved) if request.alone else 0
-    )  # whether an instance is valid it does not say
+    )  # does not change whether an instance is valid
     return ValidationSummary(
         validations=judged,
         evaluation=evaluation,
@@ -141,7 +141,7 @@ def validate(
 
 
 def _alone(request: ValidationRequest, settings: Settings, run: FlowRun, solved: Mapping[InstanceId, EnvId]) -> int:
-    """The runs that it took to see what golden tests do alone."""
+    """Run golden tests in isolation. Returns the number of runs."""
     how = RepairSettings(sandbox=settings.sandbox, trusted=settings.trusted, limits=settings.limits)
     units = [GoldenAlone(snapshot=request.snapshot, instance_id=name, env_id=env) for name, env in solved.items()]
     return sum(run.map_task("alone", typed_partial(golden_alone, settings.places, how), units).results)
@@ -149,13 +149,13 @@ def _alone(request: ValidationRequest, settings: Settings, run: FlowRun, solved:
 
 @dataclass(slots=True)
 class _Rounds:
-    """Rounds of runs of golden suites."""
+    """Runs golden suites, one purpose at a time."""
 
     run: FlowRun
     function: Callable[[SuiteRuns], Ran]
     snapshot: str
     suites: Mapping[InstanceId, SuiteId]
-    """Of the instances that have one, in the order in which they are run."""
+    """Golden suites of the instances that have one, in the order in which they run."""
     executed: int = 0
 
     def make(self, label: str, wanted: Mapping[InstanceId, EnvId], purpose: Purpose) -> None:
@@ -178,7 +178,8 @@ def _but(wanted: Mapping[InstanceId, EnvId], others: Collection[InstanceId]) -> 
 
 
 def _troubles(undone: Iterable[Undone]) -> dict[str, str]:
-    """What of each instance failed for reasons that are not its own. An environment that cannot be built is its own."""
+    """Returns instance → failure that says nothing about the instance. Leaves out `BuildFailed`: an environment that
+    cannot be built is a property of the instance."""
     return {row.subject: f"{row.round}: {row.detail}" for row in undone if row.error != BuildFailed.slug}
 
 
