@@ -1,1 +1,1 @@
-"""Units of work as tasks: executors, shards, failures and exit codes."""
+"""Run units as tasks: executors, retries, shards, failures and exit codes."""

@@ -1,13 +1,14 @@
-"""A flow run of a deployment that is shared: its instances cut by environment, each shard a flow run of the same
-deployment, on whatever work pool that has. Where candidates are judged, an instance that would be several shards by
-itself is cut as well (`EvaluationRequest.part`): all machines would wait for the one that has it.
+"""Split a flow run into shards: each shard is another flow run of the same deployment, on its work pool.
 
     request ─► instances, by environment ─► shards of some minutes ─► flow runs of the deployment
-                                                                         └─ all ended ─► the parent tells the story
+                                                                         └─ all ended ─► the parent runs the flow
 
-Shards do nothing but fill the store. The parent tells the whole story afterwards, finds what they did, and does what is
-missing itself: a shard that was lost, or that no worker picked up, costs time and never a result, and what the flow run
-ends as follows from the rows, as without shards.
+Instances are grouped by environment. `evaluate` can also split one instance (`EvaluationRequest.part`) if it takes as
+long as several shards. Otherwise all machines would wait for that instance.
+
+Shards only fill the store. The parent then runs the whole flow, reuses their stored work and does what is missing. A
+shard that is lost, or that no worker starts, costs time but no result. The final state follows from the rows, as
+without shards.
 """
 
 from __future__ import annotations
@@ -45,27 +46,29 @@ from tasks.domain.run import Run
 from tasks.evaluate.task import choose_instances
 
 SHARD_S = 300.0
-"""Seconds of runs in a shard, where their number is left to us: two to ten minutes each, by what the store measured."""
+"""Target seconds of runs in a shard if the user sets no number of shards. By the times in the store, shards take two to
+ten minutes."""
 UNKNOWN_S = 30.0
-"""Of a run, where the store has none of any instance."""
+"""Seconds of a run if the store has no run at all."""
 TRIES = 3
-"""Flow runs of one shard at most: the first, and others after a crash."""
+"""Maximum flow runs of one shard: the first, and retries after a crash."""
 EVERY_S = 5.0
-"""Between two looks at the shards."""
+"""Seconds between two checks of the shards."""
 CLOCKS = timedelta(minutes=3)
-"""So far may the clocks of two machines be apart."""
+"""Maximum difference between the clocks of two machines."""
 BEATS = 3
-"""A flow run that is under way says so every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY); one that has missed so
-many is lost with its machine."""
+"""A flow run sends a heartbeat every three minutes (PREFECT_FLOWS_HEARTBEAT_FREQUENCY). After this many missed
+heartbeats it counts as lost with its machine."""
 TAKEN_S = 600.0
-"""Until a flow run that a worker has taken begins; an image may have to be pulled. One that does not was left by a
-worker that was killed: Prefect calls it pending for ever, and where no heartbeat came none is missed."""
+"""Maximum seconds in the state Pending, in which an image may have to be pulled. A killed worker leaves its flow run
+Pending for ever, and a run without a first heartbeat is not detected as lost."""
 PATIENCE_S = 300.0
-"""So long nothing of ours has run: no worker has room for shards, and the parent does the rest itself."""
+"""Seconds without any running shard after which the parent cancels the shards and does the work itself: no worker has
+capacity."""
 PAGE = 100
-"""Flow runs in one question to the server, which gives 200 at most."""
+"""Flow runs in one request to the server, whose maximum is 200."""
 EVENTS = 50
-"""On one page of events, the most that the server gives."""
+"""Events on one page, the maximum of the server."""
 BEAT = "prefect.flow-run.heartbeat"
 WAITING = (StateType.SCHEDULED, StateType.PENDING)
 
@@ -73,14 +76,14 @@ WAITING = (StateType.SCHEDULED, StateType.PENDING)
 def cut(
     groups: Mapping[InstanceId, str], seconds: Mapping[InstanceId, float], shards: int
 ) -> tuple[tuple[InstanceId, ...], ...]:
-    """Instances in at most `shards` parts of about equal seconds, in the order of their groups, so that at most
-    `shards` - 1 of the groups lie in two parts. None is empty."""
+    """Split instances into at most `shards` non-empty parts of about equal seconds. Keeps the order of groups, so at
+    most `shards` - 1 groups are split."""
     ordered = sorted(groups, key=lambda name: (groups[name], name))
     whole = sum(seconds[name] for name in ordered)
     parts: defaultdict[int, list[InstanceId]] = defaultdict(list)
     before = 0.0
     for place, name in enumerate(ordered):
-        # Where nothing takes time, they are counted.
+        # If no instance takes time, balance the number of instances.
         middle = (before + seconds[name] / 2) / whole if whole else (place + 0.5) / len(ordered)
         parts[min(int(middle * shards), shards - 1)].append(name)
         before += seconds[name]
@@ -89,7 +92,7 @@ def cut(
 
 @dataclass(frozen=True, slots=True)
 class RunTime:
-    """What one run took."""
+    """Duration of one test run."""
 
     instance_key: InstanceKey
     repo: RepoName
@@ -97,14 +100,15 @@ class RunTime:
 
 
 def run_times(store: Store, keys: tuple[InstanceKey, ...]) -> Iterator[RunTime]:
-    """Of all runs of some instances."""
+    """Returns the duration of all stored runs of these instances."""
     found = store.columns(Run, ("instance_key", "repo", "wall_s", "setup_s"), instance_key=keys).to_pydict()
     for key, repo, wall, setup in zip(*found.values(), strict=True):
         yield RunTime(key, repo, wall + setup)
 
 
 def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[RunTime], times: int) -> dict[InstanceId, float]:
-    """Expected seconds of `times` runs of each instance: by its own median; else its repository's, else that of all."""
+    """Estimate the seconds of `times` runs of each instance, from the median of its own runs; else of its repository,
+    else of all."""
     by_key, by_repo, every = defaultdict(list), defaultdict(list), []
     for run in runs:
         by_key[run.instance_key].append(run.seconds)
@@ -120,13 +124,14 @@ def seconds_of(instances: Sequence[TaskInstance], runs: Iterable[RunTime], times
 
 
 def long_ones(seconds: Mapping[InstanceId, float], shards: int) -> dict[InstanceId, int]:
-    """The instances that take as long as several of so many equal shards, and of how many: `shards` in all at most."""
+    """Returns the instances that take as long as two or more equal shards, with their number of parts. All parts
+    together are at most `shards`."""
     each = sum(seconds.values()) / shards
     return {name: int(own / each) for name, own in seconds.items() if each and own >= 2 * each}
 
 
 def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[SharedRequest, ...]:
-    """What each shard is asked for; 0 `shards` are as many as take `SHARD_S` each."""
+    """Returns one request for each shard. With `shards` 0, their number follows from `SHARD_S`."""
     if isinstance(request, GenerateRequest):
         instances = chosen_instances(request, settings)
     else:
@@ -141,7 +146,8 @@ def planned(request: SharedRequest, settings: Settings, shards: int) -> tuple[Sh
 def arranged(
     request: SharedRequest, groups: Mapping[InstanceId, str], seconds: Mapping[InstanceId, float], shards: int
 ) -> tuple[SharedRequest, ...]:
-    """`cut`, with what is too long for a shard in parts where the story can do that: about `shards` requests."""
+    """`cut`, but splits instances that are too long for a shard if the flow supports parts. Returns about `shards`
+    requests."""
     apart: list[SharedRequest] = []
     if isinstance(request, EvaluationRequest) and not request.part:
         for name, parts in long_ones(seconds, shards).items():
@@ -152,11 +158,11 @@ def arranged(
 
 
 def share(requests: Sequence[SharedRequest], names: Mapping[str, Any], tell: Callable[[int], None]) -> None:
-    """Let flow runs of this flow run's deployment do what is asked; none is under way when it returns, or raises.
+    """Run the requests as flow runs of this deployment. When it returns or raises, none of them is running.
 
-    `names` are parameters that they are given as they are here: the requests hold paths of this machine in their place.
+    `names`: parameters that replace those of the requests, because the requests hold paths of this machine.
 
-    `tell` is told how many have ended, at every look. `UsageError` where there is no deployment.
+    `tell` receives the number of ended shards at every check. Raises `UsageError` if this flow run has no deployment.
     """
     parent, deployment = runtime.flow_run.id, runtime.deployment.id
     if not parent or not deployment:
@@ -176,30 +182,30 @@ def share(requests: Sequence[SharedRequest], names: Mapping[str, Any], tell: Cal
 
 
 def _asked(request: SharedRequest) -> dict[str, Any]:
-    """Parameters of a flow run, as JSON."""
+    """Returns the parameters of a flow run as JSON values."""
     parameters: dict[str, Any] = json.loads(json.dumps(asdict(request), default=str))
     return parameters
 
 
 @dataclass(slots=True)
 class ShardWatch:
-    """The shards of one flow run, and the flow runs that do them."""
+    """Starts and watches the flow runs of all shards."""
 
     client: SyncPrefectClient
     deployment: UUID
     parent: str
     asked: Sequence[Mapping[str, Any]]
     job_variables: dict[str, Any] | None = None
-    """What the parent has of its own from the work pool (an image, volumes): its shards have it as well."""
+    """The parent's own settings from the work pool (an image, volumes), which its shards get as well."""
     tries: Counter[int] = field(default_factory=Counter)
-    """Flow runs so far, by number of the shard."""
+    """Shard number → flow runs started so far."""
     under_way: dict[UUID, int] = field(default_factory=dict)
-    """Number of the shard, by its latest flow run."""
+    """Flow run → number of its shard."""
     beats: Heartbeats = field(init=False)
     ran: float = field(default_factory=time.monotonic)
-    """When one of ours was last seen running."""
+    """Time at which a shard was last seen running."""
     taken: dict[UUID, float] = field(default_factory=dict)
-    """When a flow run was first seen taken by a worker."""
+    """Flow run → time at which it was first seen Pending."""
 
     def __post_init__(self) -> None:
         self.beats = Heartbeats(self.client)
@@ -213,7 +219,7 @@ class ShardWatch:
             self._start(number)
 
     def look(self) -> bool:
-        """Whether any is under way still; one that crashed is started again."""
+        """Check all shards and restart crashed ones. Returns whether any has not ended."""
         known = {run.id: run for run in self._runs()}
         self.beats.ask([one for one, run in known.items() if run.state_type is StateType.RUNNING])
         for one, number in list(self.under_way.items()):
@@ -233,7 +239,7 @@ class ShardWatch:
         return bool(self.under_way)
 
     def cancel(self, why: str) -> None:
-        """End all that are under way, on whatever machine."""
+        """Cancel all shards that have not ended, on any machine."""
         for run in self._runs():
             if run.state and not run.state.is_final():
                 ending = Cancelled if run.state.type in WAITING else Cancelling
@@ -250,7 +256,7 @@ class ShardWatch:
                 job_variables=self.job_variables,
                 timeout=0,
                 tags=[f"shard {number + 1} of {len(self.asked)}"],
-                # A parent that is told again finds those of its shards that were started.
+                # If the parent is retried, the key finds the shards that it has already started.
                 idempotency_key=f"{self.parent}-{number}-{self.tries[number]}",
             ),
         )
@@ -264,14 +270,14 @@ class ShardWatch:
             yield from self.client.read_flow_runs(flow_run_filter=chosen)
 
     def _lost(self, run: FlowRun) -> State[Any] | None:
-        """The state of a run that has been silent for too long, null for another."""
+        """Mark a run as crashed if its heartbeats stopped for too long. Returns the new state, else None."""
         silent_s = self.beats.silent_s(run.id)
         if silent_s is None or silent_s < BEATS * _interval().total_seconds():
             return None
         return self._crashed(run.id, f"not heard of for {silent_s:.0f} s: its machine is taken for lost")
 
     def _left(self, run: UUID) -> State[Any] | None:
-        """The state of a run that a worker has taken for too long, null for another."""
+        """Mark a run as crashed if it is Pending for too long. Returns the new state, else None."""
         waits_s = time.monotonic() - self.taken.setdefault(run, time.monotonic())
         return self._crashed(run, f"taken {waits_s:.0f} s ago and not begun") if waits_s > TAKEN_S else None
 
@@ -283,29 +289,29 @@ class ShardWatch:
 
 @dataclass(slots=True)
 class Heartbeats:
-    """When flow runs last said that they are under way. Kept from look to look: those that go on must not push the last
-    beat of a lost one out of what the server gives.
+    """Records the last heartbeat of each flow run. It is kept between checks, because the server returns only the
+    latest events. Otherwise heartbeats of live runs would push out the last one of a lost run.
 
-    A beat has the time of its machine, which may be wrong. So silence is counted here, by a clock that nobody sets,
-    from the look at which something new was heard.
+    A heartbeat carries the time of its machine, which may be wrong. So silence is measured here with the monotonic
+    clock, from the check that found a new heartbeat.
     """
 
     client: SyncPrefectClient
     last: dict[UUID, datetime] = field(default_factory=dict)
-    """Latest beat of each run, by its machine's clock."""
+    """Latest heartbeat of each run, by its machine's clock."""
     heard: dict[UUID, float] = field(default_factory=dict)
-    """When that was new here, by `time.monotonic`; of a run without a beat, when it was first asked for."""
+    """`time.monotonic` of the check that found this heartbeat; for a run without one, of the first check."""
     asked: datetime | None = None
 
     def silent_s(self, run: UUID) -> float | None:
-        """Seconds for which nothing new was heard of a run. Null where no run of ours ever sent a beat, for then they
-        are off, and silence says nothing."""
+        """Returns the seconds since the last new heartbeat of a run. None if no run ever sent one: heartbeats are then
+        off, and silence means nothing."""
         return time.monotonic() - self.heard[run] if self.last and run in self.heard else None
 
     def ask(self, runs: Sequence[UUID]) -> None:
-        """Read what was said since the last time, all pages of it.
+        """Read all heartbeats since the last check.
 
-        From some time before that on: the server may have had an event to write while it was asked, and clocks differ.
+        The window begins earlier than that check: the server may write events late, and clocks differ.
         """
         now = datetime.now(UTC)
         since = (self.asked or now - BEATS * _interval()) - _interval() - CLOCKS

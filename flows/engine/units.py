@@ -1,10 +1,10 @@
-"""The joint between a story and its stages: what is asked unit by unit, and what of it is left undone.
+"""Run stage functions on units and record what is incomplete.
 
     units ─► executor (threads here, or Prefect tasks) ─► done: pairs of unit and result
-                  └─ each unit that was not done ─► a row of `undone`, before the flow goes on
+                  └─ each incomplete unit ─► a row of `undone`, before the flow continues
 
-A story cannot lose a failure: it is handed what was done and nothing else, and its exit code is a question over the
-rows. An exception that is not ours is the failure of its unit, with its traceback kept, and ends no other.
+A flow cannot lose a failure: the engine stores each one as a row before the flow sees any result. The exit code is a
+query over these rows. An unexpected exception fails only its own unit, and its traceback is stored.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ B = TypeVar("B")
 C = TypeVar("C")
 
 DONE, LEFT, USAGE, NOTHING = 0, 1, 2, 3
-"""Exit codes: done, done with failures left, a wrong request, which starts no round, nothing could run."""
+"""Exit codes: 0 done, 1 done with failures left, 2 wrong request (no task starts), 3 nothing could run."""
 
 log = logging.getLogger("swt")
 
 
 class Summary(Protocol):
-    """What a story came to."""
+    """Result of a flow."""
 
     @property
     def text(self) -> str:
-        """For people."""
+        """The text to print."""
 
     @property
     def exit_code(self) -> int:
@@ -54,7 +54,7 @@ class Summary(Protocol):
 
 @runtime_checkable
 class Partial(Protocol):
-    """A stage's result that says which parts of its unit it could not do."""
+    """A stage's result that lists the failed parts of its unit."""
 
     @property
     def left(self) -> Sequence[PartialFailure]: ...
@@ -62,20 +62,20 @@ class Partial(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A unit that could not be done."""
+    """A unit that failed."""
 
     error: str
     detail: str
     hint: str = ""
     traceback: str = ""
-    """Text; empty for errors of ours."""
+    """Empty for an `SwtError`."""
     attempts: int
     may_pass: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Done(Generic[U, R]):
-    """What a round did, in the order of its units. What it did not do is in `undone`."""
+    """Units with their results, in the order of the units. Failed units are rows of `undone` instead."""
 
     pairs: tuple[tuple[U, R], ...]
 
@@ -91,42 +91,43 @@ class Done(Generic[U, R]):
 
     @property
     def by_subject(self) -> Mapping[str, R]:
-        """Where a round has one unit for each subject."""
+        """Unit name → result. Use it only if each unit has a different name."""
         return {unit.subject: result for unit, result in self.pairs}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskBatch(Generic[U, R]):
-    """One stage function over units. They are of its kind, or mypy says so."""
+    """One stage function and its units. mypy checks that the function accepts the units."""
 
     name: str
     function: Callable[[U], R]
     units: Sequence[U]
     at_once: int | None = None
-    """At most so many under way; null leaves it to the board."""
+    """Maximum units at a time. None: the executor decides."""
 
 
 class Executor(Protocol):
-    """Runs units and subflows: threads here, or Prefect."""
+    """Runs units and subflows, on threads or on Prefect."""
 
     def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
-        """Try every unit; tell of each, by its place, in the calling thread and as soon as it is settled.
+        """Run every unit. Calls `settled` with the unit's index and outcome in the calling thread, as soon as the unit
+        has ended.
 
-        What raises is no failure of a unit: an interruption, or a board that is broken.
+        An exception here is never the failure of a unit. It is an interruption or a broken executor.
         """
 
     def run_subflow(self, name: str, title: str, parameters: Mapping[str, Any], body: Callable[[str], S]) -> S:
-        """Run `body` as a flow; its argument is the id of its flow run."""
+        """Run `body` as a flow and pass it the id of its flow run."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadExecutor:
-    """Threads in this process, with a progress bar on standard error. Needs no server."""
+    """Runs units on threads of this process, with a progress bar on standard error. Needs no server."""
 
     workers: int
     retries: Retries = field(default_factory=Retries)
     every_s: float = LINE_S
-    """A line of progress comes so long after the last one, where no bar can be drawn: in a log file."""
+    """Seconds between two progress lines where no bar can be drawn, such as in a log file."""
 
     def work(self, round_: TaskBatch[U, R], settled: Callable[[int, R | Failure], None]) -> None:
         at_once = round_.at_once or self.workers
@@ -142,7 +143,8 @@ class ThreadExecutor:
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 if under_way := sum(future.running() for future in asked):
-                    # What they come to is in the store, so the same again finds it; nobody has to wait for it.
+                    # Their results go to the store, so the next call of the same command finds them. The user need not
+                    # wait.
                     log.warning("%s: waiting for %d under way; Ctrl-C again does not wait", round_.name, under_way)
                 raise
 
@@ -157,18 +159,19 @@ def typed_partial(function: Callable[[A, B, U], R], a: A, b: B, /) -> Callable[[
 @overload
 def typed_partial(function: Callable[[A, B, C, U], R], a: A, b: B, c: C, /) -> Callable[[U], R]: ...
 def typed_partial(function: Callable[..., R], *first: object) -> Callable[[Any], R]:
-    """A stage function with all but its unit given: places, settings. mypy does not look into `functools.partial` where
-    a callable is asked for, so that a unit of the wrong kind would pass."""
+    """Bind all arguments of a stage function except its unit. mypy does not check `functools.partial` against a
+    callable type, so it would accept a unit of the wrong type."""
     return partial(function, *first)
 
 
 def start_flow(name: str, title: str, store: Store, executor: Executor, body: Callable[[FlowRun], S]) -> S:
-    """Run a flow that is inside no other."""
+    """Run a flow that is not a subflow."""
     return executor.run_subflow(name, title, {}, lambda flow_run: body(FlowRun(name, flow_run, store, executor)))
 
 
 def attempt(function: Callable[[U], R], unit: U, retries: Retries) -> R | Failure:
-    """The unit's result, tried again where its error may pass; any exception is the unit's failure."""
+    """Run the function on one unit. Retries errors that may pass. Returns the result, or a failure for any
+    exception."""
     trying = tenacity.Retrying(
         stop=tenacity.stop_after_attempt(retries.attempts),
         wait=tenacity.wait_exponential(multiplier=retries.pause_s),
@@ -177,17 +180,17 @@ def attempt(function: Callable[[U], R], unit: U, retries: Retries) -> R | Failur
     )
     try:
         return trying(function, unit)
-    except Exception as error:  # the unit's, whatever it is: the flow goes on and the row keeps the traceback
+    except Exception as error:  # any exception fails only its unit: the flow continues, and the row keeps the traceback
         return failure_of(error, attempts=trying.statistics.get("attempt_number", 1))
 
 
 def _worth_another(result: object) -> bool:
-    """Whether a part is left that its stage did not try again by itself."""
+    """Whether the result has a failed part that may pass and that the stage did not retry itself."""
     return isinstance(result, Partial) and any(one.may_pass and not one.tried_again for one in result.left)
 
 
 def failure_of(error: Exception, *, attempts: int = 1) -> Failure:
-    """What is to be known of an error."""
+    """Returns the failure for an exception."""
     if isinstance(error, SwtError):
         return Failure(error=error.slug, detail=str(error), hint=error.hint, attempts=attempts, may_pass=error.retry)
     said = "".join(traceback.format_exception(error))
@@ -197,21 +200,21 @@ def failure_of(error: Exception, *, attempts: int = 1) -> Failure:
 
 @dataclass(slots=True)
 class FlowRun:
-    """One flow run of a story, as the story sees it."""
+    """One flow run: runs tasks and subflows, and records what is incomplete."""
 
     story: str
     flow_run: str
     store: Store
     executor: Executor
     inner: list[FlowRun] = field(default_factory=list)
-    """Stories inside this one, and those of earlier rounds with other settings."""
+    """Subflows of this run, earlier ones included."""
 
     def map_task(
         self, name: str, function: Callable[[U], R], units: Iterable[U], *, at_once: int | None = None
     ) -> Done[U, R]:
-        """What was done. Before it returns, there is a row of `undone` for everything else.
+        """Run the function on all units. Before it returns, each failed unit has a row in `undone`.
 
-        An interruption passes on, once the rows say what it kept from being done.
+        An interruption is raised again after the interrupted units have their rows.
         """
         asked = tuple(units)
         notes = _Notes(self, name, asked, datetime.now(UTC))
@@ -236,7 +239,7 @@ class FlowRun:
         return Done(tuple((asked[place], settled[place]) for place in sorted(settled)))
 
     def record_failures(self, name: str, scope: str, left: Iterable[PartialFailure]) -> None:
-        """Rows for what a stage could not take in before there were any units."""
+        """Record failures that a stage found before there were any units."""
         now = datetime.now(UTC)
         rows = [_part(self, name, scope, one, now) for one in left]
         _say(rows)
@@ -254,16 +257,16 @@ class FlowRun:
 
     @property
     def flow_runs(self) -> tuple[str, ...]:
-        """Its id, and those of the stories inside it."""
+        """The ids of this flow run and of its subflows."""
         return (self.flow_run, *(one for run in self.inner for one in run.flow_runs))
 
     def incomplete(self, *, own: bool = False) -> tuple[Undone, ...]:
-        """What it left undone, from the store; `own` leaves out the stories inside it."""
+        """Returns the incomplete units from the store; `own` leaves out subflows."""
         rows = self.store.read(Undone, flow_run=(self.flow_run,) if own else self.flow_runs)
         return tuple(sorted(rows, key=lambda row: (row.at, row.round, row.subject)))
 
     def exit_code(self, *, nothing: bool = False) -> int:
-        """3 where there was nothing to do or nothing could run, 1 where something is left undone, else 0."""
+        """Returns 3 if nothing could run or there was nothing to do, 1 if something is incomplete, else 0."""
         if nothing:
             return NOTHING
         return LEFT if self.incomplete() else DONE
@@ -271,7 +274,7 @@ class FlowRun:
 
 @dataclass(slots=True)
 class _Notes:
-    """The rows of one round while it is under way."""
+    """The rows of one task while it runs."""
 
     run: FlowRun
     name: str
@@ -279,7 +282,7 @@ class _Notes:
     started: datetime
     rows: list[Undone] = field(default_factory=list)
     whole: list[tuple[str, str]] = field(default_factory=list)
-    """Scope and subject of what was done whole."""
+    """Configuration and name of each unit without a failed part."""
     met: set[int] = field(default_factory=set)
 
     def did(self, unit: Unit, result: object) -> None:
@@ -295,7 +298,7 @@ class _Notes:
         self._add([self._row(unit, subject, failure) for subject in subjects_of(unit)])
 
     def interrupted(self, error: BaseException) -> None:
-        """Rows for all that is not settled."""
+        """Add rows for all units that have not ended."""
         detail = f"the flow run ended with {type(error).__name__}"
         what = Failure(error=INTERRUPTED, detail=detail, attempts=0, may_pass=True)
         missing = [unit for unit in self.asked if id(unit) not in self.met]
@@ -306,13 +309,13 @@ class _Notes:
         )
 
     def keep(self, finished: datetime | None = None) -> None:
-        """The round's own rows, one for each scope; a second write replaces the first."""
+        """Write the task's own rows, one for each configuration. A second write replaces the first."""
         scopes = dict.fromkeys(unit.scope for unit in self.asked)
         rows = [self._round(scope, finished) for scope in scopes]
         self.run.store.write(rows, key=f"{self.run.flow_run}-{self.name}-{self.started:%H%M%S%f}")
 
     def close(self) -> None:
-        """Everything is in the store."""
+        """Write all rows to the store."""
         self.run.store.write(self.rows)
         if self.asked:
             self.keep(datetime.now(UTC))
@@ -378,5 +381,5 @@ def _say(rows: Sequence[Undone]) -> None:
 
 
 def line_of(row: Undone) -> str:
-    """A row for people."""
+    """Returns a row as one line of text."""
     return f"{row.round} {row.subject}{f' ({row.scope})' if row.scope else ''}: {row.error}: {row.detail}"

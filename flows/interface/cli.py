@@ -1,7 +1,7 @@
 """`swt`: thin, typed commands over the flows. Data goes to standard output, everything else to standard error.
 
-Exit codes: 0 done, 1 done with infrastructure failures left, 2 usage, 3 nothing could run, 130 interrupted.
-Heavy imports happen inside the commands, so that `swt --help` and `swt query` answer at once.
+Exit codes: 0 done, 1 done with infrastructure failures left, 2 usage, 3 nothing could run, 130 interrupted. Commands
+import large modules only when they run, so that `swt --help` and `swt query` start fast.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ add_pipelines(app, {"snapshot": snapshot_app}, PIPELINES)
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 INTERRUPTED = 130
-"""Exit code of a command that Ctrl-C ended, as shells have it; typer makes it of a KeyboardInterrupt."""
+"""Exit code after Ctrl-C, as in shells. typer exits with it on a KeyboardInterrupt."""
 
 Name = Annotated[str, typer.Argument(help="Name of a snapshot.")]
 
@@ -69,11 +69,11 @@ def run_command(command: Callable[[], object]) -> None:
         sys.exit(3)
     except SystemExit as ended:
         if ended.code == INTERRUPTED and threading.active_count() > 1:
-            # Pressed twice: Python itself would wait for the threads, and units take as long as their tests.
+            # After a second Ctrl-C, a normal exit would wait for the threads, and a unit takes as long as its tests.
             sys.stdout.flush()
             os._exit(INTERRUPTED)
         raise
-    except Exception:  # Python's own last words would hold whatever third-party text a message quotes
+    except Exception:  # Python's own traceback would print third-party text of the message unescaped
         say(traceback.format_exc(), err=True)
         sys.exit(1)
 
@@ -97,7 +97,7 @@ def options(
 
 @app.command()
 def doctor() -> None:
-    """Say what this machine can do: sandboxes, interpreters, disk, store.
+    """Check this machine: sandboxes, interpreters, disk and store.
 
     Example: swt doctor
     """
@@ -108,7 +108,7 @@ def doctor() -> None:
 
 @app.command()
 def demo() -> None:
-    """Run everything there is on the bundled project: no network, no engine, no key.
+    """Run every flow on the bundled project: no network, no container engine, no API key.
 
     Example: swt demo
     """
@@ -138,7 +138,7 @@ def view(
     port: Port = 0,
     browser: Annotated[bool, typer.Option(help="Open a browser on it.")] = True,
 ) -> None:
-    """Serve a report to this machine only and open a browser on it; ctrl-c ends it.
+    """Serve a report to this machine only and open it in a browser; Ctrl-C ends it.
 
     Example: swt view --snapshot lite
     """
@@ -169,7 +169,7 @@ def query(
     withdrawn: Annotated[bool, typer.Option("--withdrawn", help="Count what was withdrawn as well.")] = False,
     dictionary: Annotated[bool, typer.Option("--dictionary", help="Print every table, view and column.")] = False,
 ) -> None:
-    """Ask the warehouse; without a question, list the named ones.
+    """Query the warehouse; without a query, list the named ones.
 
     Example: swt query table2, or swt query "FROM verdict WHERE solved" --format csv
     """
@@ -189,7 +189,7 @@ def export(
     method: Annotated[str, typer.Option(help="Only the predictions of this method.")] = "",
     image: Annotated[str, typer.Option(help="What harbor's tasks start from; Docker's own python by default.")] = "",
 ) -> None:
-    """Write instances, predictions, reports, tasks of Harbor or the whole warehouse to files that others read.
+    """Write instances, predictions, reports, Harbor tasks or the whole warehouse to files for other programs.
 
     Example: swt export swe-bench lite.parquet --snapshot lite, or swt export warehouse out.duckdb
     """
@@ -200,7 +200,7 @@ def export(
 
 @app.command()
 def log(run: Annotated[str, typer.Argument(help="A run's key, or the beginning of it.")]) -> None:
-    """Show what a run printed.
+    """Show the output of a run.
 
     Example: swt log 06f7c33f
     """
@@ -219,7 +219,7 @@ def store_views() -> None:
 
 @store_app.command("check")
 def store_check() -> None:
-    """Look for torn files and orphaned rows, and ask every audit; exit code 1 where something is found."""
+    """Find torn files and orphaned rows, and run every audit; exit code 1 if anything is found."""
     from flows.interface.commands.queries import check_store
 
     text, clean = check_store(settings())
@@ -248,8 +248,8 @@ def store_prune(
     older_than: Annotated[str, typer.Option(help="What was not used for so long: 90 days, 6 months.")] = "3 months",
     dry_run: Annotated[bool, typer.Option(help="Say what would go, and remove nothing.")] = False,
 ) -> None:
-    """Remove environments, trees and mirrors that no run has needed for long: all can be made again. Journals of work
-    that was stopped so long ago go with them: begun again, it may ask its model anew."""
+    """Remove environments, trees and mirrors that no run has used for long: all can be rebuilt. Replay logs of work
+    that stopped that long ago are removed too: if the work is resumed, it may call its model again."""
     from flows.interface.commands.pruning import prune
 
     say(prune(settings(), older_than, dry_run=dry_run))
@@ -260,7 +260,7 @@ def submit_check(
     file: Annotated[Path, typer.Argument(help="Predictions: JSON lines, JSON or Parquet (docs/submitting.md).")],
     snapshot: Annotated[str, typer.Option(help="Name of the snapshot that they are for.")],
 ) -> None:
-    """Say what a predictions file holds and what is wrong with it, and run nothing; exit code 1 where something is.
+    """Check a predictions file and run nothing: print what it holds and every problem; exit code 1 if there is one.
 
     Example: swt submit check preds.jsonl --snapshot lite
     """
@@ -276,7 +276,7 @@ def submit_check(
 
 @snapshot_app.command("list")
 def snapshot_list() -> None:
-    """Every snapshot, with its size and what it follows.
+    """List every snapshot, with its size and its predecessor.
 
     Example: swt snapshot list
     """
@@ -287,7 +287,7 @@ def snapshot_list() -> None:
 
 @snapshot_app.command("show")
 def snapshot_show(name: Name) -> None:
-    """The instances of a snapshot, with their facts and how their last validation went.
+    """Show the instances of a snapshot, with their facts and the result of their last validation.
 
     Example: swt snapshot show 2026-11
     """
@@ -298,7 +298,7 @@ def snapshot_show(name: Name) -> None:
 
 @snapshot_app.command("diff")
 def snapshot_diff(older: Name, newer: Name) -> None:
-    """What was added, retired or repaired between two snapshots.
+    """Show what was added, retired or repaired between two snapshots.
 
     Example: swt snapshot diff 2026-10 2026-11
     """
@@ -309,7 +309,7 @@ def snapshot_diff(older: Name, newer: Name) -> None:
 
 @snapshot_app.command("verify")
 def snapshot_verify(name: Name) -> None:
-    """Hold a published snapshot against its manifest; exit code 1 where the store has something else.
+    """Compare a published snapshot with its manifest; exit code 1 if the store differs.
 
     Example: swt snapshot verify 2026-11
     """
@@ -327,7 +327,7 @@ def models(
     names: Annotated[list[str] | None, typer.Argument(help="Only these; all, where none is given.")] = None,
     ask: Annotated[bool, typer.Option("--ask", help="Put a short question to each of them, and pay for it.")] = False,
 ) -> None:
-    """Which models can be asked, at which price in dollars for a million tokens, and what is missing for it.
+    """List the models, their price in dollars for a million tokens, and the key that is missing.
 
     Example: swt models, or swt models gpt-4o-2024-08-06 --ask
     """
@@ -341,7 +341,7 @@ def models(
 
 @agents_app.command("list")
 def agents_list() -> None:
-    """Which agents there are, in which release, and where they are installed.
+    """List the third-party agents, their release, and where they are installed.
 
     Example: swt agents list
     """
@@ -356,7 +356,7 @@ def agents_install(
         list[str] | None, typer.Argument(help="Names from `swt agents list`; all, where none is given.")
     ] = None,
 ) -> None:
-    """Install agents in the releases that are pinned; nothing goes into our own environment.
+    """Install agents in their pinned releases; nothing goes into the environment of `swt`.
 
     Example: swt agents install aider mini_swe_agent
     """
@@ -369,5 +369,5 @@ def agents_install(
 
 
 def settings() -> Settings:
-    """The settings of this machine."""
+    """Returns the settings of this machine."""
     return settings_here(os.environ)

@@ -1,7 +1,7 @@
-"""How a request says what it can be asked for, and how a request is read from what a caller gave.
+"""Declare the parameters of a request, and read a request from a caller's values.
 
-A field with an `Option` is a parameter, with one text of help; the type says what it takes, the default that it may be
-left out.
+A field with an `Option` is a parameter with one help text. The field's type sets the accepted values, and its default
+makes it optional.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ Q = TypeVar("Q", bound="Request")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextKind:
-    """What a parameter of text names. A deployment takes names only: its callers must not choose paths of a worker."""
+    """What a text parameter names. A deployment accepts only names, so that its callers cannot choose paths on a
+    worker."""
 
     name: str
     pattern: str = ""
-    """What a deployment's schema accepts, as a regular expression for the whole text."""
+    """Regular expression for the whole text, in a deployment's schema."""
     check: Callable[[str], object] | None = None
-    """Raises `BadInput` for a wrong name, on the command line as well."""
+    """Raises `BadInput` for a wrong name, also on the command line."""
     find: Callable[[Path, str], Path] | None = None
-    """The path of a name in its folder, for a deployment; the command line gives a path itself."""
+    """Returns the path of a name in its folder, for a deployment. The command line gets a path directly."""
     place: Callable[[Settings], Path] | None = None
-    """That folder."""
+    """Returns the folder for `find`."""
     said: str = ""
-    """What a deployment says of it beside the help."""
+    """Text that a deployment adds to the help."""
 
 
 FILE = TextKind(
@@ -46,7 +47,7 @@ FILE = TextKind(
     place=attrgetter("inbox"),
     said="Files are given by their name in the worker's SWT_INBOX.",
 )
-"""A file that is read."""
+"""A file that a flow reads."""
 OUTPUT = TextKind(
     name="output",
     pattern=COMPONENT,
@@ -54,25 +55,25 @@ OUTPUT = TextKind(
     place=attrgetter("reports"),
     said="It is given by a name, and written to the folder of reports on the worker.",
 )
-"""A file or folder that is written."""
+"""A file or folder that a flow writes."""
 SNAPSHOT = TextKind(name="snapshot", pattern=SNAPSHOT_NAME, check=snapshot_name)
 INSTANCE = TextKind(name="instance", pattern=COMPONENT, check=path_component)
 REPOSITORY = TextKind(name="repository", pattern=r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9._-]+", check=repo_name)
 TEXT = TextKind(name="text")
-"""Parsed, compared with names or shown; never part of a path."""
+"""Parsed, compared with names, or shown; never part of a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """How a field is asked for."""
+    """Declares how a field is given as an option or parameter."""
 
     help: str
     text: TextKind | None = None
-    """What a field of text or of a path names; such a field has to say."""
+    """Kind of a text or path field. Such a field must have one."""
     words: tuple[str, ...] = ()
-    """What may be given in place of a file: a word, or what begins with one that ends with `:`."""
+    """Accepted values that are not files: a word, or a prefix that ends with `:`."""
     flag: str = ""
-    """On the command line, where it is not `--field-name`; `ARGUMENT` for what stands there without a flag."""
+    """Name on the command line if it is not `--field-name`; `ARGUMENT` for a positional argument."""
     least: float | None = None
 
 
@@ -81,11 +82,11 @@ ARGUMENT = "argument"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a story is asked for."""
+    """Base class of the parameters of a flow."""
 
     @property
     def title(self) -> str:
-        """What its flow run is called."""
+        """Title of the flow run."""
         raise NotImplementedError
 
 
@@ -95,12 +96,12 @@ class Parameter:
 
     name: str
     kind: Any
-    """What one value is: `str`, `int`, an enum …"""
+    """Type of one value: `str`, `int`, an enum …"""
     many: bool
-    """Whether there may be several."""
+    """Whether the parameter accepts several values."""
     may_be_null: bool
     default: Any
-    """`dataclasses.MISSING` where it has to be given."""
+    """`dataclasses.MISSING` if the parameter is required."""
     option: Option
 
     @property
@@ -109,13 +110,13 @@ class Parameter:
 
     @property
     def help_in_form(self) -> str:
-        """In a deployment."""
+        """The help text in a deployment."""
         said = self.option.text.said if self.option.text else ""
         return f"{self.option.help} {said}".strip()
 
     @property
     def pattern(self) -> str:
-        """What a deployment accepts as text, as a regular expression; empty for any."""
+        """Regular expression of the texts that a deployment accepts; empty for any text."""
         text, words = self.option.text, [word + ".*" * word.endswith(":") for word in self.option.words]
         if not text or not text.pattern:
             return ""
@@ -123,24 +124,26 @@ class Parameter:
         return f"^(?:{'|'.join([*empty, *words, text.pattern])})$"
 
     def is_word(self, value: str) -> bool:
-        """Whether a value stands in place of a file."""
+        """Whether the value is a special word instead of a file."""
         return any(value == word or (word.endswith(":") and value.startswith(word)) for word in self.option.words)
 
     @property
     def help_of_flag(self) -> str:
-        """On the command line, where a list is a flag that is given several times; a form shows that by itself."""
+        """The help text on the command line, where a list is a repeated flag. A deployment's form shows lists by
+        itself."""
         return f"{self.option.help.removesuffix('.')}; may be repeated." if self.many else self.option.help
 
 
 def parameters(request: type[Request]) -> tuple[Parameter, ...]:
-    """The parameters of a request, in the order of its fields, those that have to be given first."""
+    """Returns the parameters of a request in the order of its fields, required ones first."""
     hints = get_type_hints(request, include_extras=True)
     found = [_parameter(field, hints[field.name]) for field in dataclasses.fields(request)]
     return tuple(sorted(found, key=lambda parameter: not parameter.required))
 
 
 def read_request(request: type[Q], values: dict[str, Any]) -> Q:
-    """A request from what a caller gave; lists become tuples, and null, where it may not be, the default."""
+    """Build a request from a caller's values. Lists become tuples, and null becomes the default if null is not
+    allowed."""
     given: dict[str, Any] = {}
     for parameter in parameters(request):
         value = values.get(parameter.name)
@@ -156,8 +159,8 @@ def read_request(request: type[Q], values: dict[str, Any]) -> Q:
 
 
 def read_names(request: type[Q], values: dict[str, Any], settings: Settings) -> Q:
-    """`read_request` for a deployment, whose callers give names in place of paths. Raises `BadInput` or `NotFound` for
-    a name that leads elsewhere or to nothing."""
+    """`read_request` for a deployment, whose callers give names instead of paths. Raises `BadInput` or `NotFound` if a
+    name leads out of its folder or to no file."""
     located = dict(values)
     for parameter in files(request):
         value = values.get(parameter.name)
@@ -169,7 +172,7 @@ def read_names(request: type[Q], values: dict[str, Any], settings: Settings) -> 
 
 
 def files(request: type[Request]) -> tuple[Parameter, ...]:
-    """The parameters that name files or outputs."""
+    """Returns the parameters that name files or outputs."""
     return tuple(one for one in parameters(request) if one.option.text and one.option.text.find)
 
 
@@ -188,7 +191,7 @@ def _check(parameter: Parameter, value: Any) -> None:
 
 
 def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
-    """`TypeError` for a field without an `Option`, and for one of text that does not say what it names."""
+    """Returns the parameter of a field. Raises `TypeError` if the field has no `Option`, or if its text has no kind."""
     plain, *said = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     option = next((one for one in said if isinstance(one, Option)), None)
     if option is None:
@@ -205,5 +208,5 @@ def _parameter(field: dataclasses.Field[Any], hint: Any) -> Parameter:
 
 
 def choices(parameter: Parameter) -> tuple[str, ...]:
-    """What may be chosen, where that is limited."""
+    """Returns the values of an enum parameter; empty for other types."""
     return tuple(parameter.kind) if issubclass(parameter.kind, StrEnum) else ()

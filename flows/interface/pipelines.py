@@ -1,6 +1,6 @@
-"""Every story: its name, what it is asked for, and what tells it; and the commands that follow from this.
+"""The list of all flows: name, request and function of each; and the commands derived from it.
 
-Deployments follow from it as well (deployments.py).
+deployments.py derives the Prefect deployments from the same list.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from tasks.domain.outcome import SandboxKind
 if TYPE_CHECKING:
     from flows.engine.units import Executor, FlowRun
 
-# Without boxes: drawing them takes half of the time of `swt --help`, for rich and its reader of Markdown.
+# rich is off: it takes half of the time of `swt --help`, for its boxes and its Markdown reader.
 plain = partial(typer.Typer, no_args_is_help=True, rich_markup_mode=None, context_settings={"max_content_width": 120})
 Port = Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")]
 
@@ -57,23 +57,23 @@ HERE = (
     ("workers", WorkersOption, None),
     ("trusted", TrustedOption, False),
 )
-"""What the command line may say differently from the settings of this machine."""
+"""Command-line options that override the settings of this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pipeline(Generic[Q]):
-    """One thing that the product does, as a command and as a deployment."""
+    """One flow, available as a command and as a deployment."""
 
     name: str
-    """Of the command, and of the flow."""
+    """Name of the command and of the flow."""
     request: type[Q]
     entry: str
-    """`module:function` that takes the request, settings and the run."""
+    """`module:function`; the function takes the request, the settings and the run."""
     example: str
     group: str = ""
-    """The command's group."""
+    """Group of the command, if any."""
     updates_views: bool = True
-    """Whether the views are updated after it; false where the flow needs them earlier, or writes no rows."""
+    """Whether the views are updated after the flow. False if the flow updates them itself, or writes no rows."""
 
 
 PIPELINES: tuple[Pipeline[Any], ...] = (
@@ -168,7 +168,7 @@ PIPELINES: tuple[Pipeline[Any], ...] = (
 
 
 def command_of(pipeline: Pipeline[Any]) -> Callable[..., None]:
-    """A command with the story's options."""
+    """Returns a command with the options of the flow's request."""
 
     def command(**values: Any) -> None:
         settings = settings_here(os.environ).overridden(**{name: values.pop(name) for name, *_ in HERE})
@@ -186,9 +186,9 @@ def command_of(pipeline: Pipeline[Any]) -> Callable[..., None]:
 
 
 def run_flow(request: Any, settings: Settings, executor: Executor | None = None, **more: Any) -> Any:
-    """Run the flow that takes this kind of request, on threads of this process unless an executor is given.
+    """Run the flow of this type of request, on threads of this process unless the caller passes an executor.
 
-    Returns its summary. `more` goes to the flow's function: how often validations repeat, retries of model calls.
+    Returns the flow's summary. `more` goes to the flow's function, for example how often validations repeat.
     """
     from flows.engine.units import ThreadExecutor, start_flow
     from tasks.adapters.store.tables.store import Store
@@ -200,7 +200,7 @@ def run_flow(request: Any, settings: Settings, executor: Executor | None = None,
 
 
 def enter(pipeline: Pipeline[Any], request: Any, settings: Settings, run: FlowRun, **more: Any) -> Any:
-    """The flow's function inside its run, and the views that its rows change. Returns the summary."""
+    """Run the flow's function inside its run, then update the views if needed. Returns the summary."""
     summary = entry_point(pipeline)(request, settings, run, **more)
     if pipeline.updates_views:
         from tasks.adapters.store.views.database import ensure_views
@@ -210,19 +210,19 @@ def enter(pipeline: Pipeline[Any], request: Any, settings: Settings, run: FlowRu
 
 
 def help_of(pipeline: Pipeline[Any]) -> str:
-    """What the flow does, and an example."""
+    """Returns the flow's help text with an example."""
     return f"{inspect.getdoc(pipeline.request)}\n\nExample: {pipeline.example}"
 
 
 def entry_point(pipeline: Pipeline[Any]) -> Callable[..., Any]:
-    """The flow's function; its imports happen now."""
+    """Import and return the flow's function."""
     module, _, function = pipeline.entry.partition(":")
     found: Callable[..., Any] = getattr(import_module(module), function)
     return found
 
 
 def add_pipelines(app: typer.Typer, groups: dict[str, typer.Typer], pipelines: tuple[Pipeline[Any], ...]) -> None:
-    """Every story as a command, those of a group below it."""
+    """Add every flow as a command to the app or to its group."""
     for pipeline in pipelines:
         (groups[pipeline.group] if pipeline.group else app).command(pipeline.name)(command_of(pipeline))
 
@@ -250,13 +250,13 @@ def _info(parameter: Parameter) -> Any:
     if option.flag == ARGUMENT:
         return typer.Argument(help=option.help)
     flag = option.flag or "--" + parameter.name.replace("_", "-")
-    # A switch that is off has one name; one that is on needs a second to be turned off with.
+    # A switch that is on by default needs a second name that turns it off.
     flag = f"{flag}/--no-{flag.removeprefix('--')}" if parameter.default is True else flag
     formats = {date: [DAY], datetime: MOMENTS}.get(parameter.kind)
     return typer.Option(flag, help=parameter.help_of_flag, min=option.least, formats=formats)
 
 
 def end(text: str, exit_code: int) -> NoReturn:
-    """Say what it came to and end the command with `exit_code`."""
+    """Print the text and exit with `exit_code`."""
     say(text)
     raise typer.Exit(exit_code)

@@ -1,7 +1,7 @@
-"""The request of each flow: a command's options and a deployment's parameters follow from it.
+"""The request of each flow. Options of commands and parameters of deployments are derived from it.
 
-A request is a frozen dataclass of parameters (option_types.py). The worker decides sandbox, trust, places and secrets:
-they are in `Settings`. Nothing heavy is imported here, since `swt --help` needs all of it.
+A request is a frozen dataclass of parameters (option_types.py). The worker sets sandbox, trust, paths and secrets in
+its `Settings`. Imports here must be fast, because `swt --help` loads this module.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tasks.domain.repair import Roles, check_agent, roles_of
 from tasks.domain.variant import Variant, variant_of
 
 CANDIDATES = ("golden", "nop", "stored:")
-"""What stands for candidates in place of a predictions file; `stored:METHOD` takes those of the store."""
+"""Words accepted instead of a predictions file; `stored:METHOD` takes the candidates of a method from the store."""
 PARTIAL = "partial"
 ROUNDS = 6
-"""Test runs of a candidate, the robustness checks of a success among them."""
+"""Test runs of one candidate, including the robustness checks of a success."""
 VALIDATING = 22
-"""Test runs of a full validation."""
+"""Test runs of a full validation of one instance."""
 
 
 Snapshot = Annotated[str, Option(help="Name of the snapshot.", text=SNAPSHOT)]
@@ -38,24 +38,24 @@ Calls = Annotated[int | None, Option(help="Stop when so many model calls are pai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedRequest(Request):
-    """Work on the instances of a snapshot, one by one: several flow runs may share it."""
+    """Run on each instance of a snapshot. Several flow runs can share the work."""
 
     snapshot: Snapshot
     instances: Instances = ()
 
     @property
     def runs(self) -> int:
-        """Test runs of an instance, about; 0 where there is nothing to share."""
+        """Approximate number of test runs of an instance; 0 if the flow cannot be shared."""
         return ROUNDS
 
     def of(self, instances: Sequence[str]) -> Self:
-        """The same on some of its instances."""
+        """Returns the same request for some of its instances."""
         return replace(self, instances=tuple(instances))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRequest(SharedRequest):
-    """Judge candidates by running them before and after the golden patch."""
+    """Evaluate candidates by running them before and after the golden patch."""
 
     candidates: Annotated[
         tuple[str, ...],
@@ -88,7 +88,7 @@ class EvaluationRequest(SharedRequest):
 
     @property
     def share(self) -> tuple[int, int]:
-        """Which part, from 1 on, and of how many."""
+        """Number of the part, from 1 on, and number of parts; (0, 0) if `part` is malformed."""
         which, _, parts = self.part.partition("/")
         return (int(which), int(parts)) if which.isdecimal() and parts.isdecimal() else (0, 0)
 
@@ -97,7 +97,7 @@ class EvaluationRequest(SharedRequest):
         return ROUNDS * len(self.candidates)
 
     def parts(self, instance: str, parts: int) -> tuple[Self, ...]:
-        """The same on one instance, in so many parts."""
+        """Returns the same request for one instance, split into parts."""
         return tuple(replace(self.of((instance,)), part=f"{which}/{parts}") for which in range(1, parts + 1))
 
     @property
@@ -107,7 +107,8 @@ class EvaluationRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationRequest(SharedRequest):
-    """Run golden tests again under other conditions: which instances are to be trusted, and why not the others?"""
+    """Run golden tests again under other conditions, and report which instances can be trusted and why the others
+    cannot."""
 
     health: Annotated[bool, Option(help="Make one more run of everything, as a look at what was valid before.")] = False
     alone: Annotated[
@@ -126,8 +127,8 @@ class ValidationRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesRequest(SharedRequest):
-    """Judge fixes by the golden tests, and filter them by tests of others: how many of the kept ones are right, and how
-    many of the right ones are kept?"""
+    """Judge fixes by the golden tests and filter them by other tests: how many of the kept fixes are right, and how
+    many right fixes are kept?"""
 
     fixes: Annotated[
         tuple[str, ...],
@@ -231,7 +232,7 @@ class LocalizeRequest(SharedRequest):
 
     @property
     def payer(self) -> str:
-        """Who pays for the agent's calls: requests for the same work share a budget."""
+        """Name of the budget for the agent's calls. Requests for the same work share it."""
         asked = (self.retriever.value, self.with_tests, *([self.top_n] if self.top_n != TOP_N else []))
         return f"localize-{content_key('localize', self.snapshot, self.model, *asked)[:8]}"
 
@@ -241,8 +242,8 @@ TDFLOW = "tdflow"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRequest(SharedRequest):
-    """Let TDFlow, or an agent of other people, work on each issue until its failing tests pass, and judge what comes of
-    it by the golden tests. Only what is missing is asked for."""
+    """Let TDFlow or a third-party agent work on each issue until its failing tests pass, and judge the fixes by the
+    golden tests. Resumable: finished work is not repeated."""
 
     model: Annotated[str, Option(help="Name from `swt models`.", text=TEXT)]
     tests: Annotated[
@@ -274,7 +275,7 @@ class RepairRequest(SharedRequest):
 
     @property
     def roles(self) -> Roles:
-        """Sub-agents with a model of their own."""
+        """Models of the sub-agents that do not use `model`."""
         return roles_of(self.param, self.model, generating=self.tests == "generate")
 
     @property
@@ -287,7 +288,7 @@ class RepairRequest(SharedRequest):
 
     @property
     def payer(self) -> str:
-        """Who pays for the calls: requests for the same work share a budget."""
+        """Name of the budget for the calls. Requests for the same work share it."""
         other = () if self.method == TDFLOW else (self.method,)
         key = content_key("repair", self.snapshot, self.model, self.tests, self.iterations, *self.roles, *other)
         return f"repair-{key[:8]}"
@@ -295,8 +296,8 @@ class RepairRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest(SharedRequest):
-    """Let methods with models write candidates into the store, for `swt evaluate stored:METHOD`. Only what is missing
-    is asked for."""
+    """Generate tests with LLM methods and store them as candidates for `swt evaluate stored:METHOD`. Resumable:
+    finished calls are not repeated."""
 
     methods: Annotated[tuple[str, ...], Option(help="Name of a method.", flag="--method", text=TEXT)]
     models: Annotated[tuple[str, ...], Option(help="Name from `swt models`.", flag="--model", text=TEXT)]
@@ -343,12 +344,12 @@ class GenerateRequest(SharedRequest):
 
     @property
     def evaluates(self) -> bool:
-        """Whether candidates are judged as well."""
+        """Whether the flow also evaluates the candidates."""
         return False
 
     @property
     def variant(self) -> Variant:
-        """What its methods are asked to do otherwise."""
+        """The settings of the experiment, from `param`."""
         return variant_of(self.param)
 
     @property
@@ -360,7 +361,8 @@ class GenerateRequest(SharedRequest):
         return 0 if self.dry_run else ROUNDS * len(self.methods) * len(self.models)
 
     def of(self, instances: Sequence[str]) -> Self:
-        """Those that it has drawn from a window, up to a limit, are drawn."""
+        """Returns the same request for these instances. The window and the limit are removed, because they are already
+        applied."""
         return replace(self, instances=tuple(instances), limit=None, months=None, until=None)
 
     @property
@@ -370,21 +372,23 @@ class GenerateRequest(SharedRequest):
 
     @property
     def payer(self) -> str:
-        """The sweep's name; one without is known by what it asks for, whichever the instances."""
+        """Name of the budget. Without `name`, it is derived from snapshot, models and methods, but not from the
+        instances."""
         methods = sorted(map(self.variant.label, self.methods))
         key = content_key("sweep", self.snapshot, sorted(self.models), methods)[:8]
         return self.name or f"{self.snapshot}-{key}"
 
     def label(self, method: str) -> str:
-        """The method that its candidates are counted under: one that is told more is another one."""
+        """Returns the method name for the candidates. Another variant, more information in the prompt, or another mode
+        gives another name."""
         asked = () if self.mode is Mode.UNIT_TEST else (self.mode.value,)
         return "+".join((self.variant.label(method), *(give.value for give in Give if give in self.give), *asked))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SweepRequest(GenerateRequest):
-    """Let methods with models work on instances and judge what they hand in, beside `golden` and `nop`. Only what is
-    missing runs."""
+    """Generate tests with LLM methods and evaluate them, beside `golden` and `nop`. Resumable: finished work is not
+    repeated."""
 
     @property
     def evaluates(self) -> bool:

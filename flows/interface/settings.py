@@ -19,71 +19,73 @@ from tasks.domain.places import Places
 from tasks.domain.run import Limits
 
 PROJECT = Path(__file__).resolve().parents[2]
-"""What the package `flows` lies in: a checkout, or site-packages."""
+"""Folder that contains the package `flows`: a checkout, or site-packages."""
 
 INSTALLED = PROJECT / "flows" / "resources"
-"""What a checkout has in `sql/` and `data/`, as the wheel holds it (setup.py)."""
+"""Copy of a checkout's `sql/` and `data/` in the wheel (setup.py)."""
 
 RESOURCES = INSTALLED if INSTALLED.is_dir() else PROJECT
-"""The folder that `sql/` and the bundled part of `data/` are read from."""
+"""Folder from which `sql/` and the bundled part of `data/` are read."""
 
 GIT = f"https://github.com/{PLACE}.git"
 
 ROOM = 8 << 30
-"""Free bytes that make memory fit for scratch: some trees of 70 MB, and what their runs may write."""
+"""Free bytes that an in-memory file system needs to be used for scratch: some trees of 70 MB, and what their runs
+write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where things are, and how much may run at once."""
+    """Paths, services and limits of this machine."""
 
     store: str = field(default_factory=lambda: str(_home() / "store"))
-    """Root of the warehouse: a folder or any URL that pyarrow knows. `SWT_STORE`."""
+    """Root of the warehouse: a folder or any URL that pyarrow supports. `SWT_STORE`."""
     leases: str = field(default="", repr=False)
-    """`postgresql://…` where machines share the store and claim work (tasks/adapters/coordination/). Empty on a
-    machine that works alone. `SWT_LEASES`."""
+    """`postgresql://…` if machines share the store and claim work (tasks/adapters/coordination/). Empty for a single
+    machine. `SWT_LEASES`."""
     lease_s: int = 60
-    """Seconds of a lease: so long what a machine that died was at is left alone. `SWT_LEASE_S`, the same for all."""
+    """Seconds of a lease: after a machine dies, its work is blocked this long. All machines need the same value.
+    `SWT_LEASE_S`."""
     cache: Path = field(default_factory=lambda: _home() / "cache")
-    """What can be made again: mirrors, environments, packed trees; links followed, for it is seen in containers under
-    the same name. `SWT_CACHE`."""
+    """Rebuildable files: mirrors, environments, packed trees. Symlinks are resolved, because containers see the folder
+    under the same path. `SWT_CACHE`."""
     database: Path = field(default_factory=lambda: _home() / "swt.duckdb")
     """The DuckDB file of views. `SWT_DATABASE`."""
     scratch: Path = field(default_factory=lambda: scratch_folder(Path("/dev/shm")))  # noqa: S108 - ours alone
-    """Trees and private folders of runs under way; in memory where there is room. `SWT_SCRATCH`."""
+    """Trees and private folders of current runs; in memory if there is room. `SWT_SCRATCH`."""
     sandbox: SandboxKind | None = None
-    """Null picks the first that is available. `SWT_SANDBOX`."""
+    """None selects the first sandbox that is available. `SWT_SANDBOX`."""
     open_server: bool = False
-    """Whether a worker does flow runs of a Prefect server that asks for no password. `SWT_OPEN_SERVER`."""
+    """Whether a worker accepts flow runs of a Prefect server without a password. `SWT_OPEN_SERVER`."""
     trusted: bool = False
-    """Whether the code under test may run in a sandbox that isolates nothing. `SWT_TRUSTED`."""
+    """Whether code under test may run in a sandbox without isolation. `SWT_TRUSTED`."""
     workers: int = field(default_factory=lambda: os.cpu_count() or 1)
-    """Test processes at once. `SWT_WORKERS`."""
+    """Maximum concurrent test processes. `SWT_WORKERS`."""
     callers: int = 8
-    """Methods at work with a model at once; the model's provider has a limit of its own. `SWT_CALLERS`."""
+    """Maximum concurrent methods with a model; each provider also has its own limit. `SWT_CALLERS`."""
     models: Path = RESOURCES / "data"
     """Folder of the bundled models.toml and prices.toml."""
     own_models: Path | None = None
-    """File of one's own cards and prices, which go before the bundled ones (docs/models.md). `SWT_MODELS`."""
+    """File of your own model cards and prices, which override the bundled ones (docs/models.md). `SWT_MODELS`."""
     limits: Limits = field(default_factory=Limits)
-    """Of one test run. Runs under other limits are other runs. `SWT_WALL_S` has the seconds; where a test hangs, all
-    runs of its instance take as long as that."""
+    """Limits of one test run. They are part of its content key. `SWT_WALL_S` sets the seconds. If one test hangs, all
+    runs of its instance take that long."""
     github: str = "https://api.github.com/graphql"
-    """Where GitHub's GraphQL answers. `SWT_GITHUB_URL`."""
+    """Address of GitHub's GraphQL API. `SWT_GITHUB_URL`."""
 
     github_secret: str = ""
-    """Name of a Prefect Secret with GitHub tokens; empty reads the environment. `SWT_GITHUB_SECRET`."""
+    """Name of a Prefect Secret with GitHub tokens; if empty, they come from the environment. `SWT_GITHUB_SECRET`."""
     git: str = GIT
-    """Where mirrors are copied from, with `{repo}` for `owner/name`; empty: mirrors stay as they are. `SWT_GIT`."""
+    """Source of mirrors, with `{repo}` for `owner/name`; if empty, mirrors are not updated. `SWT_GIT`."""
     inbox: Path = field(default_factory=lambda: _home() / "inbox")
-    """Folder of the files that a deployment's parameters may name. `SWT_INBOX`."""
+    """Folder of the files that parameters of a deployment can name. `SWT_INBOX`."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Where keys and addresses of models are read from, by the names that their cards give them."""
+    """Environment variables with keys and addresses of models; model cards give their names."""
 
     def overridden(
         self, *, sandbox: SandboxKind | None = None, workers: int | None = None, trusted: bool = False
     ) -> Settings:
-        """These settings with what a command line says differently."""
+        """Returns these settings with the overrides of a command line."""
         return replace(
             self,
             sandbox=sandbox or self.sandbox,
@@ -97,7 +99,7 @@ class Settings:
 
     @property
     def reports(self) -> Path:
-        """Folder that reports are written to, and all outputs that a deployment's parameters name."""
+        """Folder of reports and of all outputs that parameters of a deployment name."""
         return self.database.parent / "report"
 
     @property
@@ -108,12 +110,12 @@ class Settings:
 
 
 def _home() -> Path:
-    """Where what people make is kept: the `data/` of the checkout; installed, that of the working folder."""
+    """Default folder for data: `data/` of the checkout, or of the working folder if the package is installed."""
     return (PROJECT if RESOURCES == PROJECT else Path.cwd()) / "data"
 
 
 def settings_from(environ: Mapping[str, str]) -> Settings:
-    """Settings from `SWT_*` variables; `BadInput` names the one that is wrong."""
+    """Read settings from `SWT_*` variables. Raises `BadInput` that names the wrong variable."""
     defaults = Settings()
     return Settings(
         store=environ.get("SWT_STORE", defaults.store),
@@ -140,14 +142,15 @@ def settings_from(environ: Mapping[str, str]) -> Settings:
 
 
 def settings_here(environ: Mapping[str, str]) -> Settings:
-    """`settings_from`, for a process that is about to work by them: it claims what it works on where they say."""
+    """`settings_from`, for a process that does work: also opens the coordination session that claims work."""
     settings = settings_from(environ)
     open_session(settings.leases, lease_s=settings.lease_s)
     return settings
 
 
 def scratch_folder(memory: Path) -> Path:
-    """A folder of this user's in `memory`, a file system without a disk, if it is there and has room; else in /tmp."""
+    """Returns this user's folder in `memory`, an in-memory file system, if it exists and has room; else in the system's
+    temporary folder."""
     roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free >= ROOM
     return (memory if roomy else Path(tempfile.gettempdir())) / f"swt-{os.getuid()}"
 

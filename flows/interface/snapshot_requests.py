@@ -1,4 +1,4 @@
-"""Parameters of the flows about a whole snapshot: rebuild, publish, report, rate, withdraw (see requests.py)."""
+"""Requests of the flows about a whole snapshot: rebuild, publish, report, rate, withdraw (see requests.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.domain.window import since_when
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebuildRequest(Request):
-    """Collect merged pull requests, validate those that can be instances, and publish a snapshot."""
+    """Collect merged pull requests, validate the new instances, and publish a snapshot."""
 
     snapshot: Annotated[str, Option(help="Name to publish under; empty: the month, like 2026-11.", text=SNAPSHOT)] = ""
     repositories: Annotated[
@@ -52,7 +52,8 @@ class RebuildRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishRequest(Request):
-    """Validate a snapshot's instances and publish those that are valid under another name, for good."""
+    """Validate a snapshot's instances and publish the valid ones under another name. The published snapshot never
+    changes."""
 
     pool: Annotated[str, Option(help="Name of the snapshot to take instances from.", flag=ARGUMENT, text=SNAPSHOT)]
     snapshot: Annotated[str, Option(help="Name of the snapshot to publish.", flag="--as", text=SNAPSHOT)]
@@ -65,7 +66,7 @@ class PublishRequest(Request):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest(Request):
     """Write the report of a snapshot: a static site with leaderboard, figures, and a page for each instance, method and
-    candidate. What is there and has not changed is left as it is."""
+    candidate. Pages that have not changed are not rewritten."""
 
     snapshot: Annotated[str, Option(help="Name of the snapshot; empty: the newest that is in use.", text=SNAPSHOT)] = ""
     out: Annotated[
@@ -82,8 +83,8 @@ class ReportRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRequest(Request):
-    """Put all methods on one scale, whichever snapshots they ran on, and say how hard each snapshot is. Methods that
-    ran on several tie them together. `swt query ability` shows it beside the scores."""
+    """Rate all methods on one scale, across snapshots, and estimate how hard each snapshot is. Methods that ran on
+    several snapshots link them. `swt query ability` shows it beside the scores."""
 
     snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.", text=SNAPSHOT)] = ()
     grader: Annotated[str, Option(help="By whose verdicts.", text=TEXT)] = "paper"
@@ -98,8 +99,8 @@ class RateRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithdrawRequest(Request):
-    """Withdraw a published snapshot, or an instance of it: its rows stay, a row says why it is not to be used. The next
-    snapshot does not follow a withdrawn one, and no later one has the instance. Nothing is deleted."""
+    """Withdraw a published snapshot or one of its instances, with the reason. Nothing is deleted. The next snapshot
+    does not follow a withdrawn one, and later ones leave out a withdrawn instance."""
 
     snapshot: Annotated[str, Option(help="Name of a published snapshot.", flag=ARGUMENT, text=SNAPSHOT)]
     reason: Annotated[str, Option(help="Why, for those who used it.", text=TEXT)]

@@ -1,1 +1,1 @@
-"""Commands beside the stories: questions, care of the warehouse and of the machine, servers for development."""
+"""Commands that are no flow: queries, store maintenance, models, and setup of this machine."""

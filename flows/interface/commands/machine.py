@@ -1,4 +1,4 @@
-"""What this machine can do, and what is brought to it: mirrors of repositories, agents of other people."""
+"""`swt doctor`, mirrors of repositories, and installation of third-party agents."""
 
 from __future__ import annotations
 
@@ -32,22 +32,23 @@ CALLED_BY_TESTS = {
     "less": "click",
     "gs": "matplotlib",
     "dot": "networkx",
-    "compare": "beets",  # of ImageMagick, under this name in version 6 and 7
+    "compare": "beets",  # ImageMagick; versions 6 and 7 have this name
     "ffmpeg": "beets",
 }
-"""Programs of the system that tests were seen to call, with the projects whose tests these are. No environment brings
-them: where one is missing, tests skip themselves or fail, and an instance has another verdict than elsewhere."""
+"""System programs that tests were seen to call, with the projects of these tests. No environment contains them. If one
+is missing, tests skip or fail, and an instance gets another verdict than on other machines."""
 
 
 def report(settings: Settings) -> str:
-    """One line per thing that matters, with what to do about those that are missing."""
+    """Returns one line for each check, with a next step if something is missing."""
     return "\n".join(
         [*_sandboxes(), *_programs(), *_interpreters(), *_called(), *_compiled(settings), *_places(settings)]
     )
 
 
 def _sandboxes() -> list[str]:
-    """What each sandbox keeps apart and what not, or why it is missing; and which one `auto` takes for which code."""
+    """Returns what each sandbox isolates and what not, or why it is missing; and which one `auto` selects for trusted
+    and for other code."""
     probes = available()
     lines = [line for probe in probes for line in _sandbox(probe)]
     for trusted in (False, True):
@@ -59,7 +60,7 @@ def _sandboxes() -> list[str]:
 
 
 def _builds(kind: SandboxKind | None) -> str:
-    """How packages and checkouts are built where `kind` is what `auto` takes."""
+    """Returns how packages and checkouts are built if `auto` selects this sandbox."""
     if kind is None:
         return "environments are not built: builds need a sandbox as tests do"
     if kind is SandboxKind.PROCESS:
@@ -102,7 +103,7 @@ def _called() -> list[str]:
 
 
 def _compiled(settings: Settings) -> list[str]:
-    """What the builds of compiled projects take from this machine: compilers, and libraries with their headers."""
+    """Returns what builds of compiled projects need from this machine: compilers, and libraries with their headers."""
     wanted = libraries_of_builds(settings.places.recipes)
     lines = [_line("compilers", toolchain()), _line("compiler cache", shutil.which("ccache") or CCACHE_MISSING)]
     lacking = {repo: missing(libraries) for repo, libraries in wanted.items()}
@@ -127,33 +128,35 @@ def _line(name: str, text: str) -> str:
 
 
 def add_mirror(settings: Settings, name: str, source: str) -> str:
-    """Mirror repository `name` from a local path or URL; GitHub where no source is given."""
+    """Mirror repository `name` from a local path or URL; from GitHub if the source is empty."""
     path = Mirrors(settings.places.mirrors).add(name, source or source_of(GIT, repo_name(name)))
     return f"{name}: {path}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentInstalls:
-    """What installing came to."""
+    """Result of an installation."""
 
     text: str
-    """One line for each agent that is there now."""
+    """One line for each installed agent."""
     problems: tuple[str, ...]
-    """One for each that is not, and why."""
+    """One line for each agent that could not be installed, with the reason."""
     exit_code: int
-    """0 done, 1 some are missing, 3 none is there."""
+    """0 done, 1 some are missing, 3 none is installed."""
 
 
 def list_agents(settings: Settings) -> str:
-    """All that are known, as a table: the pinned release, and the folder that it is installed in."""
+    """Returns all supported agents as a table, with pinned release and installation folder."""
     table = text_table(pa.Table.from_pylist([_agent_row(agent, _found(settings, agent)) for agent in AGENTS]))
     return f"{table}\nfolders are below {settings.places.agents}"
 
 
 def install_agents(settings: Settings, names: Sequence[str], environ: Mapping[str, str]) -> AgentInstalls:
-    """Each into an environment of its own below the cache, unless it is there; one that fails keeps none from it.
+    """Install each agent into its own environment below the cache, unless it is already there. A failure does not stop
+    the others.
 
-    `NotFound` for a name that is not known, before anything is done; `UsageError` where nothing here isolates builds.
+    Raises `NotFound` for an unknown name before it installs anything, and `UsageError` if no sandbox here isolates
+    builds.
     """
     agents = [agent_named(name) for name in dict.fromkeys(names)] or list(AGENTS)
     places = settings.places

@@ -1,4 +1,4 @@
-"""`swt models`: which models there are, what is missing to ask them, and one short question to see that they answer."""
+"""`swt models`: list the models, the missing keys, and with `--ask` the answer to one short question."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from tasks.domain.errors import SwtError
 from tasks.domain.llm import Work
 
 ASKING = "models"
-"""What the calls of `--ask` are counted under."""
+"""Method name under which the calls of `--ask` are counted."""
 QUESTION = "Answer with the single word: ready"
 SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelsTold:
-    """What the command says."""
+    """Output of the command."""
 
     text: str
     exit_code: int
-    """1 where a model that was asked did not answer."""
+    """1 if a model did not answer."""
 
 
 def show_models(settings: Settings, names: Sequence[str], environ: Mapping[str, str], *, ask: bool) -> ModelsTold:
-    """The cards of these models, or of all; with `ask` what each of them answers. `NotFound` for one without a card."""
+    """Returns the cards of these models, or of all; with `ask`, their answers instead. Raises `NotFound` for a model
+    without a card."""
     models = read_models(settings.models / "models.toml", settings.own_models)
     prices = read_prices(settings.models / "prices.toml", settings.own_models)
     cards = [models.card(name) for name in names or sorted(models.cards)]
@@ -62,13 +63,13 @@ def _row(card: ModelCard, prices: Prices, environ: Mapping[str, str]) -> dict[st
 
 
 def _missing(card: ModelCard, environ: Mapping[str, str]) -> str | None:
-    """The variable that has to hold a key and does not; never what it holds."""
+    """Returns the environment variable that must hold the key, if it is empty. Never returns the key."""
     name = card.provider.key_env
     return name if name and not environ.get(name) else None
 
 
 def _answers(settings: Settings, cards: Sequence[ModelCard], environ: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """One question to each, on the way that every call goes: it is metered, kept, and a row of `llm_call`."""
+    """Send one question to each model through the router: the call is metered, recorded, and a row of `llm_call`."""
     store = Store(settings.store)
     board = make_router(
         store=store, cache=settings.cache, data=settings.models, own=settings.own_models, environ=environ
@@ -81,7 +82,7 @@ def _answers(settings: Settings, cards: Sequence[ModelCard], environ: Mapping[st
 
 
 def _answer(board: ModelRouter, card: ModelCard) -> dict[str, Any]:
-    now = int(time.time())  # a sample of its own: an answer from yesterday says nothing about today
+    now = int(time.time())  # a new sample: a stored answer of yesterday does not show that the model answers today
     question = ModelQuestion(messages=(user(QUESTION),), options=UNSAID, sample=now)
     none: dict[str, Any] = {"answer": None, "seconds": None, "tokens_in": None, "tokens_out": None, "usd": None}
     try:

@@ -1,5 +1,5 @@
-"""`swt store prune`: environments, trees and mirrors that no run has needed for long go, and journals of work that
-nobody went on with."""
+"""`swt store prune`: remove environments, trees and mirrors that no run has used for long, and replay logs of abandoned
+work."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _ENV_ID = re.compile(r"\b[0-9a-f]{32}\b")
 
 
 def prune(settings: Settings, older_than: str, *, dry_run: bool) -> str:
-    """Remove what was not used for so long (`90 days`), or with `dry_run` say what would go. A line for each, a sum."""
+    """Remove what was not used for this time (`90 days`). With `dry_run`, removes nothing. Returns one line for each
+    item, and a total."""
     now = datetime.now(UTC)
     before = since_when(older_than, now)
     if before is None or before > now - SHORTEST:
@@ -37,7 +38,8 @@ def prune(settings: Settings, older_than: str, *, dry_run: bool) -> str:
 
 
 def find_unused(settings: Settings, before: datetime) -> tuple[Unused, ...]:
-    """What no run has needed since `before`. What an environment is served by or was built with is used with it."""
+    """Returns what no run has used since `before`. Environments that another one is served by or built with count as
+    used with it."""
     store, places = Store(settings.store), settings.places
     runs = store.read(Run)
     environments = _latest((run.env_id, run.finished_at) for run in runs)
@@ -61,7 +63,7 @@ def _latest(uses: Iterable[tuple[str, datetime]]) -> dict[str, datetime]:
 
 
 def _pass_on(store: Store, uses: dict[str, datetime]) -> None:
-    """What serves an environment, and what its extension modules were built with, is as much in use as it is."""
+    """Copy the last use of an environment to the environments that serve it or that built its extension modules."""
     pairs = [(row.env_id, EnvId(name)) for row in store.read(Environment) for name in _ENV_ID.findall(str(row.install))]
     pairs += [(row.env_id, row.tools) for row in store.read(ExtensionBuild)]
     known: Mapping[str, datetime] = dict(uses)

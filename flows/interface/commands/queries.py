@@ -1,4 +1,4 @@
-"""Questions about finished rows, what of them is carried out of the house, and care of the warehouse."""
+"""Query and export finished rows, and maintain the store."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tasks.adapters.store.views.audits import Audit
 
 FEW = 3
-"""So many rows of what an audit finds are shown."""
+"""Number of an audit's rows that are shown."""
 AGAIN, AGAIN_AT_LEAST = 0.02, 5
-"""The share of the judged instances that a check judges again, and at least how many."""
+"""Share and minimum number of evaluated instances whose verdicts `swt store check` recomputes."""
 ASKED_FIRST = ("tables", "graders")
 HEADINGS = {
     "tables": "questions",
@@ -39,8 +39,8 @@ def ask(
     everything: bool = False,
     withdrawn: bool = False,
 ) -> None:
-    """Answer a named question or SQL to `out`; without a question, list the named ones: with `everything`, all. Tables
-    count what was withdrawn where that is asked for."""
+    """Write the answer to a named query or SQL to `out`. Without a question, lists the named queries; `everything`
+    lists all. `withdrawn` makes tables count withdrawn data as well."""
     if output not in FORMATS:
         raise UsageError(f"there is no format {output!r}", hint="one of " + ", ".join(FORMATS))
     if question is None:
@@ -49,13 +49,13 @@ def ask(
     from tasks.adapters.store.views.database import query, selection
 
     refresh(settings)
-    # A single word names a view; anything else is SQL.
+    # A single word is the name of a view; anything else is SQL.
     asked = selection(question) if question.isidentifier() else question
     write_answer(query(settings.database, asked, withdrawn=withdrawn), output, out)
 
 
 def listing(settings: Settings, *, everything: bool) -> str:
-    """What can be asked by name, in groups: the questions first, all else with `everything`."""
+    """Returns the named queries in groups: the main tables first, and the rest with `everything`."""
     from tasks.adapters.store.views.headers import KINDS, headers
 
     found = headers(settings.sql)
@@ -69,18 +69,18 @@ def listing(settings: Settings, *, everything: bool) -> str:
 
 
 def data_dictionary(settings: Settings) -> str:
-    """Return every table and view with its columns, as Markdown."""
+    """Returns every table and view with its columns, as Markdown."""
     from tasks.adapters.store.views.dictionary import dictionary
 
     return dictionary(settings.sql)
 
 
 def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
-    """Write what a run printed to `out`, control characters spelled out; one line on the run.
+    """Write the output of a run to `out`, with control characters escaped. Returns one line about the run.
 
-    `run` is its key, or the beginning of it that is its own.
+    `run` is the run's key or a unique prefix of it.
 
-    Raises `NotFound` where there is no such run, `UsageError` where there are several.
+    Raises `NotFound` if no run matches, and `UsageError` if several do.
     """
     from tasks.adapters.store.tables.store import Store
     from tasks.adapters.store.views.database import run_named
@@ -97,8 +97,8 @@ def show_log(settings: Settings, run: str, out: IO[bytes]) -> str:
 
 
 def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method: str = "", image: str = "") -> str:
-    """Write one kind of file that others read; a line on what was written. `UsageError` where something is not asked
-    for rightly."""
+    """Write one kind of export file. Returns one line about it. Raises `UsageError` if an argument does not fit the
+    kind."""
     from tasks.report.exports import check_export
     from tasks.report.exports import export as write
 
@@ -109,7 +109,8 @@ def export(settings: Settings, kind: str, out: Path, snapshot: str = "", method:
 
 
 def refresh(settings: Settings) -> None:
-    """Make the database anew if it is of another store or of other definitions, and judge what is not judged yet."""
+    """Rebuild the database if it belongs to another store or to other view definitions, and compute missing
+    verdicts."""
     from tasks.adapters.store.views.database import ensure_views
 
     if not settings.database.exists():
@@ -127,7 +128,7 @@ def _tell(done: int, of: int) -> None:
 
 
 def rebuild_views(settings: Settings) -> str:
-    """Make `swt.duckdb` anew from the store and `sql/`, with the models that are known."""
+    """Rebuild `swt.duckdb` from the store and `sql/`, and record the known models."""
     from tasks.adapters.llm.catalogue.model_facts import record_models
     from tasks.adapters.llm.catalogue.models import read_models
     from tasks.adapters.store.tables.store import Store
@@ -140,7 +141,7 @@ def rebuild_views(settings: Settings) -> str:
 
 
 def check_store(settings: Settings) -> tuple[str, bool]:
-    """A line per problem, what the audits find, and whether both are nothing."""
+    """Check the store and run all audits. Returns one line for each finding, and whether there is none."""
     from tasks.adapters.runner.job import runner_version
     from tasks.adapters.store.files.quarantine import UNREADABLE
     from tasks.adapters.store.tables.store import Store
@@ -161,20 +162,19 @@ def check_store(settings: Settings) -> tuple[str, bool]:
 
 
 def _audited(audit: Audit) -> str:
-    """An audit's name, what it is about, how many rows it finds and the first few of them."""
+    """Returns an audit's name and description, the number of its rows and the first few of them."""
     head = f"{audit.name}: {audit.rows.num_rows} rows. {audit.about}"
     return f"{head}\n{textwrap.indent(text_table(audit.rows.slice(0, FEW)), '    ')}".rstrip()
 
 
 def compact_store(settings: Settings) -> str:
-    """Merge small files."""
     from tasks.adapters.store.tables.store import Store
 
     return str(Store(settings.store).compact())
 
 
 def collect_garbage(settings: Settings) -> str:
-    """Remove what no row names."""
+    """Remove files that no row names."""
     from tasks.adapters.store.tables.store import Store
 
     removed = Store(settings.store).gc()
