@@ -1,4 +1,4 @@
-"""What methods are going to ask, found out by running them with a model that says nothing: for batches."""
+"""Plan the calls that methods will make, by running them with a model that returns nothing; used for batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.methods.method import Method, MethodBudget
 
 
 def check_batches(methods: Sequence[Method], variant: Variant) -> None:
-    """`UsageError` for a method that does not know all its calls beforehand, or a context that a model has to find."""
+    """Raises `UsageError` if a method cannot list all its calls in advance, or if a model must find the context."""
     talking = [one.name for one in methods if one.external or one.calls(MethodBudget(), PLAIN) > one.samples]
     if talking:
         hint = "--method zero_shot, zero_shot_plus or pass_at_5; the others by a sweep of their own without --batch"
@@ -26,8 +26,8 @@ def check_batches(methods: Sequence[Method], variant: Variant) -> None:
 
 
 def foresee(places: Places, settings: GenerationSettings, model: Model, work: MethodWork) -> tuple[PlannedCall, ...]:
-    """The calls that work on one instance is going to make and that nobody has answered; none where it is done, and
-    none where it cannot be done: generation comes to the same end, and says so."""
+    """Returns the calls of one unit that have no reply yet. Empty if the unit is finished or cannot run: generation
+    then fails in the same way and reports it."""
     store, writer = Store(places.store), foreseeing(model)
     try:
         hands, unit = unit_of(store, places, settings, work)

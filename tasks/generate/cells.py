@@ -1,4 +1,4 @@
-"""What became of methods × models."""
+"""Results of methods × models."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.generate.task import Generated, MethodWork
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """What became of one method with one model."""
+    """Result of one method with one model."""
 
     method: str
     model: str
@@ -18,17 +18,17 @@ class Cell:
     proposed: int
     """Samples with a patch."""
     nothing: int
-    """Samples without."""
+    """Samples without a patch."""
     reused: int
-    """Samples that were in the store."""
+    """Samples that were already in the store."""
     left: int
-    """Instances that provider, budget or machine left undone."""
+    """Instances that provider, budget or machine left incomplete."""
 
 
 def cells_of(
     methods: Sequence[str], models: Sequence[str], instances: int, done: Iterable[tuple[MethodWork, Generated]]
 ) -> tuple[Cell, ...]:
-    """One row per method and model; instances that were not even begun are left as well."""
+    """Returns one row for each method and model. Instances whose unit did not start count as incomplete."""
     pairs = list(done)
     return tuple(
         _cell(method, model, instances, [got for work, got in pairs if (work.method, work.model) == (method, model)])

@@ -1,4 +1,4 @@
-"""Which instances a sweep works on, in a fixed order that is no order of theirs."""
+"""Select the instances of a sweep, in a fixed pseudo-random order."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tasks.domain.names import InstanceId, content_key
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Instances whose pull request was opened in the last so many months before a day."""
+    """Instances whose pull request was opened in the given number of months before a day."""
 
     months: int
     until: date
 
 
 def inside(window: Window, snapshot: str, database: Path) -> frozenset[InstanceId]:
-    """The instances of a snapshot that lie in a window; the views have to be there."""
+    """Returns the instances of a snapshot in a window. The views must exist."""
     asked = selection("instance_window", arguments=(snapshot, window.months, window.until))
     return frozenset(query(database, asked)["instance_id"].to_pylist())
 
@@ -32,6 +32,7 @@ def drawn(
     only: Collection[str] | None = None,
     limit: int | None = None,
 ) -> tuple[TaskInstance, ...]:
-    """Those of `only` (null: all), drawn by a hash of their names, so that a larger limit adds to a smaller one."""
+    """Returns the instances in `only` (None: all), ordered by a hash of their names. So a larger limit adds instances
+    to those of a smaller one."""
     found = [row for row in instances if only is None or row.instance_id in only]
     return tuple(sorted(found, key=lambda row: content_key("draw", row.instance_id))[:limit])

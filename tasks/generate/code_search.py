@@ -1,4 +1,4 @@
-"""Searching code by its structure: the tools of `auto_code_rover`, on syntax trees of the files of a workbench."""
+"""Structural code search on syntax trees of a workbench's files: the tools of `auto_code_rover`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.methods.prompts import excerpt
 from tasks.methods.tools import ModelTool, tool_spec
 
 MOST = 3
-"""Definitions that one search shows in full; the rest is named."""
+"""Definitions that one search shows in full; the others appear by name."""
 FILE_LINES = 100
 SNIPPET_AROUND = 3
 NAMED = 20
@@ -20,7 +20,7 @@ NAMED = 20
 
 @dataclass(slots=True)
 class CodeSearch:
-    """Tools over one workbench. Files are parsed when a search first needs them, and once."""
+    """Search tools of one workbench. Each file is parsed once, when a search first needs it."""
 
     bench: Workbench
     _outlines: dict[str, Outline | None] = field(default_factory=dict)
@@ -30,26 +30,26 @@ class CodeSearch:
         return {spec.name: ModelTool(spec, getattr(self, spec.name)) for spec in SPECS}
 
     def search_class(self, class_name: str) -> str:
-        """Signature of a class: its head, attributes and the heads of its methods."""
+        """Returns a class without the bodies of its methods."""
         found = self._definitions(CodeKind.CLASS, class_name)
         return _shown(found, f"class {class_name}", _signature)
 
     def search_method(self, method_name: str, class_name: str = "") -> str:
-        """A function or method in full; with `class_name` only those of that class."""
+        """Returns functions or methods with their bodies; with `class_name`, only methods of that class."""
         found = self._definitions(CodeKind.FUNCTION, method_name)
         if class_name:
             found = [one for one in found if one[2].scope.rpartition(".")[2] == class_name]
         return _shown(found, f"method {method_name}", _body)
 
     def search_code(self, code: str, path: str = "") -> str:
-        """Places where a piece of code is, with the lines around them."""
+        """Returns the places that contain a piece of code, with the lines around them."""
         hits = self.bench.search(code, under=path.strip("/"), limit=MOST)
         if not hits:
             return f"{code!r} is nowhere{f' below {path}' if path else ''}."
         return "\n\n".join(self._around(hit.path, hit.line) for hit in hits)
 
     def read_file(self, path: str, start_line: int = 1) -> str:
-        """Up to 100 lines of a file."""
+        """Returns up to 100 lines of a file."""
         text = self.bench.read(path)
         if text is None:
             near = [known for known in self.bench.paths if known.endswith("/" + path.rpartition("/")[2])][:NAMED]
@@ -57,7 +57,7 @@ class CodeSearch:
         return excerpt(path, text.splitlines(), max(1, start_line), FILE_LINES)
 
     def _definitions(self, kind: CodeKind, name: str) -> list[tuple[str, Outline, OutlineEntry]]:
-        """Definitions of a simple name anywhere, test folders last."""
+        """Returns the definitions with this simple name in all files, those in test folders last."""
         word = "class" if kind is CodeKind.CLASS else "def"
         files = dict.fromkeys(hit.path for hit in self.bench.search(f"{word} {name}", limit=200))
         found = []
@@ -81,7 +81,7 @@ class CodeSearch:
 def _shown(
     found: list[tuple[str, Outline, OutlineEntry]], wanted: str, show: Callable[[str, Outline, OutlineEntry], str]
 ) -> str:
-    """The first few in full, the others by name."""
+    """Returns the first definitions in full and the others by name."""
     if not found:
         return f"There is no {wanted}."
     parts = [show(*one) for one in found[:MOST]]
@@ -95,7 +95,7 @@ def _body(path: str, read: Outline, place: OutlineEntry) -> str:
 
 
 def _signature(path: str, read: Outline, place: OutlineEntry) -> str:
-    """A class without the bodies of its methods."""
+    """Returns a class without the bodies of its methods."""
     hidden: set[int] = set()
     for inner in read.definitions:
         if inner.scope == place.name and inner.kind is CodeKind.FUNCTION and place.covers(inner.start):

@@ -1,7 +1,7 @@
-"""What a method would ask for, without a model: the sizes of its prompts, counted by rendering them.
+"""Estimate the calls and tokens of a method without a model, by rendering and counting its prompts.
 
-The method talks to a model that says nothing, on a bench that only shows files. So the prompts of methods that ask once
-for each sample are exact up to the tokenizer; of others it is the least that they send.
+The method runs with a model that returns nothing, on a workbench that only reads files. For methods with one call a
+sample, the counts are exact up to the tokenizer. For other methods they are a lower bound.
 """
 
 # ruff: noqa: ARG002 - arguments are named by the protocols
@@ -23,35 +23,37 @@ from tasks.methods.method import Assignment, Method, MethodBudget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkEstimate:
-    """One method on one instance."""
+    """Estimate for one method on one instance."""
 
     calls: int
-    """Most replies that it asks for."""
+    """Maximum replies that the method asks for."""
     tokens_in: int | None
-    """Of all its prompts together, about; null where they cannot be rendered beforehand."""
+    """Approximate tokens of all prompts; None if they cannot be rendered in advance."""
     tokens_in_least: int
-    """Of the prompts that it sends in any case, one for each sample; 0 where they cannot be rendered."""
+    """Tokens of the prompts that every run sends, one for each sample; 0 if they cannot be rendered."""
     grows: bool
-    """Whether later prompts hold earlier replies and what tools said, so that only the model's context limits them."""
+    """Whether later prompts contain earlier replies and tool output, so that only the model's context limits their
+    size."""
     tokens_out: int | None
-    """Most that the replies can have; null where only the model limits them, or the method's own program."""
+    """Maximum tokens of the replies; None if only the model or the method's own program limits them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingCalls:
-    """A method on an instance, for several models."""
+    """Estimate of a method on an instance, for several models."""
 
     estimate: WorkEstimate
     finished: frozenset[str]
-    """Models with which it is in the store."""
+    """Models whose result is already in the store."""
 
 
 class NotEstimable(Exception):
-    """The method does something that cannot be done beforehand."""
+    """Raised if a method does something that cannot run in advance."""
 
 
 def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> WorkEstimate:
-    """What `method` would ask for. Prompts that a silent model does not get to see count as the longest it saw."""
+    """Estimate the calls of `method`. Prompts that the silent model did not receive count as long as the longest one
+    that it received."""
     calls, room = method.calls(budget, assignment.variant), assignment.variant.count("reasoning_tokens") or 0
     if method.external:
         least = token_count(method.run.errand(assignment, budget)) if isinstance(method.run, External) else 0
@@ -69,7 +71,7 @@ def estimate(method: Method, assignment: Assignment, bench: Workbench, budget: M
 
 
 def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: MethodBudget) -> tuple[int, ...]:
-    """Tokens of each prompt; none where the method does more than ask."""
+    """Returns the tokens of each prompt; empty if the method uses more than the model and file reads."""
     model = Silent()
     try:
         for _ in method.run(assignment, bench, model, budget):
@@ -81,7 +83,7 @@ def _prompts(method: Method, assignment: Assignment, bench: Workbench, budget: M
 
 @dataclass(slots=True)
 class Silent:
-    """A model that says nothing and counts what it is told."""
+    """A model that returns empty replies and counts the tokens of its prompts."""
 
     sizes: list[int] = field(default_factory=list)
 
@@ -96,7 +98,7 @@ class Silent:
 
 @dataclass(frozen=True, slots=True)
 class PaperBench:
-    """A workbench that shows the base commit and does nothing."""
+    """A workbench that reads the base commit; every other action raises `NotEstimable`."""
 
     paths: tuple[str, ...]
     read_base: ReadBase

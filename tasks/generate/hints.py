@@ -1,4 +1,4 @@
-"""What experiments tell methods beyond issue and retrieval: which files a patch changes, wrong fixes of others."""
+"""Extra information for methods in experiments: the files that a patch changes, and wrong fixes from a file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tasks.adapters.patch.read import read_patch
 
 
 def changed_files(patch: str) -> tuple[str, ...]:
-    """The files of the base commit that a patch changes; none for a patch that cannot be read."""
+    """Returns the files of the base commit that a patch changes; empty if the patch cannot be parsed."""
     return tuple(file.old_path for file in _files(patch) if file.old_path)
 
 
 def most_changed(patch: str) -> str:
-    """The one of them that it changes most; empty where there is none."""
+    """Returns the file that a patch changes most; empty if there is none."""
     sizes = {file.old_path: _size(file) for file in _files(patch) if file.old_path}
     return max(sizes, key=lambda path: sizes[path], default="")
 
@@ -32,6 +32,6 @@ def _size(file: FilePatch) -> int:
 
 @cache
 def fixes_in(path: Path) -> dict[str, str]:
-    """Instance id → patch, of a predictions file of a repair system. Rows without a patch are left out."""
+    """Returns instance id → patch from a predictions file of a repair system. Leaves out rows without a patch."""
     rows = [row.values for row in read_rows(path) if not row.problem]
     return {str(row["instance_id"]): str(row["model_patch"]) for row in rows if row.get("model_patch")}

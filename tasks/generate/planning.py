@@ -1,11 +1,13 @@
-"""What a sweep would ask for: calls, tokens and dollars for each method and model. No model is asked, no test is run.
+"""Estimate the calls, tokens and dollars of a sweep for each method and model, without calling a model or running a
+test.
 
-Dollars come from what the store's own instances cost, between their 10th and 90th percentile (past_costs.py). With
-too few of them, prompts are rendered and counted (estimate.py): at least those that every run sends, all of them in the
-provider's cache, with replies of one token; at most all calls with replies as long as their limit, and with prompts as
-long as the model's context where they grow from call to call. One plan took such prompts for the first one's size: an
-agent's input was 37 times that. A price that nobody knows leaves the dollars unknown. `benchmarks/dry_run.py` holds the
-bounds against what sweeps cost.
+If the store has costs of enough instances, dollars are a range from their 10th to 90th percentile. Otherwise prompts
+are rendered and counted (estimate.py):
+
+The lower bound has only the prompts that every run sends, all served from the provider's cache, with replies of one
+token. The upper bound has all calls, with replies as long as their limit. If prompts grow from call to call, it takes
+the model's context as prompt size: an agent's real input was 37 times an estimate from the first prompt. If a price is
+unknown, the dollars are unknown. `benchmarks/dry_run.py` compares the bounds with real costs.
 """
 
 from __future__ import annotations
@@ -35,12 +37,12 @@ from tasks.generate.estimate import MissingCalls, WorkEstimate
 from tasks.generate.task import asked_options
 
 ENOUGH = 5
-"""Instances from which a history is told. With fewer, a tenth of them is less than one."""
+"""Minimum instances for an estimate from stored costs. With fewer, a tenth of them is less than one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Dollars for each instance on which a method asked a model; replayed replies at what they cost once."""
+    """Dollars of each instance on which a method called a model. Replayed replies count with their original cost."""
 
     costs: tuple[float, ...]
 
@@ -60,7 +62,8 @@ class Past:
 
 
 def past_of(store: Store, model: str) -> Mapping[str, Past]:
-    """By the label of the method, where there are enough instances. One with a call of unknown cost is left out."""
+    """Returns method label → costs, for labels with enough instances. Leaves out instances with a call of unknown
+    cost."""
     rows = store.read(LlmCall, model=model, status=(CallStatus.ANSWERED, CallStatus.REPLAYED))
     latest = {(row.work_id, row.position): row for row in sorted(rows, key=lambda row: row.started_at)}
     costs: defaultdict[str, defaultdict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
@@ -72,57 +75,58 @@ def past_of(store: Store, model: str) -> Mapping[str, Past]:
 
 
 def _sum(costs: list[float | None]) -> float | None:
-    """Null where one of them is."""
+    """Returns the sum, or None if any cost is None."""
     known = [one for one in costs if one is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """One method with one model."""
+    """Estimate for one method with one model."""
 
     method: str
     model: str
     instances: int
     in_store: int
-    """Instances that are done and cost nothing."""
+    """Finished instances, which cost nothing."""
     calls: int
-    """At most."""
+    """Maximum calls."""
     tokens_in: int | None
-    """About; null where the prompts cannot be rendered beforehand."""
+    """Approximate tokens; None if the prompts cannot be rendered in advance."""
     tokens_out: int | None
-    """At most; null where only the model's card limits replies."""
+    """Maximum tokens; None if only the model's card limits replies."""
     usd_low: float | None
-    """For all instances that are missing, at least; null where the price is unknown."""
+    """Lower bound in dollars for all missing instances; None if the price is unknown."""
     usd_mean: float | None
-    """What they cost if they cost what others did on average; null without a history."""
+    """Dollars if the missing instances cost as much as stored ones on average; None without stored costs."""
     usd_high: float | None
-    """At most, attempts that fail not counted; null where the price or the model's context is unknown."""
+    """Upper bound in dollars, without failed attempts; None if the price or the model's context is unknown."""
     past: int
-    """Instances in the store that the dollars follow from; 0: they follow from prompts and limits."""
+    """Number of stored instances behind the dollars; 0 if they follow from prompts and limits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prospect:
-    """What is known of a model before it is asked."""
+    """Price, limits and stored costs of a model."""
 
     model: str
     price: Price | None
     context: int | None
-    """Tokens of its longest prompt."""
+    """Maximum tokens of a prompt."""
     output: int | None
-    """Tokens of its longest reply; null where its card does not say."""
+    """Maximum tokens of a reply; None if its card has no limit."""
     past: Mapping[str, Past]
-    """By method, as its candidates are counted."""
+    """Method label of the candidates → costs."""
 
 
 def prospects_of(
     names: Sequence[str], data: Path, own: Path | None, store: Store, *, batch: bool = False
 ) -> Mapping[str, Prospect]:
-    """The models by name. `data` holds models.toml and prices.toml, `own` is a file of one's own cards and prices.
+    """Returns model → prospect. `data` has models.toml and prices.toml; `own` is a file of your own cards and prices.
 
-    In batches half of the prices is to be paid, and the store's history says nothing: it may have paid all of them.
-    `UsageError` where a provider takes none."""
+    In batches the price is halved and stored costs are ignored, because stored calls may have paid the full price.
+    Raises `UsageError` if a provider has no batches.
+    """
     models, prices = read_models(data / "models.toml", own), read_prices(data / "prices.toml", own)
     now = datetime.now(UTC)
     cards = [models.card(name) for name in names]
@@ -141,8 +145,8 @@ def prospects_of(
 
 
 def check_sent(names: Sequence[str], variant: Variant, data: Path, own: Path | None) -> None:
-    """`UsageError` where an experiment asks for an option that one of its models is not sent. `data`, `own`: as of
-    `prospects_of`."""
+    """Raises `UsageError` if an experiment sets an option that one of its models does not accept. `data` and `own` are
+    as in `prospects_of`."""
     models, steps = read_models(data / "models.toml", own), variant.without("locate").models
     for name in dict.fromkeys((*names, *steps.values())):
         refuse_unsent(models.card(name), asked_options(variant))
@@ -153,7 +157,7 @@ def _asked(price: Price | None, *, batch: bool) -> Price | None:
 
 
 def plan_text(rows: Sequence[Planned]) -> str:
-    """A table and the sums; an unknown summand makes a sum unknown."""
+    """Returns a table and the totals. A total is unknown if one of its values is."""
     calls, low, high = sum(row.calls for row in rows), *(total([getattr(row, one) for row in rows]) for one in BOUNDS)
     tokens = total([row.tokens_in for row in rows])
     said_tokens = "an unknown number of" if tokens is None else f"about {tokens:,.0f}"
@@ -165,7 +169,8 @@ def plan_text(rows: Sequence[Planned]) -> str:
 
 
 def planned(method: str, label: str, found: Sequence[MissingCalls], asked: Prospect) -> Planned:
-    """What is missing of a method with a model, by what was found on each instance. `label`: as it is counted."""
+    """Estimate the missing calls of a method with a model, from the results on each instance. `label` is the method
+    label of the candidates."""
     missing = [work.estimate for work in found if asked.model not in work.finished]
     calls = sum(one.calls for one in missing)
     tokens_in, tokens_out = (total([getattr(one, name) for one in missing]) for name in ("tokens_in", "tokens_out"))
@@ -195,19 +200,19 @@ def _dollars(missing: Sequence[WorkEstimate], asked: Prospect, past: Past | None
 
 
 def _rounded(usd: float | None, way: Callable[[float], int]) -> float | None:
-    """To hundredths of a cent, outwards."""
+    """Round to hundredths of a cent, in the direction of `way`."""
     return None if usd is None else way(round(usd * 10_000, 6)) / 10_000
 
 
 def _longest(one: WorkEstimate, context: int | None) -> float | None:
-    """Tokens of all prompts together, at most."""
+    """Returns the maximum tokens of all prompts."""
     if one.grows:
         return None if context is None else one.calls * context
     return None if one.tokens_in is None else MOST * one.tokens_in
 
 
 def _longest_replies(one: WorkEstimate, asked: Prospect) -> float | None:
-    """Tokens of all replies together, at most; where nobody but the model's card limits them, as long as that lets."""
+    """Returns the maximum tokens of all replies. If only the model's card limits them, uses that limit."""
     if one.tokens_out is not None:
         return one.tokens_out
     limit = asked.output or asked.context
@@ -216,13 +221,13 @@ def _longest_replies(one: WorkEstimate, asked: Prospect) -> float | None:
 
 BOUNDS = ("usd_low", "usd_high")
 FEWEST, MOST = 0.75, 1.5
-"""Tokens of a model for one of ours (`cl100k_base`). Those of o200k are 10 % fewer on code, a provider that counts four
-characters a token tells 20 % fewer, and Anthropic's count up to 35 % more."""
+"""Tokens of a model for one token of `cl100k_base`, at least and at most. o200k has 10 % fewer on code, a provider that
+counts four characters a token reports 20 % fewer, and Anthropic's count is up to 35 % higher."""
 BY_PAST = " if instances cost what 8 of 10 in the store did"
 
 
 def _least(one: WorkEstimate, asked: Prospect) -> float | None:
-    """Dollars of the prompts that are sent in any case, all of them in the provider's cache."""
+    """Returns the dollars of the prompts that every run sends, all served from the provider's cache."""
     if asked.price is None:
         return None
     sent = floor(FEWEST * one.tokens_in_least)
@@ -230,7 +235,8 @@ def _least(one: WorkEstimate, asked: Prospect) -> float | None:
 
 
 def _most(one: WorkEstimate, asked: Prospect) -> float | None:
-    """Dollars of all calls of equal size, with nothing in the provider's cache and all put into it."""
+    """Returns the dollars of all calls, taken as equal in size, with no cache hit and every prompt written to the
+    provider's cache."""
     sent, made = _longest(one, asked.context), _longest_replies(one, asked)
     if not one.calls:
         return 0.0
@@ -243,14 +249,14 @@ def _most(one: WorkEstimate, asked: Prospect) -> float | None:
 
 
 def total(values: Sequence[float | None]) -> float | None:
-    """Their sum; null where one of them is."""
+    """Returns the sum, or None if any value is None."""
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
 
 
 def environments_in_use(store: Store) -> Mapping[str, Environment]:
-    """Instance key → the environment in use, of those that have one; the others' prompts are rendered as if they ran on
-    the interpreter that runs this."""
+    """Returns instance key → the environment in use. Instances without one are missing: their prompts are rendered for
+    the interpreter of this process."""
     rows = {row.env_id: row for row in store.read(Environment)}
     attempts = sorted(store.read(EnvironmentAttempt), key=lambda row: row.tried_at)
     return {row.instance_key: rows[row.env_id] for row in attempts if row.env_id in rows and row.env_id}

@@ -1,4 +1,4 @@
-"""The methods that write tests: ours, one line each, and other people's."""
+"""The methods that write tests: built-in, third-party agents, and plug-ins."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from tasks.methods.method import Method, MethodBudget, replies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """The methods that a stage can be asked for."""
+    """The methods of a stage."""
 
     ours: tuple[Method, ...]
     group: str
-    """Entry points of this group are methods: the name is the method's, the object is a `Method` or its function."""
+    """Entry-point group of plug-ins: the name is the method's name, the object is a `Method` or its function."""
 
     def methods(self) -> dict[str, Method]:
-        """Every method by its name. `BadInput` where a plug-in takes the name of another or is none."""
+        """Returns name → method. Raises `BadInput` if a plug-in is no method or has the name of another one."""
         found = {method.name: method for method in self.ours}
         for point in entry_points(group=self.group):
             if point.name in found:
@@ -39,7 +39,7 @@ class Registry:
         return found
 
     def named(self, name: str) -> Method:
-        """`NotFound` names those that there are."""
+        """Returns the method. Raises `NotFound` with all known names if there is none."""
         found = self.methods()
         if name not in found:
             raise NotFound(f"there is no method {name!r}", hint=f"there are {', '.join(sorted(found))}")
@@ -47,7 +47,7 @@ class Registry:
 
 
 def _loaded(point: EntryPoint) -> Method:
-    """The method of an entry point, under the entry point's name."""
+    """Returns the method of an entry point, under the entry point's name."""
     try:
         target = point.load()
     except (ImportError, AttributeError) as error:
@@ -63,8 +63,8 @@ def _loaded(point: EntryPoint) -> Method:
 
 
 GREEDY = frozenset({"temperature=0"})
-"""What a method has by itself that asks for the likeliest reply: each of its calls says so, before the model's card
-is asked."""
+"""Built-in option of methods that ask for the most likely reply. Each of their calls sets it, and it overrides the
+model's card."""
 
 
 def _one(_: MethodBudget, __: Variant) -> int:

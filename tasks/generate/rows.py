@@ -1,4 +1,4 @@
-"""Proposals → rows, and the key under which the work is known."""
+"""Turn proposals into rows, and compute the content key of a unit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MethodUnit:
 
     @property
     def config_key(self) -> str:
-        """Content key of everything that the method is given and of what it is made of."""
+        """Content key of everything that the method gets, and of its own code and prompts."""
         asked = self.assignment
         files = [[file.path, file.text] for file in (*asked.context, *filter(None, [asked.test_file]))]
         patch = asked.code_patch.text if asked.code_patch else ""
@@ -41,15 +41,15 @@ class MethodUnit:
 
     @property
     def label(self) -> MethodName:
-        """The method that its candidates are counted under: one that was told more, or asked for something else, is
-        another one, and never takes the place of the plain one."""
+        """Method name of the candidates. Another variant, more information in the prompt or another mode gives another
+        name, so such candidates never replace those of the plain method."""
         mode = self.assignment.mode
         asked = () if mode is Mode.UNIT_TEST else (mode.value,)
         return MethodName("+".join((self.variant, *self.assignment.given, *asked)))
 
     @property
     def variant(self) -> str:
-        """The method with the parameters of its experiment."""
+        """Method name with the parameters of the experiment."""
         return self.assignment.variant.label(self.method.name)
 
     def generation_id(self, sample: int) -> str:
@@ -64,7 +64,7 @@ class MethodUnit:
 
 
 def candidate_of(unit: MethodUnit, proposal: Proposal, made_at: datetime) -> Candidate:
-    """The candidate of a proposal: `oracle` where the method was told anything golden."""
+    """Returns the candidate of a proposal. Its provenance is `oracle` if the method saw golden information."""
     instance = unit.instance
     return Candidate(
         candidate_id=_candidate_id(unit, proposal),
@@ -85,14 +85,14 @@ def candidate_of(unit: MethodUnit, proposal: Proposal, made_at: datetime) -> Can
 def generation_of(
     unit: MethodUnit, proposal: Proposal, started: datetime, finished: datetime, trajectory: str | None
 ) -> Generation:
-    """The row of a proposal; `trajectory` names the file that says how it came about."""
+    """Returns the row of a proposal; `trajectory` is the file that shows how the method made it."""
     status = GenerationStatus.PROPOSED if proposal.patch else GenerationStatus.NOTHING
     row = _row(unit, proposal, status, _candidate_id(unit, proposal), started, finished)
     return replace(row, trajectory=trajectory)
 
 
 def failure_of(unit: MethodUnit, error: SwtError, started: datetime, finished: datetime) -> Generation:
-    """The row of a method that was stopped by provider, budget or machine: no candidate comes of it."""
+    """Returns the row of a method that provider, budget or machine stopped. It has no candidate."""
     first_line = (str(error).splitlines() or [""])[0]
     proposal = Proposal(sample=0, patch="", path=("stopped",), reasons=(f"{error.slug}: {first_line}",))
     return _row(unit, proposal, GenerationStatus.INFRASTRUCTURE, None, started, finished)
@@ -100,7 +100,8 @@ def failure_of(unit: MethodUnit, error: SwtError, started: datetime, finished: d
 
 @cache
 def version_of(method: Method) -> str:
-    """Content key of the method's own file and, for ours, of all prompts: a change of either is other work."""
+    """Content key of the method's own file and, for built-in methods, of all prompts. A change of either starts new
+    work."""
     target = inspect.unwrap(method.run)
     file = Path(inspect.getsourcefile(target if inspect.isroutine(target) else type(target)) or "")
     texts = [file.read_text(encoding="utf-8")]
@@ -147,5 +148,5 @@ def _row(
 
 
 def finished_rows(rows: Sequence[Generation]) -> tuple[Generation, ...]:
-    """Those that need not be made again."""
+    """Returns the rows that need no retry."""
     return tuple(row for row in rows if row.status is not GenerationStatus.INFRASTRUCTURE)

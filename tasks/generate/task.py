@@ -1,9 +1,10 @@
-"""Generate: instances in, candidates out. What is in the store is not asked for again.
+"""Generate: instances in, candidates out. Stored work is not repeated.
 
 Reads `task_instance`, `environment`, `leak_audit`; writes `candidate`, `generation`, `trajectory_audit`, `redaction`,
 `leak_audit`, `leak`.
-A kill loses nothing that was paid for: model calls are replayed, and what commands answered is told again from a
-journal (`<cache>/journals`), so the work goes on at the call where it was.
+
+After a kill, no paid call is lost. Model calls are replayed from the reply cache and command output from a replay log
+(`<cache>/journals`), so the work resumes at the interrupted call.
 """
 
 from __future__ import annotations
@@ -44,23 +45,23 @@ from tasks.methods.resources import InstanceResources
 from tasks.methods.trajectory_audit import audit_trajectory, secrets_of
 
 GOLDEN = "golden"
-"""The fix of the instance itself."""
+"""Name of the instance's own fix."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationSettings:
-    """How methods work."""
+    """Settings for running methods."""
 
     budget: MethodBudget = field(default_factory=MethodBudget)
     sandbox: SandboxKind | None = None
     trusted: bool = False
-    """Whether the code under test may run where nothing isolates it."""
+    """Whether the code under test may run without isolation."""
     limits: Limits = field(default_factory=Limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodWork(InEnvironment):
-    """One method with one model on one instance, with what the flow adds to it."""
+    """One method with one model on one instance, with the flow's additions."""
 
     method: str
     model: str
@@ -68,13 +69,13 @@ class MethodWork(InEnvironment):
     context: tuple[str, ...] = ()
     """Paths of files of the base commit, best first."""
     modified_files: bool = False
-    """Whether these are the files that a patch changes."""
+    """Whether `context` has the files that a patch changes."""
     test_file: str = ""
-    """Path of the test file to change, where the experiment says which."""
+    """Path of the test file to change, if the experiment sets it."""
     variant: Variant = PLAIN
-    """The experiment."""
+    """Parameters of the experiment."""
     fix: str = ""
-    """`golden`, or the SHA-256 of a file of the store with a wrong fix; empty where none is given."""
+    """`golden`, or the SHA-256 of a stored file with a wrong fix; empty if the method gets no fix."""
 
     @property
     def scope(self) -> str:
@@ -84,14 +85,14 @@ class MethodWork(InEnvironment):
 
 
 def options_of(variant: Variant, method: Method) -> Options:
-    """What the model is told of an experiment: all but what the method or its budget reads."""
+    """Returns the model options of an experiment, without those that the method or its budget reads."""
     asked = asked_options(variant)
     temperature = None if "temperature" in method.parameters else asked.temperature
     return replace(asked, temperature=temperature, max_tokens=asked.max_tokens if method.external else None)
 
 
 def asked_options(variant: Variant) -> Options:
-    """The options of a model that an experiment asks for."""
+    """Returns all model options of an experiment."""
     return Options(
         temperature=variant.number("temperature"),
         top_p=variant.number("top_p"),
@@ -105,24 +106,24 @@ def asked_options(variant: Variant) -> Options:
 
 
 Models = Callable[[MethodWork, InstanceKey], Model]
-"""The model for one piece of work, metered and recorded as such."""
+"""Returns the metered and recorded model for a unit."""
 ModelFor = Callable[[InstanceKey], Model]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """What work came to."""
+    """Result of one or more units."""
 
     proposed: int = 0
     """Candidates with a patch."""
     nothing: int = 0
-    """Candidates without."""
+    """Candidates without a patch."""
     reused: int = 0
-    """Samples that were in the store."""
+    """Samples that were already in the store."""
     left: tuple[PartialFailure, ...] = ()
-    """Instances on which provider, budget or machine failed: they have no candidate and may be asked for again."""
+    """Instances on which provider, budget or machine failed. They have no candidate and can be retried."""
     generation_ids: tuple[str, ...] = ()
-    """Of what was made or found."""
+    """Ids of the new and the reused rows."""
 
     def __add__(self, other: Generated) -> Generated:
         return Generated(
@@ -135,10 +136,10 @@ class Generated:
 
 
 def generate(places: Places, settings: GenerationSettings, models: Models, work: MethodWork) -> Generated:
-    """Let a method with a model work on one instance.
+    """Run a method with a model on one instance.
 
-    Raises `LeakFound` where the method would see something of the future, `NotFound` where the instance cannot be read.
-    What provider or budget fail at is a row of `generation`, and left.
+    Raises `LeakFound` if the method could see later code or text, and `NotFound` if the instance cannot be read. A
+    failure of provider or budget is a row of `generation` and makes the unit incomplete.
     """
     store = Store(places.store)
     hands, unit = unit_of(store, places, settings, work)
@@ -146,7 +147,7 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
     if known := finished(store, unit):
         return _reused(known)
     hands.pass_gate(store)
-    # Methods that look around see clocks and temporary names: two who work at once would pay for other questions each.
+    # Tools show clocks and temporary names, so prompts of two concurrent workers differ and both would pay.
     with claims_of(store, places.cache).claim(f"generation-{unit.generation_ids[0]}", wait=True):
         if known := finished(store, unit):
             return _reused(known)
@@ -154,7 +155,7 @@ def generate(places: Places, settings: GenerationSettings, models: Models, work:
 
 
 def is_left(places: Places, settings: GenerationSettings, work: MethodWork) -> bool:
-    """Whether `generate` would have the method work, or wait for somebody who has."""
+    """Whether `generate` would run the method, or wait for another worker that runs it."""
     store = Store(places.store)
     return not finished(store, unit_of(store, places, settings, work)[1])
 
@@ -162,7 +163,7 @@ def is_left(places: Places, settings: GenerationSettings, work: MethodWork) -> b
 def unit_of(
     store: Store, places: Places, settings: GenerationSettings, work: MethodWork
 ) -> tuple[InstanceResources, MethodUnit]:
-    """What the method is given, and with which hands it works."""
+    """Returns the resources for the unit's instance, and the unit."""
     (instance,) = store.read(TaskInstance, snapshot=work.snapshot, instance_id=work.instance_id)
     (environment,) = store.read(Environment, env_id=work.env_id)
     hands = InstanceResources.of(places, settings, instance, environment)
@@ -182,9 +183,10 @@ def estimate_work(
     environment: Environment,
     works: Sequence[MethodWork],
 ) -> MissingCalls:
-    """What a method would ask for on one instance, and for which models it need not. Starts nothing, writes nothing.
+    """Estimate the calls of a method on one instance, and list the models that have finished. Starts and writes
+    nothing.
 
-    `works` are the same but for the model; the files that the first is shown stand for those of the others.
+    `works` differ only in the model and its files; the estimate uses the files of the first.
     """
     hands, work = InstanceResources.of(places, settings, instance, environment), works[0]
     store, known = Store(places.store), method_named(work.method)
@@ -206,7 +208,7 @@ def estimate_work(
 
 
 def finished(store: Store, unit: MethodUnit) -> tuple[Generation, ...]:
-    """The rows of a unit that need not be made again: all samples, or none."""
+    """Returns the finished rows of a unit: all samples, or none."""
     known = finished_rows(store.read(Generation, generation_id=unit.generation_ids))
     return known if {row.sample for row in known} >= set(range(unit.method.samples)) else ()
 
@@ -216,7 +218,7 @@ def _reused(known: tuple[Generation, ...]) -> Generated:
 
 
 def _ask(store: Store, unit: MethodUnit, hands: InstanceResources, model_for: ModelFor) -> Generated:
-    """Runs the method and stores what comes of it."""
+    """Run the method with its replay log and store the result."""
     journal = journal_of(hands.places, unit.generation_ids[0])
     with journal, spare_folder(hands.places.scratch) as folder:
         done = _noted(store, unit, hands, model_for, Notes(folder), journal)
@@ -228,7 +230,7 @@ def _ask(store: Store, unit: MethodUnit, hands: InstanceResources, model_for: Mo
 def _noted(
     store: Store, unit: MethodUnit, hands: InstanceResources, model_for: ModelFor, notes: Notes, journal: ReplayLog
 ) -> Generated:
-    """The rows of a method that is stopped say so and no more."""
+    """Run the method and write its rows. If it is stopped, writes only a row with the reason."""
     started = datetime.now(UTC)
     try:
         made = _made(unit, hands, model_for, notes, journal)
@@ -249,7 +251,7 @@ def _noted(
 def _made(
     unit: MethodUnit, hands: InstanceResources, model_for: ModelFor, notes: Notes, journal: ReplayLog
 ) -> list[Made]:
-    """What the method hands in, each with its time and how much it had seen."""
+    """Returns the proposals, each with its time and the number of recorded steps before it."""
     with JournaledWorkbench(replace(hands.supplies(), told=notes.ran), journal) as bench:
         model = RecordedModel(model_for(unit.instance.instance_key), notes)
         proposals = unit.method.run(unit.assignment, bench, model, unit.budget)
@@ -257,7 +259,7 @@ def _made(
 
 
 def _assignment(store: Store, work: MethodWork, hands: InstanceResources) -> Assignment:
-    """What the method is told; pointers to the fix are taken out of the issue."""
+    """Returns the method's input, with pointers to the fix removed from the issue."""
     test_file = [work.test_file] if work.test_file else []
     return Assignment(
         task=brief(hands.instance, hands.environment, hands.paths, hands.read, hands.history),
@@ -281,26 +283,26 @@ def _fix(store: Store, fix: str, instance: TaskInstance) -> CodePatch | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A proposal as it came."""
+    """A proposal with its time."""
 
     proposal: Proposal
     at: datetime
     steps: int
-    """Of the stage's notes, by then."""
+    """Number of steps in the stage's notes before the proposal."""
 
     def trajectory(self, notes: str) -> str | None:
-        """The file that says how it came about: the agent's own, else the notes; null where there is neither."""
+        """Returns the trajectory file: the agent's own, else the notes; None if there is neither."""
         return self.proposal.trajectory or notes or None
 
 
 def audit_made(
     store: Store, unit: MethodUnit, made: Sequence[Made], notes: str, paths: Sequence[str]
 ) -> list[TrajectoryAudit]:
-    """Findings in the trajectories of what was made. `notes` names the stage's own; `paths` are all files of the base
-    commit, which say under what names the project is imported.
+    """Audit the trajectories of proposals. `notes` is the file of the stage's notes. `paths` are all files of the base
+    commit, which give the import names of the project.
 
-    A candidate answers for everything that the method was told, answered and ran before it handed it in: the fifth
-    sample of one conversation for the other four as well.
+    The audit of a proposal covers everything that the method saw and ran before it. So the fifth sample of one
+    conversation also covers the other four.
     """
     secrets = secrets_of(unit.instance, packages=packages_of(paths))
     found: list[TrajectoryAudit] = []

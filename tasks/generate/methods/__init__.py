@@ -1,1 +1,1 @@
-"""The methods of this project, one file each, with their prompts beside them."""
+"""The built-in methods, one file each, with their prompts beside them."""

@@ -1,4 +1,4 @@
-"""A small loop around a shell in the sandbox: the honest baseline of the agents."""
+"""A small agent: a loop around a shell in the sandbox, as the baseline for third-party agents."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CALLS = 20
 COMMAND_SECONDS = 120.0
 OUTPUT_CHARACTERS = 8_000
 SAME = 3
-"""How often one command may be given in a row before the model is told that it goes in circles."""
+"""Identical commands in a row after which the agent refuses the command and tells the model that it loops."""
 SCRIPT = "reproduction_script.py"
 _SHELLS = ("", "bash", "sh", "shell", "console")
 
 
 def agent(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    """One sample at temperature 0, of at most 20 replies unless the experiment asks for another number. What is there
-    when they run out is handed in."""
+    """One sample at temperature 0, with at most 20 replies unless the experiment sets another number. When no replies
+    are left, the current changes are submitted."""
     conversation = Conversation(model, replace(budget, calls=replies(CALLS, budget, assignment.variant)))
     try:
         _work(assignment, bench, conversation)
@@ -42,7 +42,7 @@ def agent(assignment: Assignment, bench: Workbench, model: Model, budget: Method
 
 
 def _work(assignment: Assignment, bench: Workbench, conversation: Conversation) -> None:
-    """Commands, one for each reply, until one of them is `submit`."""
+    """Run one command for each reply, until the model replies `submit`."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
     text = prompt("agent.j2", calls=conversation.budget.calls, target=target, **facts)
@@ -57,13 +57,13 @@ def _work(assignment: Assignment, bench: Workbench, conversation: Conversation) 
 
 
 def commands_in(text: str) -> list[str]:
-    """The commands of a reply: its blocks that are marked as shell, or not at all."""
+    """Returns the commands of a reply: its blocks that are marked as shell or unmarked."""
     found = [block.body.strip() for block in fenced_blocks(text) if block.mark.lower() in _SHELLS]
     return [command for command in found if command]
 
 
 def _answer(bench: Workbench, conversation: Conversation, commands: list[str], last: list[str]) -> str:
-    """What the model is told about its reply."""
+    """Returns the next prompt: the output of the command, or the problem with the reply."""
     ran: CommandResult | None = None
     problem = ""
     if not commands:
@@ -90,7 +90,7 @@ def _run(bench: Workbench, conversation: Conversation, command: str) -> CommandR
 
 
 def _handed_in(assignment: Assignment, bench: Workbench, conversation: Conversation) -> Proposal:
-    """What was changed; in the mode for scripts the script."""
+    """Returns the changes of the checkout; in script mode, the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""
         answer = from_script(f"```\n{script.rstrip()}\n```" if script else "", assignment, bench, conversation)

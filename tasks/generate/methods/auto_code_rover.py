@@ -1,7 +1,7 @@
 """Two stages: gather context with code search, then write the tests in one step (the paper, section 4.4).
 
-The second stage is repeated only where the answer cannot be applied. With `tools=text` the searches are asked for and
-answered in plain text, for models that have no tools of their own.
+The second stage is repeated only if its reply cannot be applied. With `tools=text` the model calls the searches in
+plain text, for models without tool calls.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tasks.methods.tools import Toolbox
 
 ROUNDS = 10
 ATTEMPTS = 3
-"""Answers of the second stage."""
+"""Maximum replies of the second stage."""
 FOUND_CHARACTERS = 60_000
-"""Of what was found, for the second stage; the oldest goes first."""
+"""Characters of search results that the second stage gets; the oldest results are dropped first."""
 
 
 def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
@@ -39,7 +39,7 @@ def auto_code_rover(assignment: Assignment, bench: Workbench, model: Model, budg
 
 
 def _search(assignment: Assignment, bench: Workbench, conversation: Conversation) -> tuple[list[str], str]:
-    """What the searches showed, and what the model concluded (empty where it searched to the end)."""
+    """Returns the search results and the model's conclusion. The conclusion is empty if the model used all rounds."""
     facts = briefing(assignment, fit(assignment.context, conversation.budget.context_tokens))
     rounds = rounds_within(replies(ROUNDS + ATTEMPTS, conversation.budget, assignment.variant))
     thread = Thread(conversation, step="search")
@@ -60,15 +60,15 @@ def _search(assignment: Assignment, bench: Workbench, conversation: Conversation
 
 
 def rounds_within(calls: int) -> int:
-    """Search rounds within so many replies: all but those of the second stage, and one where the second stage can keep
-    one reply."""
+    """Returns the search rounds for this number of replies. The second stage keeps `ATTEMPTS` replies; with few replies
+    there is still one round if one reply is left for it."""
     return max(min(1, calls - 1), calls - ATTEMPTS)
 
 
 def _write(
     assignment: Assignment, bench: Workbench, conversation: Conversation, found: list[str], conclusion: str
 ) -> Answer:
-    """The tests; asked for again while the answer cannot be applied."""
+    """Ask for the tests, and ask again while the reply cannot be applied."""
     facts = briefing(assignment, ())
     text = prompt("auto_code_rover_write.j2", found=_newest(found), conclusion=conclusion, **facts)
     thread = Thread(conversation, step="write")
@@ -83,12 +83,12 @@ def _write(
 
 
 def _in_one(calls: Sequence[ToolCall], answers: Sequence[Message]) -> Message:
-    """The answers as one message, each under the name of its call."""
+    """Returns the tool results as one message, each under the name of its call."""
     return user("\n\n".join(f"{call.name}:\n{answer.text}" for call, answer in zip(calls, answers, strict=True)))
 
 
 def _newest(found: list[str]) -> list[str]:
-    """The last of the findings that fit together, in order."""
+    """Returns the latest results that fit into `FOUND_CHARACTERS`, in order."""
     kept: list[str] = []
     for text in reversed(found):
         if sum(map(len, kept)) + len(text) > FOUND_CHARACTERS:

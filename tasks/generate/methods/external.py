@@ -1,4 +1,4 @@
-"""Agents of other people: their real programs, on our errand."""
+"""Run third-party agents as methods: their real programs, with the prompt of this file."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from tasks.methods.replies.patches import from_script
 SCRIPT = "reproduction_script.py"
 TOLD, UNTOLD = "told", "untold"
 SAID = 300
-"""Characters of its last words that the row of a run with a bad end keeps."""
+"""Characters of the agent's last output that are kept if the run ends badly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class External:
-    """The function of a method: one sample, what the agent left in the checkout."""
+    """The function of a method that runs a third-party agent. Its one sample is the agent's changes to the checkout."""
 
     agent: Agent
 
     def errand(self, assignment: Assignment, budget: MethodBudget) -> str:
-        """What the agent is told: the least that its first prompt holds."""
+        """Returns the prompt for the agent. The agent's first model call contains at least this text."""
         return errand_for(self.agent, assignment, budget)
 
     def allowance(self, assignment: Assignment, budget: MethodBudget) -> AgentLimits:
-        """The ceilings of its run."""
+        """Returns the limits of the agent's run."""
         calls = replies(self.agent.calls, budget, assignment.variant)
         told = assignment.variant.count("calls") or self.agent.told(calls)
         return AgentLimits(calls=calls, seconds=budget.seconds, told=told)
@@ -54,7 +54,8 @@ class External:
 
 
 def errand_for(agent: Agent, assignment: Assignment, budget: MethodBudget) -> str:
-    """What the agent is told. It looks for itself: files are shown only where the experiment is about them."""
+    """Returns the prompt for the agent. It contains files only if the experiment gives the modified files: agents
+    search for files themselves."""
     shown = fit(assignment.context, budget.context_tokens) if assignment.modified_files else ()
     target = "PATH" if assignment.task.test_targets == "path" else "MODULE"
     calls = External(agent=agent).allowance(assignment, budget).told
@@ -65,17 +66,17 @@ def errand_for(agent: Agent, assignment: Assignment, budget: MethodBudget) -> st
 
 
 def told_command(agent: Agent, variant: Variant) -> bool:
-    """Whether the agent is told how tests are run. The paper told SWE-agent nothing of it."""
+    """Whether the prompt says how to run tests. In the paper SWE-agent did not get this information."""
     return agent.test_command if variant["test_command"] is None else variant["test_command"] == TOLD
 
 
 def parameters_of(agent: Agent) -> frozenset[str]:
-    """Those of an experiment that change what an agent does."""
+    """Returns the experiment parameters that change what an agent does."""
     return frozenset({"test_command", *(["validation"] if agent.validates else [])})
 
 
 def anyway(agent: Agent) -> frozenset[str]:
-    """What it does where no experiment says otherwise."""
+    """Returns the parameters that apply by default."""
     return frozenset({f"test_command={TOLD if agent.test_command else UNTOLD}"})
 
 
@@ -86,7 +87,7 @@ def validation_of(assignment: Assignment) -> EditedTests | None:
 
 
 def _handed_in(assignment: Assignment, bench: Workbench, back: AgentResult, conversation: Conversation) -> Proposal:
-    """What was changed; in the mode for scripts the script."""
+    """Returns the changes of the checkout; in script mode, the script."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         script = bench.read(SCRIPT) or ""
         answer = from_script(f"```\n{script.rstrip()}\n```" if script else "", assignment, bench, conversation)
@@ -98,7 +99,7 @@ def _handed_in(assignment: Assignment, bench: Workbench, back: AgentResult, conv
 
 
 def _reasons(back: AgentResult) -> list[str]:
-    """Files that were left out, and the last words where it did not end by itself."""
+    """Returns a line for files that were left out, and the last output if the agent did not end by itself."""
     reasons = [f"left-out: {', '.join(back.left_out)}"] if back.left_out else []
     if back.ending:
         reasons.append(f"ended: {' '.join(back.ending)}: {back.ran.output.strip()[-SAID:]}")

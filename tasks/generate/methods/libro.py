@@ -1,7 +1,7 @@
-"""Five samples, run on the code as it is; the model judges whether an error is the issue's (the paper, App. B).
+"""Five samples, run on the code before the fix; the model judges whether a failure shows the issue (the paper, App. B).
 
-It sees the code before the fix and nothing else. Of the preferred group the shortest is handed in: those whose error
-is the issue's, else those that fail at all, else those that apply.
+The method never sees the fixed code. It prefers samples whose failure shows the issue, then samples that fail, then
+those that apply. It submits the shortest of the best group.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from tasks.methods.replies.json_replies import first_object
 SAMPLES = 5
 TEMPERATURE = 0.7
 SHOWN, FAILURE_CHARACTERS = 3, 2_000
-"""How many failing cases the judge is shown, and how much of each."""
+"""Maximum failing cases in the judge's prompt, and characters of each message."""
 GROUPS = ("same-problem", "fails", "passes")
-"""From most to least preferred."""
+"""Groups of samples, most preferred first."""
 UNFILTERED = GROUPS[-1]
-"""Where samples are neither run nor judged, all are of one group."""
+"""Group of all samples if they are neither run nor judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,13 +45,15 @@ class Sample:
     rung: str
     group: str
     added: int
-    """Lines that it adds."""
+    """Number of added lines."""
 
 
 def libro(assignment: Assignment, bench: Workbench, model: Model, budget: MethodBudget) -> Iterator[Proposal]:
-    """The chosen one of five samples at temperature 0.7, or as the experiment has it, as sample 0.
+    """Draw five samples at temperature 0.7 unless the experiment sets other values, and submit the chosen one as sample
+    0.
 
-    With `filter=off` none is run and none judged: of what `pass_at_5` would draw, the shortest.
+    With `filter=off` no sample is run or judged. The method then submits the shortest of the samples that `pass_at_5`
+    draws.
     """
     asked = assignment.variant
     samples, temperature, filtered = _samples(asked), asked.number("temperature"), _is_filtered(asked)
@@ -81,7 +83,7 @@ def libro(assignment: Assignment, bench: Workbench, model: Model, budget: Method
 
 
 def most_replies(variant: Variant) -> int:
-    """Replies that it can use in an experiment; without the filter no sample is judged."""
+    """Returns the maximum number of replies; without the filter no reply is spent on judging."""
     return _samples(variant) * (CALLS_A_SAMPLE if _is_filtered(variant) else 1)
 
 
@@ -94,7 +96,7 @@ def _is_filtered(variant: Variant) -> bool:
 
 
 def choose(drawn: Sequence[Sample]) -> Sample:
-    """The shortest of the best group; of equals the one drawn first."""
+    """Returns the shortest sample of the best group; on a tie, the one drawn first."""
     return min(drawn, key=lambda one: (GROUPS.index(one.group), one.added, one.sample))
 
 
@@ -107,7 +109,7 @@ def _sample(proposal: Proposal, group: str) -> Sample:
 def _group(
     assignment: Assignment, bench: Workbench, conversation: Conversation, proposal: Proposal, groups: dict[str, str]
 ) -> str:
-    """The group of a sample; `groups` has those of the patches that were drawn before."""
+    """Returns the group of a sample. `groups` has the groups of earlier patches."""
     if proposal.patch not in groups:
         failure = failure_of(bench, proposal.patch)
         group = "passes"
@@ -119,7 +121,8 @@ def _group(
 
 
 def failure_of(bench: Workbench, patch: str) -> str:
-    """What fails on the code as it is with the patch and does not fail without it; empty for nothing."""
+    """Returns cases that fail with the patch but not without it, on the code before the fix; empty if there are
+    none."""
     read = read_patch(patch)
     applied = apply_to_files(read, bench.base) if isinstance(read, Patch) else read
     if not isinstance(applied, Applied):
@@ -147,7 +150,8 @@ def _failing(cases: Iterable[CaseOutcome]) -> list[CaseOutcome]:
 
 
 def _same_problem(assignment: Assignment, failure: str, conversation: Conversation) -> bool:
-    """The model's verdict. One that cannot be read is asked for once more, then counts as no."""
+    """Ask the model whether the failure shows the issue. An unreadable verdict is asked for once more, then counts as
+    no."""
     question = prompt("libro_judge.j2", task=assignment.task, failure=failure)
     try:
         return Thread(conversation, step="judge").ask_until(question, read_verdict, _ask_again, tries=2)
@@ -156,7 +160,8 @@ def _same_problem(assignment: Assignment, failure: str, conversation: Conversati
 
 
 def read_verdict(text: str) -> bool:
-    """`same_problem` of the first JSON object in a reply that has it as a truth value; else `Unusable`."""
+    """Returns `same_problem` from the first JSON object that has it as a boolean. Raises `Unusable` if there is
+    none."""
     return first_object(text, _verdict)
 
 

@@ -1,7 +1,7 @@
 """Five samples of `zero_shot_plus` (the paper, section 4.3).
 
-Which of them is the best is no business of a method: it takes the fixed code to know. It is a question about graded
-rows, answered in SQL, like the unbiased pass@k.
+The method does not select the best sample, because that needs the fixed code. A SQL query over verdicts selects it, and
+also computes the unbiased pass@k.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One prompt, one answer in the fault-tolerant edit format (the paper, section 4.2 and 4.3)."""
+"""One prompt, one reply in the fault-tolerant edit format (the paper, section 4.2 and 4.3)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def zero_shot_plus(assignment: Assignment, bench: Workbench, model: Model, budge
 def sample_of(
     assignment: Assignment, bench: Workbench, conversation: Conversation, *, sample: int, temperature: float
 ) -> Proposal:
-    """One sample; other methods draw several. Either grammar is read, whichever was asked for."""
+    """Draw one sample; other methods draw several. The parser accepts both edit grammars, whichever the prompt asks
+    for."""
     reply = conversation.ask_fitting(
         lambda tokens: [user(prompt("zero_shot_plus.j2", **briefing(assignment, fit(assignment.context, tokens))))],
         temperature=temperature,
