@@ -2,7 +2,7 @@
 test.
 
 If the store has costs of enough instances, dollars are a range from their 10th to 90th percentile. Otherwise prompts
-are rendered and counted (estimate.py):
+are rendered and counted (estimate.py).
 
 The lower bound has only the prompts that every run sends, all served from the provider's cache, with replies of one
 token. The upper bound has all calls, with replies as long as their limit. If prompts grow from call to call, it takes

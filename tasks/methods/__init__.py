@@ -1,4 +1,5 @@
-"""What localize, generate and repair share: how a method is asked, and how it talks to a model and reads its replies.
+"""Shared by localize, generate and repair: the input of methods, their conversation with a model, and the parsing of
+replies.
 
-Reads nothing and writes nothing by itself: stages hand in what it needs, and store what comes out.
+The modules here write nothing to the store. The stages pass in what they need, and store the results.
 """

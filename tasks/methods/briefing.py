@@ -1,7 +1,7 @@
-"""From an instance to what a method may see of it: the only code of this stage that holds an instance's text.
+"""Build a method's task from an instance. Only this module of the stage handles an instance's text.
 
-Reads the issue's text, the base commit, and the number in the instance's id (it is the fix's, so it is looked for in
-the text); none of the golden columns.
+It reads the issue's text, the base commit, and the number in the instance's id. That is the number of the fix, so the
+text is searched for it. It reads no golden column.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tasks.domain.outcome import RunnerKind
 from tasks.methods.redaction import KnownHistory, find_pointers, redacted
 
 ReadText = Callable[[str], bytes | None]
-"""The bytes of a file of the base commit; null where there is no such file."""
+"""Returns the bytes of a file of the base commit; None if there is no such file."""
 
 TEST_GLOBS = (
     *("**/test_*.py", "**/*_test.py", "**/unittest_*.py", "**/test.py", "**/tests.py"),
     *("test/**", "tests/**", "testing/**", "**/tests/**"),
 )
-"""What the policy `tests-only` leaves in a patch, but for conftest.py, configuration, links and binaries."""
+"""Files that the patch filter `tests-only` keeps, except conftest.py, configuration, links and binaries."""
 
 _COMMANDS: dict[RunnerKind, tuple[str, ...]] = {
     RunnerKind.PYTEST: ("python", "-m", "pytest"),
@@ -40,9 +40,9 @@ EXAMPLE_CHARACTERS = 6000
 def brief(
     instance: TaskInstance, environment: Environment, paths: Iterable[str], read: ReadText, history: KnownHistory
 ) -> MethodTask:
-    """The task of `instance` in `environment`.
+    """Returns the task of `instance` in `environment`.
 
-    `paths` are all files of its base commit, `read` reads one, `history` knows what came before it.
+    `paths` are all files of its base commit, `read` reads one, and `history` answers questions about earlier commits.
     """
     return MethodTask(
         instance_key=instance.instance_key,
@@ -60,7 +60,8 @@ def brief(
 
 
 def _command(environment: Environment) -> tuple[str, ...]:
-    """The arguments of a Django project begin with its script."""
+    """Returns the test command. In a Django project that runs `manage.py`, the arguments already begin with the
+    script."""
     args = environment.test_args
     if environment.runner is RunnerKind.DJANGO and args and args[0].endswith("manage.py"):
         return ("python", *args)
@@ -68,7 +69,7 @@ def _command(environment: Environment) -> tuple[str, ...]:
 
 
 def pick_example(paths: Iterable[str], read: ReadText, *, seed: str) -> ExampleTest | None:
-    """Of a few test modules drawn by `seed`, the longest that is still short enough to be shown; else the shortest."""
+    """Draw a few test modules by `seed`. Returns the longest that is short enough for a prompt, else the shortest."""
     modules = [path for path in paths if kind_of(path) is Kind.MODULE]
     drawn = sorted(modules, key=lambda path: content_key("example", seed, path))[:EXAMPLES_READ]
     examples = [ExampleTest(path=RepoPath(path), text=_text(read(path))) for path in drawn]

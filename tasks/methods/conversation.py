@@ -1,4 +1,4 @@
-"""A method's conversation with its model: counts replies, keeps to the budget, notes the branches taken."""
+"""A method's conversation with its model: counts replies, enforces the budget, and records branches."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from tasks.adapters.retrieval.budget import token_count
 from tasks.methods.method import MethodBudget, Proposal
 
 MAX_CHARS = 1_000_000
-"""Of a reply's text, and of a tool call's arguments: three times what the longest output limit of a model comes to."""
+"""Maximum characters of a reply's text, and of a tool call's arguments: three times the longest output limit of a
+model."""
 _UNSPEAKABLE = re.compile("[\x00\ud800-\udfff]")
 
 SHORTER = 2
-"""How often a context that is too long for the model is halved."""
+"""How often the context is halved if it is too long for the model."""
 LEFT_OUT = "[left out to save room]"
 
 Value = TypeVar("Value")
 
 
 class OutOfBudget(Exception):
-    """The method has used up its replies or its time. Methods end with what they have."""
+    """Raised when the method has used up its replies or its time. Methods then submit what they have."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -35,7 +36,7 @@ class OutOfBudget(Exception):
 
 
 class Unusable(Exception):
-    """A reply that cannot be acted on. `detail` is what the model is told about it."""
+    """Raised for a reply that a method cannot use. `detail` is sent to the model."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(f"{reason}: {detail}")
@@ -46,18 +47,18 @@ class Unusable(Exception):
 
 @dataclass(slots=True)
 class Conversation:
-    """All that a method and its model say to each other, in one thread of messages or several, under one budget."""
+    """All messages between a method and its model, in one or several threads, under one budget."""
 
     model: Model
     budget: MethodBudget
     path: list[str] = field(default_factory=list)
-    """Branches taken so far."""
+    """Branches so far."""
     reasons: list[str] = field(default_factory=list)
     calls: int = 0
     """Replies so far."""
     retries: int = 0
     clock: Callable[[], float] = time.monotonic
-    """Seconds that only grow."""
+    """A monotonic clock, in seconds."""
     begun: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -65,7 +66,7 @@ class Conversation:
 
     @property
     def left(self) -> int:
-        """Replies that may still be asked for."""
+        """Replies left in the budget."""
         return max(0, self.budget.calls - self.calls)
 
     def ask(
@@ -77,7 +78,7 @@ class Conversation:
         tools: Sequence[ToolSpec] = (),
         step: str = "",
     ) -> Reply:
-        """One reply; `OutOfBudget` where the budget has none left."""
+        """Send the messages and return the reply. Raises `OutOfBudget` if the budget has none left."""
         overdue = self.clock() - self.begun > self.budget.seconds
         if overdue or not self.left:
             self.took("out-of-budget")
@@ -96,7 +97,8 @@ class Conversation:
     def ask_fitting(
         self, messages: Callable[[int], Sequence[Message]], *, temperature: float = 0.0, sample: int = 0
     ) -> Reply:
-        """One reply to the messages for a number of context tokens, halved while the model takes no more."""
+        """Build messages for a number of context tokens and return the reply. Halves the number if the context is too
+        long for the model."""
         tokens = self.budget.context_tokens
         for _ in range(SHORTER):
             try:
@@ -110,21 +112,21 @@ class Conversation:
         self.path.append(branch)
 
     def wrong(self, reason: str) -> None:
-        """Notes what is wrong with an answer; its slug is a branch."""
+        """Record a problem with a reply. Its slug is also recorded as a branch."""
         self.reasons.append(reason)
         self.took(reason.partition(":")[0])
 
     def refused(self, problem: Unusable, *, last: bool) -> None:
-        """Notes a reply that cannot be acted on; after the `last` one the model is not asked again."""
+        """Record a reply that the method cannot use. It counts as a retry unless it is the `last` one."""
         self.wrong(str(problem))
         self.retries += not last
 
     def trimmed(self, what: str, detail: str) -> None:
-        """Notes that something was left out of a prompt."""
+        """Record that something was left out of a prompt."""
         self.wrong(f"{what}-trimmed: {detail}")
 
     def proposal(self, patch: str, *, sample: int = 0, rung: str = "") -> Proposal:
-        """What the conversation came to, with the notes of all of it."""
+        """Returns a proposal with the records of the whole conversation."""
         return Proposal(
             sample=sample,
             patch=patch,
@@ -138,24 +140,25 @@ class Conversation:
 
 @dataclass(slots=True)
 class Thread:
-    """Messages that grow with every reply."""
+    """A sequence of messages that grows with every reply."""
 
     conversation: Conversation
     messages: list[Message] = field(default_factory=list)
     temperature: float | None = 0.0
     sample: int = 0
     step: str = ""
-    """Which part of the method this is: `judge`, `search`."""
+    """Step of the method: `judge`, `search`."""
     tokens: int | None = None
-    """Of one prompt. Where it is more, what was said first goes first, but for the opening. Null for no limit."""
+    """Maximum tokens of a prompt; None for no limit. Above it, the oldest messages after the opening are emptied
+    first."""
 
     def ask(self, text: str, **options: Any) -> Reply:
-        """The reply to a further message; `options` as of `Conversation.ask`."""
+        """Add a message and return the reply; `options` as for `Conversation.ask`."""
         self.messages.append(user(text))
         return self.go_on(**options)
 
     def go_on(self, **options: Any) -> Reply:
-        """The reply to the messages so far."""
+        """Send the messages so far and return the reply."""
         if self.tokens is not None:
             self._trim(self.tokens)
         told: dict[str, Any] = {"temperature": self.temperature, "sample": self.sample, "step": self.step}
@@ -172,8 +175,8 @@ class Thread:
         tries: int,
         **options: Any,
     ) -> Value:
-        """What `read` makes of the first reply that it can. The next message for one that is `Unusable` is `again` of
-        it; that of the last reply is raised."""
+        """Ask until `read` accepts a reply, at most `tries` times, and return its value. After an `Unusable` reply,
+        `again` builds the next message. The last `Unusable` is raised."""
         for left in reversed(range(tries)):
             try:
                 return read(self.ask(text, **options).text)
@@ -185,7 +188,7 @@ class Thread:
         raise ValueError("tries must be 1 or more")
 
     def holds(self, text: str) -> bool:
-        """Whether a text is in its messages: what was trimmed is not, and can be asked for again."""
+        """Whether a text is still in the messages. A trimmed text is not, and may be asked for again."""
         return any(text.strip() in message.text for message in self.messages)
 
     def _trim(self, tokens: int) -> None:
@@ -202,11 +205,11 @@ class Thread:
 
 
 def presentable(reply: Reply) -> Reply:
-    """Returns the reply as methods see it: text that every later step can hold, without the model's drafts.
+    """Returns the reply as methods see it: text that every later step can store, without the model's reasoning.
 
-    Half a surrogate pair cannot be encoded and a NUL cannot be an argument of a process, so both become U+FFFD. Servers
-    of open models leave the thinking in the text, between tags; a draft in there is no answer. Text beyond `MAX_CHARS`
-    is a loop. The archive keeps the reply as it came.
+    Half a surrogate pair cannot be encoded, and a NUL cannot be an argument of a process. Both become U+FFFD. Servers
+    of open models leave the reasoning in the text, between tags; an answer drafted there does not count. Text beyond
+    `MAX_CHARS` is a loop of the model. The reply cache keeps the original reply.
     """
     calls = tuple(
         replace(call, call_id=_clean(call.call_id), name=_clean(call.name), arguments=_clean(call.arguments))

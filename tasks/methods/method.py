@@ -18,13 +18,13 @@ from tasks.domain.method_task import MethodTask
 from tasks.domain.variant import CONTEXT_TOKENS, PARAMETERS, PLAIN, STEPS, Variant
 
 READ_BY_METHODS = frozenset({"filter", "format", "samples", "test_command", "tools", "top_n", "validation"})
-"""Parameters that change something only of methods that read them."""
+"""Parameters that only affect methods that declare them."""
 LOCATING = frozenset({"locate", "top_n"})
-"""Those of the agent that finds the context."""
+"""Parameters of the localization agent."""
 SHOWN_FILES = frozenset({"context", "context_tokens"})
-"""Those of the files that a method is shown."""
+"""Parameters of the files in a method's context."""
 CALLS_A_SAMPLE = 3
-"""At most: one for the sample, two for the verdict on it."""
+"""Maximum calls for each sample: one for the sample, two for the verdict on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,32 +37,32 @@ class ContextFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodePatch:
-    """A fix that somebody proposes. Only experiments hand one out (the paper's Table 5)."""
+    """A proposed fix. Only experiments give one to a method (the paper's Table 5)."""
 
     text: str
     correct: bool
-    """Whether it is the golden one. Methods must not show this to a model."""
+    """Whether it is the golden patch. Methods must not show this to a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """What is asked of a method."""
+    """Input of a method."""
 
     task: MethodTask
     context: tuple[ContextFile, ...] = ()
     """Retrieved files, best first; or the files that `code_patch` changes."""
     mode: Mode = Mode.UNIT_TEST
     test_file: ContextFile | None = None
-    """The file to put the tests into, where the experiment says which; null otherwise."""
+    """The file for the tests if the experiment sets one; else None."""
     code_patch: CodePatch | None = None
     variant: Variant = PLAIN
-    """The experiment. Model's options and budgets are seen to; a method reads what is in its `Method.parameters`."""
+    """The experiment. The stage applies model options and budgets; a method only reads its own `Method.parameters`."""
     modified_files: bool = False
-    """Whether `context` holds the files that a patch changes instead of retrieved ones."""
+    """Whether `context` has the files that a patch changes instead of retrieved ones."""
 
     @property
     def given(self) -> tuple[str, ...]:
-        """What was told beyond issue and retrieval, as `generation.given` has it."""
+        """Inputs beyond issue and retrieval, as stored in `generation.given`."""
         patch = self.code_patch
         return tuple(
             name
@@ -77,25 +77,25 @@ class Assignment:
 
     @property
     def oracle(self) -> bool:
-        """Whether anything of it could only be known from the golden side."""
+        """Whether any input comes from the golden side."""
         return bool(self.given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodBudget:
-    """Ceilings for one method on one instance."""
+    """Limits of one method on one instance."""
 
     calls: int = 20
     """Replies of the model."""
     context_tokens: int = CONTEXT_TOKENS
-    """Of retrieved files in one prompt."""
+    """Tokens of retrieved files in one prompt."""
     reply_tokens: int | None = None
-    """Of one reply. Null for the model's own limit."""
+    """Tokens of one reply. None for the model's own limit."""
     seconds: float = 3_600.0
-    """No call is begun later than this."""
+    """No call starts later than this."""
 
     def changed(self, variant: Variant) -> MethodBudget:
-        """With the ceilings of an experiment."""
+        """Returns the budget with the limits of an experiment."""
         return MethodBudget(
             calls=variant.count("calls") or max(self.calls, CALLS_A_SAMPLE * (variant.count("samples") or 0)),
             context_tokens=variant.count("context_tokens") or self.context_tokens,
@@ -111,20 +111,21 @@ class Proposal:
     sample: int
     """0-based."""
     patch: str
-    """Unified diff against the base commit; empty where the method has nothing to hand in."""
+    """Unified diff against the base commit; empty if the method has none."""
     path: tuple[str, ...] = ()
-    """Branches taken, in order."""
+    """Branches of the run, in order."""
     rung: str = ""
     reasons: tuple[str, ...] = ()
     retries: int = 0
     calls: int = 0
     trajectory: str = ""
-    """SHA-256 of a trajectory that is in the store already, where somebody else's program did the work behind the
-    gateway; empty where the stage's own notes are all there is."""
+    """SHA-256 of a stored trajectory if a third-party program made the sample behind the gateway. Empty if the stage's
+    own notes are the trajectory."""
 
 
 def replies(own: int, budget: MethodBudget, variant: Variant) -> int:
-    """Replies of a method with a limit of its own: the number of the experiment, else the smaller of both limits."""
+    """Returns the reply limit of a method that has its own: the number in the experiment, else the smaller of both
+    limits."""
     return variant.count("calls") or min(own, budget.calls)
 
 
@@ -142,29 +143,31 @@ class Method:
     run: MethodFunction
     summary: str
     samples: int = 1
-    """Proposals that it yields."""
+    """Number of proposals."""
     calls: Callable[[MethodBudget, Variant], int] = field(default=lambda budget, _: budget.calls)
-    """Most replies that it asks for: the cost of a sweep is planned with it, and an experiment with other `calls` is
-    refused where it does not depend on them."""
+    """Returns the maximum number of replies. Sweep plans use it. An experiment that sets `calls` is refused if the
+    result does not depend on it."""
     grows: bool = True
-    """Whether its prompts hold earlier replies, so that only the model's context limits them."""
+    """Whether prompts contain earlier replies, so that only the model's context limits them."""
     parameters: frozenset[str] = frozenset()
-    """Those of an experiment (`samples`, `temperature`) that it reads from its assignment; another `temperature` is the
-    model's for all of its calls."""
+    """Experiment parameters (`samples`, `temperature`) that the method reads from its assignment. A `temperature` that
+    it does not read applies to all its model calls."""
     anyway: frozenset[str] = frozenset()
-    """`NAME=VALUE` of them that it has by itself: asking for one would give a second name to the same work."""
+    """`NAME=VALUE` pairs that apply by default. An experiment that sets one is refused: it is the same work under a
+    second name."""
     steps: tuple[str, ...] = ()
-    """Its parts that may have a model of their own."""
+    """Steps that can use a different model."""
     retrieval: bool = True
-    """Whether files that were retrieved for the issue go into its context. Agents look for themselves."""
+    """Whether retrieved files go into its context. Agents search for files themselves."""
     version: str = ""
-    """What decides its work besides its own file and the prompts: the release of an agent."""
+    """Version of what else determines the method's results besides its own file and prompts: the release of an
+    agent."""
     external: bool = False
-    """Whether a program of somebody else does the work. It needs a sandbox, an installation and a model behind a
-    switchboard, so it is not tried on the contract's toys."""
+    """Whether a third-party program does the work. It needs a sandbox, an installation and a model behind a router, so
+    the contract tests skip it."""
 
     def check(self, variant: Variant) -> None:
-        """`UsageError` where an experiment asks for what would change nothing of this method."""
+        """Raises `UsageError` if the experiment sets a parameter without effect on this method."""
         asked = dict(variant.parameters)
         unread = self._unread(variant)
         if not_read := sorted(unread & set(asked)):
@@ -179,7 +182,7 @@ class Method:
             raise UsageError(words, hint=f"leave it out: {self.name} asks for {self._most(variant)} replies at most")
 
     def _unread(self, variant: Variant) -> set[str]:
-        """The parameters that change nothing of this method beside the others of an experiment."""
+        """Returns the parameters without effect on this method in this experiment."""
         unread = {*READ_BY_METHODS, *STEPS} - self.parameters - set(self.steps)
         if self.retrieval and variant.located:
             unread -= LOCATING
@@ -192,5 +195,5 @@ class Method:
         return unread
 
     def _most(self, variant: Variant) -> int:
-        """Most replies that it asks for in an experiment."""
+        """Returns the maximum number of replies in an experiment."""
         return self.calls(MethodBudget().changed(variant), variant)

@@ -1,4 +1,5 @@
-"""Notes of what a method of ours was told, answered and ran: no gateway stands before its model and writes it down."""
+"""Record what a built-in method asks, receives and runs. Its model calls do not pass the gateway, which records those
+of agents."""
 
 from __future__ import annotations
 
@@ -13,33 +14,33 @@ from tasks.domain.errors import SwtError
 
 
 class Notes:
-    """What one method was told, answered and ran, in the format of the gateway's trajectories. Thread-safe.
+    """Records one method's prompts, replies and commands in the format of the gateway's trajectories. Thread-safe.
 
-    They are kept in a file of `folder` until they are closed.
+    The steps are in a file of `folder` until `close`.
     """
 
     def __init__(self, folder: Path) -> None:
         self.recorder = Recorder(folder / "trajectory.jsonl")
         self.thread = 0
-        """Number of the conversation that was last spoken in."""
+        """Number of the thread with the latest question."""
 
     @property
     def steps(self) -> int:
-        """So far."""
+        """Number of steps so far."""
         return self.recorder.steps
 
     def ran(self, argv: Sequence[str]) -> None:
-        """Note a command that the method runs for its model."""
+        """Record a command that the method runs for its model."""
         self.recorder.ran(self.thread, " ".join(argv), datetime.now(UTC))
 
     def close(self) -> bytes:
-        """The lines of all steps; nothing is noted afterwards."""
+        """Returns the lines of all steps. No step can be recorded afterwards."""
         return self.recorder.close()
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedModel:
-    """The model `behind`, with notes of what it is asked and answers."""
+    """Wraps a model and records its questions and replies."""
 
     behind: Model
     notes: Notes = field(repr=False)
@@ -61,5 +62,5 @@ class RecordedModel:
 
 
 def behind_notes(model: Model) -> Model:
-    """The model itself, for an agent behind the gateway, which writes down what it does."""
+    """Returns the wrapped model, for an agent whose calls the gateway records."""
     return model.behind if isinstance(model, RecordedModel) else model

@@ -1,4 +1,4 @@
-"""Prompts from strict Jinja templates: a name that is missing is an error and not a gap."""
+"""Render prompts from strict Jinja templates: a missing value raises an error instead of leaving a gap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 SHARED = Path(__file__).parent / "templates"
-"""What templates of any folder may include: the assignment, and the formats that `patches.py` reads."""
+"""Templates that any folder can include: the assignment, and the formats that `patches.py` parses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +26,35 @@ class Templates:
     folder: Path
 
     def render(self, template: str, /, **values: object) -> str:
-        """The text of a template of this folder, else of the shared ones. `UndefinedError` for a missing value."""
+        """Returns the text of a template of this folder, else of the shared ones. Raises `UndefinedError` for a missing
+        value."""
         return _environment(self.folder).get_template(template).render(**values).strip() + "\n"
 
     def texts(self) -> list[str]:
-        """All that a prompt can be made of, in one order: part of what decides the work of a method."""
+        """Returns all templates that a prompt can use, in a fixed order. They are part of a method's content key."""
         paths = [*sorted(self.folder.glob("*.j2")), *sorted(SHARED.glob("*.j2"))]
         return [path.read_text(encoding="utf-8") for path in paths]
 
 
 def fit(context: tuple[ContextFile, ...], tokens: int) -> tuple[ContextFile, ...]:
-    """The first of the files, whole, that are about `tokens` together."""
+    """Returns the first files, whole, that together have about `tokens`."""
     sizes = [token_count(numbered(file.text)) for file in context]
     return tuple(context[at] for at in fitting(sizes, tokens))
 
 
 def shortened(text: str, tokens: int) -> str:
-    """A text of about `tokens`: its middle is left out where it is more."""
+    """Cut out the middle of a text so that about `tokens` remain."""
     size = token_count(text)
     return text if size <= tokens else without_middle(text, max(2, len(text) * tokens // size))
 
 
 def numbered(text: str) -> str:
-    """Lines with their numbers, as all prompts show files."""
+    """Returns the lines with their numbers, as all prompts show files."""
     return "\n".join(f"{number} {line}" for number, line in enumerate(text.splitlines(), start=1))
 
 
 def excerpt(path: str, lines: Sequence[str], start: int, count: int) -> str:
-    """Lines of a file, numbered, under its name; `start` is 1-based."""
+    """Returns numbered lines of a file under its path; `start` is 1-based."""
     shown = lines[start - 1 : start - 1 + count]
     text = [f"{number} {line}" for number, line in enumerate(shown, start=start)]
     rest = len(lines) - (start - 1 + len(shown))
@@ -61,7 +62,7 @@ def excerpt(path: str, lines: Sequence[str], start: int, count: int) -> str:
 
 
 def briefing(assignment: Assignment, context: tuple[ContextFile, ...]) -> dict[str, object]:
-    """What every template of an assignment can name."""
+    """Returns the values that every template of an assignment can use."""
     return {
         "task": assignment.task,
         "command": " ".join(assignment.task.test_command),

@@ -1,8 +1,8 @@
-"""Pointers to the fix in an issue's text: found, taken out, counted.
+"""Find, remove and count pointers to the fix in an issue's text.
 
-A reporter may name earlier commits and pull requests ("broken since 1a2b3c4"), and that is a fact of the issue. What
-`KnownHistory` finds in the history of the base commit stays. What came later goes, and so does a pointer into the
-repository, or a fork of it, of which nothing can be told.
+A reporter may name earlier commits and pull requests ("broken since 1a2b3c4"), which are part of the issue. Names that
+`KnownHistory` finds before the base commit stay. Later ones are removed. Links into the repository or a fork are
+removed too if the history does not know their target.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ TEXT_CHARACTERS = 300
 
 
 class KnownHistory(Protocol):
-    """What the base commit's history says of a name."""
+    """The history of the base commit."""
 
     def holds(self, sha: str) -> bool | None:
-        """Whether a commit, full or abbreviated, is in the history: false for a later one, null for an unknown one."""
+        """Whether a commit, full or abbreviated, is in the history. False for a later commit, None for an unknown
+        one."""
 
     def landed(self, number: int) -> bool:
         """Whether a commit in the history names the pull request."""
@@ -31,7 +32,7 @@ class KnownHistory(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pointer:
-    """Where a text points at the fix, as a half-open range of characters."""
+    """A pointer to the fix, as a half-open range of characters."""
 
     start: int
     end: int
@@ -41,13 +42,13 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueText:
-    """What the rules know."""
+    """Input of the rules."""
 
     text: str
     name: str
-    """Of the repository without its owner: forks and former owners count as the repository."""
+    """Name of the repository without its owner: forks and former owners count as the repository."""
     number: int | None
-    """Of the pull request that fixes the issue."""
+    """Number of the pull request that fixes the issue."""
     history: KnownHistory
 
 
@@ -70,7 +71,7 @@ _DIFF = re.compile(r"^--- [^\n]+\n\+\+\+ [^\n]+\n@@ ", re.MULTILINE)
 
 
 def _urls(source: IssueText) -> Iterator[re.Match[str]]:
-    """Links into the repository or a fork of it."""
+    """Yields links into the repository or a fork of it."""
     own = re.compile(rf"https?://[^/]+/(?:[^/]+/)?{re.escape(source.name)}(?:\.git)?(?:/|$)", re.IGNORECASE)
     return (match for match in _URL.finditer(source.text) if own.match(match[0]) or "githubusercontent" in match[0])
 
@@ -94,14 +95,14 @@ def compare_urls(source: IssueText) -> Iterator[Pointer]:
 
 
 def patch_files(source: IssueText) -> Iterator[Pointer]:
-    """Of any site: patches are attached to tickets and pasted in gists."""
+    """Yields patch files on any site, because patches are also attached to tickets and pasted in gists."""
     for match in _URL.finditer(source.text):
         if _PATCH.search(match[0].rstrip(".,;:!")):
             yield Pointer(start=match.start(), end=match.end(), rule="patch-file")
 
 
 def later_urls(source: IssueText) -> Iterator[Pointer]:
-    """The commit in the address of a file as it was later, or on another branch; the file's path and line stay."""
+    """Yields the commit in links to files of a later or other version. The file's path and line stay."""
     for match in _urls(source):
         for sha in _URL_SHA.finditer(match[0]):
             if source.history.holds(sha["sha"]) is False:
@@ -111,7 +112,8 @@ def later_urls(source: IssueText) -> Iterator[Pointer]:
 
 
 def pull_numbers(source: IssueText) -> Iterator[Pointer]:
-    """The fix's own number, however it is written; other pull requests that are called so and have not landed."""
+    """Yields the fix's own number in any notation, and other numbers called pull requests that are not in the
+    history."""
     for match in _REFERENCE.finditer(source.text):
         own = match["repo"] is None or match["repo"].partition("/")[2].lower() == source.name.lower()
         if own and source.number is not None and int(match["number"]) == source.number:
@@ -149,11 +151,11 @@ RULES: tuple[Rule, ...] = (
     later_commits,
     quoted_patches,
 )
-"""First match first: a place that overlaps an earlier rule's is that rule's."""
+"""In order of precedence: if two rules match overlapping places, the earlier rule counts."""
 
 
 def find_pointers(instance: TaskInstance, history: KnownHistory) -> tuple[Pointer, ...]:
-    """The places of the issue's text that point at the fix, in order and apart."""
+    """Returns the pointers to the fix in the issue's text, ordered and without overlaps."""
     source = IssueText(
         text=instance.problem_statement,
         name=instance.repo.partition("/")[2],
@@ -169,7 +171,7 @@ def find_pointers(instance: TaskInstance, history: KnownHistory) -> tuple[Pointe
 
 
 def redacted(text: str, places: tuple[Pointer, ...]) -> str:
-    """`text` with a placeholder for everything that goes."""
+    """Returns `text` with a placeholder for each removed pointer."""
     for place in reversed([place for place in places if place.removed]):
         text = f"{text[: place.start]}[redacted: {place.rule}]{text[place.end :]}"
     return text

@@ -1,7 +1,8 @@
-"""What work under way has seen of the outside: what commands printed and changed, runs of tests, a debugger's answers.
+"""Replay log of a unit: command output and file changes, test runs, and debugger output.
 
-With it work that was killed is told the same again, so its questions to the model are the same again too, and these are
-replayed and not paid twice. No two runs print the same: times, addresses, temporary names.
+After a kill, the resumed unit gets the same results from the log. So its questions to the model are the same, and the
+reply cache answers them without cost. Without the log they differ, because times, addresses and temporary names differ
+in every run.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from tasks.domain.places import Places
 
 
 class ReplayLog:
-    """A file of JSON lines, appended to as things are seen; to be used in a `with`. Thread-safe.
+    """A file of JSON lines, appended to with each result. Use it in a `with`. Thread-safe.
 
-    It belongs to who opened it first: whoever does the same work at the same time remembers nothing. Two that append to
-    one file would be told each other's past.
+    The first process that opens the log owns it. A second process doing the same work runs without replay, because two
+    writers would mix up their results.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,13 +52,13 @@ class ReplayLog:
         self._held.close()
 
     def find(self, name: str, asked: str) -> Any:
-        """What was seen under this name when the same was asked; null where nothing was."""
+        """Returns the result under this name if it was stored for the same request; else None."""
         with self._lock:
             known, seen = self._known.get(name, ("", None))
         return seen if known == asked else None
 
     def keep(self, name: str, asked: str, seen: Any) -> None:
-        """Write down what was seen, as JSON. A disk that takes no more ends the journal, not the work."""
+        """Append a result as JSON. If the disk fails, the log is closed but the work continues."""
         line = json.dumps([name, asked, seen], ensure_ascii=True).encode() + b"\n"
         with self._lock:
             if self._file is None:
@@ -73,8 +74,8 @@ class ReplayLog:
                 self._file = None
 
     def once(self, name: str, asked: str, see: Callable[[], Any]) -> Any:
-        """What was seen under this name when the same was asked; else what `see` sees now (never null), which is kept
-        before it is given back."""
+        """Returns the stored result for this name and request. Otherwise calls `see`, stores its result (never None)
+        and returns it."""
         if (known := self.find(name, asked)) is not None:
             return known
         seen = see()
@@ -82,7 +83,7 @@ class ReplayLog:
         return seen
 
     def finish(self) -> None:
-        """The work is in the store: nobody needs it any more."""
+        """Delete the log. The results are in the store now."""
         with self._lock:
             if self._file is not None:
                 self._known.clear()
@@ -90,19 +91,21 @@ class ReplayLog:
 
 
 def journal_of(places: Places, work_id: str) -> ReplayLog:
-    """The journal of a piece of work. Stores that share a cache have their own: each has its own replies."""
+    """Returns the log of a unit. Stores that share a cache have separate logs, because each store has its own
+    replies."""
     return ReplayLog(places.journals / f"{content_key('journal', places.store, work_id)}.jsonl")
 
 
 def _entries(path: Path) -> list[tuple[str, tuple[str, Any]]]:
-    """What a file holds; what was being written when the power went is cut off, or later lines would follow on it."""
+    """Returns the entries of a file. A last line that a power failure cut off is truncated, so that new lines do not
+    join it."""
     data = path.read_bytes()
     whole = data[: data.rfind(b"\n") + 1]
     if whole != data:
         os.truncate(path, len(whole))
     entries = []
     for line in whole.splitlines():
-        with suppress(ValueError, TypeError):  # a line that a disk spoiled was not seen
+        with suppress(ValueError, TypeError):  # a corrupt line counts as not recorded
             name, asked, seen = json.loads(line)
             entries.append((str(name), (str(asked), seen)))
     return entries

@@ -1,5 +1,4 @@
-"""What the work of a method on one instance needs of the outside: files of the base commit, and what a bench is made
-of."""
+"""Resources for the work on one instance: files of the base commit, and the configuration of a workbench."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ from tasks.methods.method import ContextFile
 
 
 class ExecutionSettings(Protocol):
-    """What settings of a stage say of it."""
+    """Settings of a stage that affect how code runs."""
 
     @property
     def sandbox(self) -> SandboxKind | None: ...
@@ -42,22 +41,23 @@ class ExecutionSettings(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceResources:
-    """One instance in one environment. Raises `NotFound` where mirror or commit is missing, when it is first needed."""
+    """Resources of one instance in one environment. Raises `NotFound` on first use if the mirror or the commit is
+    missing."""
 
     places: Places
     instance: TaskInstance
     environment: Environment
     sandbox: SandboxKind | None = None
-    """Where code runs; null for the best that there is."""
+    """Sandbox for code; None selects the best available one."""
     trusted: bool = False
-    """Whether the code under test may run where nothing isolates it."""
+    """Whether the code under test may run without isolation."""
     limits: Limits = field(default_factory=Limits)
 
     @classmethod
     def of(
         cls, places: Places, how: ExecutionSettings, instance: TaskInstance, environment: Environment
     ) -> InstanceResources:
-        """With the settings of a stage."""
+        """Returns the resources with the settings of a stage."""
         return cls(
             places=places,
             instance=instance,
@@ -77,7 +77,7 @@ class InstanceResources:
         return self.mirrors.list_paths(self.instance.repo, self.instance.base_commit)
 
     def read(self, path: str) -> bytes | None:
-        """A file of the base commit; null where there is none."""
+        """Returns a file of the base commit; None if there is no such file."""
         return self.mirrors.read_file(self.instance.repo, self.instance.base_commit, path)
 
     @property
@@ -85,7 +85,7 @@ class InstanceResources:
         return CommitHistory(self.mirrors, self.instance.repo, self.instance.base_commit)
 
     def files(self, paths: Iterable[str]) -> tuple[ContextFile, ...]:
-        """Those of the paths that are files of the base commit."""
+        """Returns the paths that are files of the base commit, with their text."""
         found = ((path, self.read(path)) for path in paths)
         return tuple(ContextFile(path=p, text=data.decode("utf-8", "replace")) for p, data in found if data is not None)
 
@@ -94,7 +94,7 @@ class InstanceResources:
         return installed(cache, self.environment, machine_interpreters(cache), self.instance.base_commit)
 
     def supplies(self) -> WorkspaceConfig:
-        """What a bench of the base commit is made of."""
+        """Returns the configuration of a workbench for the base commit."""
         repo, sha = self.instance.repo, self.instance.base_commit
         trees = Trees(self.mirrors, self.places.trees)
         return WorkspaceConfig(
@@ -110,7 +110,7 @@ class InstanceResources:
         )
 
     def pass_gate(self, store: Store) -> None:
-        """Looks through checkout and environment unless the last look was clean; `LeakFound` where they leak."""
+        """Audit checkout and environment for leaks unless the last audit was clean. Raises `LeakFound` if they leak."""
         key, env_id = self.instance.instance_key, self.environment.env_id
         looks = store.read(LeakAudit, instance_key=key, env_id=env_id)
         if looks and not max(looks, key=lambda row: row.audited_at).blocked:

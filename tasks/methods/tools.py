@@ -1,5 +1,5 @@
-"""Tools that a model calls: each call is answered, and every problem with one is told to the model; and the loop of a
-sub-agent, which calls them until it submits."""
+"""Tools that a model calls, and the loop of a sub-agent, which calls them until it submits. Each call gets an answer,
+which is the problem if the call is wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _KINDS = {"string": str, "integer": int}
 
 
 def tool_spec(name: str, description: str, required: Iterable[str], **properties: str) -> ToolSpec:
-    """A tool with arguments that are described one by one: texts, and line numbers where they are called so."""
+    """Returns a tool from descriptions of its arguments. Arguments whose name ends with `_line` are integers, others
+    are texts."""
     schema = {
         key: {"type": "integer" if key.endswith("_line") else "string", "description": text}
         for key, text in properties.items()
@@ -28,26 +29,27 @@ def tool_spec(name: str, description: str, required: Iterable[str], **properties
 
 @dataclass(frozen=True, slots=True)
 class ModelTool:
-    """A tool and the function behind it, which gets the arguments by name."""
+    """A tool and its function, which gets the arguments by name."""
 
     spec: ToolSpec
     run: Callable[..., str]
-    """May raise `Unusable`, whose detail the model is told."""
+    """May raise `Unusable`; its detail is sent to the model."""
     same_again: bool = True
-    """Whether the same call would be answered the same. What a debugger is told is never a repetition."""
+    """Whether the same call gives the same answer. A debugger's calls do not, so they never count as repeated."""
 
 
 @dataclass(slots=True)
 class Toolbox:
-    """Remembers what it answered: the same call again shows nothing new, unless the thread has lost the answer."""
+    """Runs tool calls and remembers the answers. A repeated call gets a short note, unless the thread has lost the
+    answer."""
 
     thread: Thread
     tools: Mapping[str, ModelTool]
     shown: dict[str, str] = field(default_factory=dict)
-    """Call → what was answered, in order."""
+    """Call → answer, in order."""
 
     _now: set[str] = field(default_factory=set, init=False)
-    """Calls that were answered since the thread's last message."""
+    """Calls answered since the thread's last message."""
 
     @property
     def conversation(self) -> Conversation:
@@ -58,7 +60,7 @@ class Toolbox:
         return tuple(tool.spec for tool in self.tools.values())
 
     def answer(self, calls: Iterable[ToolCall]) -> list[Message]:
-        """A message for each call."""
+        """Returns a message for each call."""
         self._now.clear()
         return [tool_result(call, self._answer(call)) for call in calls]
 
@@ -95,16 +97,16 @@ class SubmitTool(Generic[Value]):
 
     spec: ToolSpec
     read: Callable[..., Value]
-    """What the arguments come to. `Unusable` is told to the model, which goes on."""
+    """Converts the arguments to a value. If it raises `Unusable`, the model gets the problem and continues."""
 
 
 def work_until_submitted(
     thread: Thread, tools: Mapping[str, ModelTool], submission: SubmitTool[Value], *, reminder: str
 ) -> Value | None:
-    """What a sub-agent submits after calling tools as it likes. Null where its conversation's budget is used up before,
-    or where its messages no longer fit into the model's context; the conversation's branches say which.
+    """Run a sub-agent until it submits and return the value. None if the budget is used up or the messages exceed the
+    model's context; the conversation's branches tell which.
 
-    A reply without a call is answered with `reminder`. Of several submissions in one reply the first counts.
+    A reply without a call is answered with `reminder`. If one reply has several submissions, the first counts.
     """
     taken: list[Value] = []
 
@@ -132,7 +134,7 @@ def work_until_submitted(
 
 
 def _misfit(spec: ToolSpec, arguments: Mapping[str, Any]) -> str:
-    """What is wrong with arguments, held against the tool's schema; empty if nothing is."""
+    """Returns the problem of the arguments by the tool's schema; empty if there is none."""
     schema = spec.parameters
     if missing := [one for one in schema["required"] if not arguments.get(one)]:
         return f"{', '.join(missing)} must be given"

@@ -1,10 +1,10 @@
-"""Did a method look where it should not have? Reads what it was told, what it ran and what came back.
+"""Find steps in which a method saw forbidden information, in its prompts, commands and their output.
 
-The sandbox has no network and the checkout no future, so most of this fails when it is tried here. It is looked for all
-the same: in trajectories of others, which are taken on trust, and as a measure of what a method would do.
+The sandbox has no network and the checkout no later commits, so most attempts fail here. The audit still runs:
+third-party trajectories come without such a guarantee, and attempts show what a method tries.
 
-Commands are text from models and can be megabytes of anything, so they are searched by RE2, which takes linear time
-whatever the pattern; `re` may take for ever (`git -a -a -a …`).
+Commands are text from models and can be megabytes long. So RE2 searches them in linear time for any pattern; `re` can
+take exponential time (`git -a -a -a …`).
 """
 
 from __future__ import annotations
@@ -25,28 +25,29 @@ from tasks.domain.trajectory import TrajectoryStep
 
 DETAIL_CHARACTERS = 300
 FIX_CHARACTERS = 24
-"""A line that the fix adds has to be this long, without blanks, to be told from anybody's code."""
+"""Minimum length, without blanks, of a line of the fix: shorter lines also occur in unrelated code."""
 FIX_LINES = 2
-"""So many different ones in one output, none of which the method wrote before, are a look at the fixed file."""
+"""Minimum number of different lines of the fix in one output that count as a finding. Lines that the method wrote
+before do not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
-    """What must not turn up. The audit holds the golden side; the method never did."""
+    """Information that must not occur in a trajectory. Only the audit has it; the method never does."""
 
     owner_and_name: str
     commits: tuple[str, ...]
-    """Commits that a method must not know, such as `environment_setup_commit` and the fix."""
+    """Commits that a method must not see, such as `environment_setup_commit` and the fix."""
     packages: tuple[str, ...]
     """Names under which the project is installed and imported."""
     fixed_lines: frozenset[str]
-    """Lines that the golden patch and the golden tests add, without blanks around them."""
+    """Lines that the golden patch and the golden tests add, without blanks."""
     known: str
-    """What the method may know: the issue's text and the base commit."""
+    """Text that the method may know: the issue."""
 
 
 Rule = Callable[[TrajectoryStep, Secrets], Iterator[str]]
-"""The places of one step that the rule speaks of."""
+"""Yields the suspicious texts of one step."""
 
 _ALL_HISTORY = re2.compile(
     r"git\s+(?:-\S+\s+(?:\S+\s+)?)*(?:(?:log|rev-list|show|grep|shortlog)\b[^\n|;&]*(?:--all\b|--reflog\b|--remotes\b|--tags\b"
@@ -71,7 +72,7 @@ _OTHER_PLACE = re2.compile(
 
 
 def told_the_fix(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
-    """The prompt names a later commit, as one published agent's did in every run."""
+    """The prompt names a later commit, as every run of one published agent did."""
     if step.role == "prompt":
         yield from _commits_in(step.text, secrets)
         yield from (match[0] for match in _GOLDEN_FIELD.finditer(step.text))
@@ -91,7 +92,7 @@ def fetch(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
 
 
 def package_download(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
-    """The project itself, by name; the checkout (`pip install -e .`) and other packages are no answer."""
+    """The project itself, by name. The checkout (`pip install -e .`) and other packages are allowed."""
     if step.role == "command":
         for match in _INSTALL.finditer(step.text):
             names = re.findall(r"(?<![\w./-])([A-Za-z][\w.-]*)", match["what"])
@@ -107,7 +108,7 @@ def installed_copy(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
 
 
 def repository_url(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
-    """The pages of the repository, or of its releases on any server of packages, unless the issue has the address."""
+    """Pages of the repository, or of its releases on any package server, unless the issue has the address."""
     if step.role in ("command", "thought"):
         own, rest = re2.escape(secrets.owner_and_name), r"[^\s'\"<>)]*"
         packages = "|".join(map(re2.escape, secrets.packages))
@@ -129,7 +130,7 @@ def web_tool(step: TrajectoryStep, _secrets: Secrets) -> Iterator[str]:
 
 
 def fixed_content(step: TrajectoryStep, secrets: Secrets) -> Iterator[str]:
-    """Lines of the fix come back from a command."""
+    """The output of a command has lines of the fix."""
     if step.role == "output":
         found = sorted({_squeezed(line) for line in step.text.splitlines()} & secrets.fixed_lines)
         if len(found) >= FIX_LINES:
@@ -162,8 +163,8 @@ def secrets_of(
     commits: Iterable[str] = (),
     given: Iterable[str] = (),
 ) -> Secrets:
-    """What a trajectory for `instance` must not hold; `packages` are further names of the project. `given` are patches
-    that the method was given, such as golden tests to repair by: to read what they add is no finding."""
+    """Returns what a trajectory for `instance` must not contain. `packages` are more names of the project. `given` are
+    patches that the method got, such as golden tests for a repair: reading their added lines is no finding."""
     name = instance.repo.partition("/")[2]
     golden = _added_lines(instance.patch) | _added_lines(instance.test_patch)
     setup = instance.environment_setup_commit
@@ -179,17 +180,18 @@ def secrets_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
-    """What a rule says of a step."""
+    """A finding of a rule in one step."""
 
     step: int
     """0-based position in the trajectory."""
     rule: str
     detail: str
-    """What stands there, at most 300 characters."""
+    """The suspicious text, at most 300 characters."""
 
 
 def findings(steps: Iterable[TrajectoryStep], secrets: Secrets) -> Iterator[Suspicion]:
-    """One for each step and rule that has something to say. A fix that the model wrote itself is no look at it."""
+    """Yields one finding for each step and rule that matches. Lines of the fix that the model wrote itself do not
+    count."""
     unwritten = secrets.fixed_lines
     for number, told in enumerate(steps):
         step = replace(told, text=told.text.encode("utf-8", "replace").decode())  # RE2 reads UTF-8
@@ -205,7 +207,7 @@ def findings(steps: Iterable[TrajectoryStep], secrets: Secrets) -> Iterator[Susp
 def audit_trajectory(
     candidate: Candidate, steps: Iterable[TrajectoryStep], secrets: Secrets
 ) -> tuple[TrajectoryAudit, ...]:
-    """The findings on a candidate as rows."""
+    """Returns the findings on a candidate as rows."""
     return tuple(
         TrajectoryAudit(
             candidate_id=candidate.candidate_id,
@@ -220,13 +222,13 @@ def audit_trajectory(
 
 
 def _commands(step: TrajectoryStep, pattern: Any) -> Iterator[str]:
-    """Also where the command is a list of words in a program: `["git", "log", "--all"]`."""
+    """Yields matches in commands, also if the command is a list of words in a program: `["git", "log", "--all"]`."""
     if step.role == "command":
         yield from (match[0] for match in pattern.finditer(_LIST_COMMA.sub(" ", step.text)))
 
 
 def _commits_in(text: str, secrets: Secrets) -> Iterator[str]:
-    """Names of commits, abbreviated to seven digits or more."""
+    """Yields names of forbidden commits, full or abbreviated to seven digits or more."""
     for word in re.findall(r"(?<![\w])[0-9a-f]{7,40}(?![\w])", text):
         if any(sha.startswith(word) for sha in secrets.commits) and word not in secrets.known:
             yield word
@@ -241,7 +243,7 @@ def _added_lines(patch: str) -> set[str]:
 
 
 def _squeezed(line: str) -> str:
-    """A line without blanks and without the line number or sign that a tool puts before it."""
+    """Returns a line without blanks and without the line number or sign that a tool puts before it."""
     return re.sub(r"\s+", "", re.sub(r"^\s*(?:\d+[:|\t-]|[+>])\s?", "", line))
 
 

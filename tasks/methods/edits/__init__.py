@@ -1,1 +1,2 @@
-"""Whole functions and classes as a model names them → changed files. Reads replies and text; writes nothing."""
+"""Apply edits of whole functions and classes, as models write them, to files. Reads replies and text; writes
+nothing."""

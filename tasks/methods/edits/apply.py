@@ -1,4 +1,4 @@
-"""Edits of a reply → changed files and one unified diff. Writes nothing."""
+"""Apply the edits of a reply: returns changed files and one unified diff. Writes nothing."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tasks.methods.edits.read_edits import read_edits
 from tasks.methods.edits.snippet import read_snippet
 
 ReadBase = Callable[[str], bytes | None]
-"""The bytes of a file of the base commit; null where there is none."""
+"""Returns the bytes of a file of the base commit; None if there is no such file."""
 
 
 def apply_reply(reply: str, read_base: ReadBase, paths: Sequence[str] = ()) -> Edited | EditRefused:
-    """What a reply's blocks make of the files of the base commit.
+    """Apply a reply's blocks to the files of the base commit.
 
-    `paths` are all files there: with them a path that is wrong at its front still finds its file. Blocks that cannot be
-    applied are left out and listed; the first of them is returned where there is nothing else.
+    `paths` are all files of the base commit. They allow a match by the end of a path whose beginning is wrong. Blocks
+    that cannot be applied are listed in the result. If no block can be applied, returns the first refusal.
     """
     edits, unreadable = read_edits(reply)
     if not edits:
@@ -42,7 +42,7 @@ def apply_reply(reply: str, read_base: ReadBase, paths: Sequence[str] = ()) -> E
 def apply_edits(
     edits: Iterable[Edit], read_base: ReadBase, paths: Sequence[str] = (), refused: Sequence[EditRefused] = ()
 ) -> Edited | EditRefused:
-    """Applies edits in order; each sees what those before it did."""
+    """Apply edits in order. Each edit sees the result of earlier ones."""
     files = _EditedFiles(read_base, paths)
     left_out = list(refused)
     matches: list[Match] = []
@@ -67,7 +67,7 @@ def apply_edits(
 
 @dataclass(slots=True)
 class _EditedFile:
-    """One file while it is edited: as lines with an outline, or as text where it is no Python."""
+    """One file during editing: lines with an outline, or plain text if it is no Python file."""
 
     before: str | None
     text: str
@@ -128,7 +128,7 @@ class _EditedFiles:
         return self.files[path]
 
     def _resolve(self, path: str) -> tuple[str, bool]:
-        """The path, or the one file of the base commit that shares its end; and whether it was guessed."""
+        """Returns the path, or the file of the base commit with the same end; and whether it is a guess."""
         if path in self.files or path_problem(path.lstrip("/")) or self.read_base(path) is not None:
             return path, False
         bare = path.lstrip("/")
@@ -139,7 +139,7 @@ class _EditedFiles:
 
 
 def _edit_text(path: str, file: _EditedFile, edit: Edit) -> Match | EditRefused:
-    """Lines put into a file that is no Python."""
+    """Insert lines into a file that is no Python file."""
     if edit.action is not Action.INSERT:
         return EditRefused(reason=EditReason.NOT_PYTHON, detail=f"{path} has no functions to {edit.action}")
     lines = file.text.splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Which definition a name and a hint mean: by name, then by name and nearness, then by a similar name nearby."""
+"""Find the definition that a name and a hint mean: by name, then by distance, then by a similar name."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from tasks.methods.edits.outline import Outline, OutlineEntry
 from tasks.methods.edits.snippet import CodeKind
 
 NEAR = 15
-"""Lines around a hint within which a vaguely similar name will do."""
+"""Maximum lines between a hint and a definition whose name is only roughly similar."""
 VAGUE, CLOSE = 0.6, 0.85
-"""Similarity of names that is enough near the hint, and anywhere."""
+"""Minimum similarity of names near the hint, and elsewhere."""
 RIVAL = 0.03
-"""Two names that differ less than this in similarity, equally far away, are both out."""
+"""If two names at the same distance differ by less than this in similarity, neither is chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What an edit asks for."""
+    """The definition that an edit refers to."""
 
     kind: CodeKind | None
-    """Null where a name alone is given."""
+    """None if the edit has only a name."""
     name: str
     scope: str
-    """The class that it should be in; empty where the edit does not say."""
+    """Class of the definition; empty if the edit names none."""
     hint: Hint
     method: bool
     """Whether the code looks like a method."""
@@ -39,7 +39,7 @@ class FoundPlace:
 
 
 def find(outline: Outline, wanted: Wanted) -> FoundPlace | EditRefused:
-    """The definition that is meant."""
+    """Find the definition that the edit refers to."""
     candidates = [place for place in outline.definitions if wanted.kind in (None, place.kind)]
     named = [place for place in candidates if place.simple == wanted.name]
     scoped = [place for place in named if _in_scope(place, wanted.scope)]
@@ -61,14 +61,15 @@ def _in_scope(place: OutlineEntry, scope: str) -> bool:
 
 
 def _same_level(places: Sequence[OutlineEntry], wanted: Wanted) -> Sequence[OutlineEntry]:
-    """Of several, methods for a method and functions for a function, where there are such."""
+    """Prefer methods for a method and functions for a function, if several definitions match."""
     if len(places) < 2 or wanted.kind is not CodeKind.FUNCTION:
         return places
     return [place for place in places if bool(place.scope) == wanted.method] or places
 
 
 def _nearest(outline: Outline, places: Sequence[OutlineEntry], wanted: Wanted) -> FoundPlace | EditRefused:
-    """The one next to the hint. Of equal names in one scope the last one counts, as in Python."""
+    """Returns the definition nearest to the hint. Without a hint, the last of equal names in one scope counts, as in
+    Python."""
     if wanted.hint.anchor is Anchor.NONE:
         if len({place.name for place in places}) == 1:
             return FoundPlace(places[-1], Match.NEAREST)
@@ -78,7 +79,7 @@ def _nearest(outline: Outline, places: Sequence[OutlineEntry], wanted: Wanted) -
 
 
 def _similar(outline: Outline, places: Iterable[OutlineEntry], wanted: Wanted) -> OutlineEntry | None:
-    """The definition with the most similar name, if it is similar enough for how far away it is."""
+    """Returns the definition with the most similar name; the required similarity is higher far from the hint."""
     scored = []
     for place in places:
         if not _in_scope(place, wanted.scope):
@@ -93,7 +94,7 @@ def _similar(outline: Outline, places: Iterable[OutlineEntry], wanted: Wanted) -
 
 
 def distance(outline: Outline, place: OutlineEntry, hint: Hint) -> int:
-    """Lines between a definition and a hint; 0 inside."""
+    """Returns the lines between a definition and a hint; 0 if the hint is inside."""
     if hint.anchor is Anchor.END:
         return len(outline.lines) - place.end
     line = outline.now(hint.line) if hint.anchor is Anchor.LINE else 1

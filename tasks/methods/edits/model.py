@@ -1,4 +1,4 @@
-"""The nouns of the edit format, and the ways in which an edit can fail."""
+"""Data types of the edit format, and the reasons why an edit can fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Action(StrEnum):
 
 
 class Anchor(StrEnum):
-    """What a hint points at."""
+    """The position that a hint gives."""
 
     NONE = "none"
     START = "start"
@@ -27,7 +27,7 @@ class Anchor(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """Roughly where, in the numbering of the base commit."""
+    """Approximate position of an edit, in line numbers of the base commit."""
 
     anchor: Anchor
     line: int = 0
@@ -44,16 +44,16 @@ class Edit:
     path: str
     action: Action
     name: str
-    """`TestX.test_y` where the block names what it means (for an insertion: the class); empty otherwise."""
+    """Name of the target (`TestX.test_y`), for an insertion its class; empty if the block gives no name."""
     hint: Hint
     code: str
-    """As the model wrote it; empty for a deletion by name."""
+    """The model's text; empty for a deletion by name."""
     closed: bool
-    """Whether the block has its end line: one that has not may have been cut."""
+    """Whether the block has its end line. Without it, the reply may be cut off."""
 
 
 class EditReason(StrEnum):
-    """Why a reply or one of its blocks is not applied."""
+    """Reasons why a reply or one of its blocks is not applied."""
 
     EMPTY = "empty-reply"
     NO_BLOCK = "no-block"
@@ -63,21 +63,21 @@ class EditReason(StrEnum):
     NO_CODE = "no-code"
     CLIMBING_PATH = "climbing-path"
     NO_SUCH_FILE = "no-such-file"
-    """A file to rewrite or delete in is not there."""
+    """The file of a rewrite or a deletion does not exist."""
     NOT_PYTHON = "not-python"
     BASE_DOES_NOT_PARSE = "base-does-not-parse"
-    """The file at the base commit is no Python that our interpreter reads."""
+    """Our interpreter cannot parse the file of the base commit."""
     CODE_DOES_NOT_PARSE = "code-does-not-parse"
     NO_DEFINITION = "no-definition"
-    """A rewrite whose code holds no function or class."""
+    """The code of a rewrite has no function or class."""
     NO_SUCH_DEFINITION = "no-such-definition"
     AMBIGUOUS = "ambiguous"
-    """Several definitions have the name and nothing tells which is meant."""
+    """Several definitions have the name, and no hint selects one."""
     NO_CLASS = "no-class"
-    """A method is to be inserted and there is no class for it."""
+    """A method is to be inserted, but the file has no class."""
     ONE_LINE_CLASS = "one-line-class"
     NO_MATCH = "no-match"
-    """Search-and-replace only: the original text is not in the file, or more than once."""
+    """Search-and-replace only: the file does not contain the original text exactly once."""
     NOTHING_CHANGED = "nothing-changed"
 
 
@@ -87,7 +87,7 @@ class EditRefused:
 
     reason: EditReason
     detail: str
-    """The path or block concerned and what is wrong with it."""
+    """The path or block, and its problem."""
 
     def __str__(self) -> str:
         return f"{self.reason.value}: {self.detail}"
@@ -96,9 +96,9 @@ class EditRefused:
 class Match(StrEnum):
     """How the place of an edit was found, from best to worst.
 
-    `exact`    by its name, or an insertion where the hint says
-    `nearest`  the name is there several times, and the hint decided
-    `fuzzy`    by a similar name near the hint, a similar path, or after the code was tidied
+    `exact`    by its name, or an insertion at the hint
+    `nearest`  the name occurs several times, and the hint selected one
+    `fuzzy`    by a similar name near the hint, by a similar path, or after the code was repaired
     """
 
     EXACT = "exact"
@@ -111,14 +111,14 @@ MATCHES = tuple(Match)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """What a reply's edits made of the files."""
+    """The files after all edits of a reply."""
 
     patch: str
-    """Unified diff against the base, in normal form: it applies exactly."""
+    """Unified diff against the base commit, in normal form: it applies exactly."""
     changes: tuple[Change, ...]
     match: Match
-    """The worst one that any edit needed."""
+    """The worst match of all edits."""
     notes: tuple[str, ...]
-    """What was tidied or guessed."""
+    """Repairs of the code, and guesses."""
     refused: tuple[EditRefused, ...]
-    """Blocks that were left out while others were applied."""
+    """Blocks that were not applied."""

@@ -1,6 +1,6 @@
-"""The definitions of one file, and where they are. Lines may be replaced; what lies below moves along.
+"""The definitions of one file and their lines. After a replacement, positions below it move.
 
-A file is parsed once, however many edits it gets: parsing is most of what an edit costs.
+A file is parsed once for all its edits, because parsing is most of the cost of an edit.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ _GUARD = re.compile(r"if\s*\(?\s*__name__\s*==")
 
 @dataclass(slots=True, kw_only=True)
 class OutlineEntry:
-    """A definition or a statement at the top of the file. Lines are 1-based and inclusive."""
+    """A definition anywhere in the file, or another statement at module level. Lines are 1-based and inclusive."""
 
     kind: CodeKind
     name: str
     """`TestX.test_y`; empty for other statements."""
     start: int
-    """Of the first decorator."""
+    """Line of the first decorator."""
     end: int
-    """Of the last line, comments that are indented like the body included."""
+    """Last line, including comments that are indented like the body."""
     head: int
     """Line of `def` or `class`."""
     indent: str
     inner: str
-    """Indentation of the body; empty where there is none."""
+    """Indentation of the body; empty if the body is on the line of the head."""
     one_line: bool
     """Whether the body is on the line of the head."""
     top: bool
-    """Whether it is a statement of the module itself."""
+    """Whether it is a statement at module level."""
     scope: str
-    """Name of the class that it is in, as far as it is directly in one; empty otherwise."""
+    """Name of the class that directly contains it; empty if there is none."""
     alone: bool = False
-    """Whether it is the only statement of the body that it is in."""
+    """Whether it is the only statement of the body that contains it."""
 
     @property
     def simple(self) -> str:
@@ -51,15 +51,15 @@ class OutlineEntry:
 
 @dataclass(slots=True, kw_only=True)
 class Outline:
-    """One file as it is being edited."""
+    """One file during editing."""
 
     lines: list[str]
-    """With their line ends."""
+    """Lines with their line ends."""
     places: list[OutlineEntry]
-    """In order of their first lines, outer before inner."""
+    """Ordered by first line, outer before inner."""
     newline: str
     moves: list[tuple[int, int]] = field(default_factory=list)
-    """After which line something was added or taken away, and how many lines, in order."""
+    """Changes in order: the line after which lines were added or removed, and their number."""
 
     @property
     def text(self) -> str:
@@ -71,19 +71,19 @@ class Outline:
 
     @property
     def statements(self) -> list[OutlineEntry]:
-        """Of the module itself."""
+        """Statements at module level."""
         return [place for place in self.places if place.top]
 
     def now(self, line: int) -> int:
-        """Where a line of the base is by now."""
+        """Returns the current number of a line of the base commit."""
         for after, count in self.moves:
             if line > after:
                 line = max(after, line + count)
         return line
 
     def replace(self, start: int, end: int, new: Sequence[str]) -> None:
-        """Puts `new` (without line ends) in the place of lines `start` to `end`; nothing is replaced where
-        `end` is `start - 1`. Definitions inside are forgotten, those below move."""
+        """Replace lines `start` to `end` by `new` (without line ends); with `end` = `start - 1` it only inserts.
+        Definitions in the range are dropped, and those below move."""
         if start > 1 and not self.lines[start - 2].endswith(("\n", "\r")):
             self.lines[start - 2] += self.newline
         self.lines[start - 1 : end] = [line + self.newline for line in new]
@@ -97,13 +97,13 @@ class Outline:
         self.moves.append((end, count))
 
     def remember(self, place: OutlineEntry) -> None:
-        """A definition that was put in."""
+        """Add a definition that was inserted."""
         self.places.append(place)
         self.places.sort(key=lambda one: (one.start, -one.end))
 
     @property
     def head_end(self) -> int:
-        """Last line of the docstring and the `__future__` imports, or of the comments that begin the file."""
+        """Last line of the docstring and the `__future__` imports; without them, of the comments at the top."""
         last = 0
         for at, place in enumerate(self.statements):
             docstring = (
@@ -116,7 +116,7 @@ class Outline:
 
     @property
     def imports_end(self) -> int:
-        """Last line of the first run of imports; `head_end` where there is none."""
+        """Last line of the first block of imports; `head_end` if there is none."""
         last = self.head_end
         for place in self.statements:
             if place.kind in (CodeKind.IMPORT, CodeKind.FUTURE):
@@ -137,7 +137,7 @@ class Outline:
         return next((at for at in range(len(self.lines), 0, -1) if self.lines[at - 1].strip()), 0)
 
     def _comments_end(self) -> int:
-        """Last line of the comments at the very top, such as a shebang or a licence."""
+        """Last line of the comments at the top, such as a shebang or a licence."""
         count = 0
         while count < len(self.lines) and self.lines[count].startswith("#"):
             count += 1
@@ -145,7 +145,7 @@ class Outline:
 
 
 def outline(text: str) -> Outline | None:
-    """The outline of a Python file; null where our interpreter cannot parse it."""
+    """Returns the outline of a Python file; None if our interpreter cannot parse it."""
     lines = _LINES.findall(text.removeprefix("\ufeff"))
     tree = parse("".join(lines))
     if tree is None:
@@ -159,7 +159,7 @@ def outline(text: str) -> Outline | None:
 def _places(
     body: Sequence[ast.stmt], lines: list[str], names: tuple[str, ...], scope: str, *, top: bool
 ) -> Iterator[OutlineEntry]:
-    """Every definition below `body`, and the statements of a module."""
+    """Yields every definition below `body`, and the statements at module level."""
     for node in body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             own = (*names, node.name)
@@ -176,7 +176,7 @@ def _places(
 
 
 def _nested(node: ast.stmt) -> list[list[ast.stmt]]:
-    """The bodies of a compound statement."""
+    """Returns the bodies of a compound statement."""
     if not isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Try | ast.AsyncWith | ast.AsyncFor):
         return []
     handlers = [handler.body for handler in getattr(node, "handlers", [])]
@@ -227,7 +227,7 @@ def _other(node: ast.stmt, lines: list[str]) -> OutlineEntry:
 
 
 def _with_comments(lines: list[str], end: int, indent: str) -> int:
-    """`end`, or the last of the comments below it that are indented deeper than the head of the definition."""
+    """Returns `end`, or the last of the comments below it that are indented deeper than the head of the definition."""
     last = end
     for at in range(end, len(lines)):
         line = lines[at]

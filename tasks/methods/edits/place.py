@@ -1,4 +1,4 @@
-"""One edit in one file: definitions are swapped, put in or taken out, by lines."""
+"""Apply one edit to one file by lines: replace, insert or delete definitions."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tasks.methods.edits.outline import Outline, OutlineEntry, outline
 from tasks.methods.edits.snippet import CodeKind, Snippet, Statement, parse
 
 TOP_GAP, CLASS_GAP = 2, 1
-"""Blank lines around a definition."""
+"""Blank lines around a definition, at module level and in a class."""
 
 Outcome = Match | EditRefused
 
 
 def perform(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
-    """Does one edit; a refused one leaves the file as it was."""
+    """Apply one edit. A refused edit leaves the file unchanged."""
     if edit.action is Action.DELETE:
         return _delete(file, edit, snippet)
     assert snippet is not None
@@ -26,7 +26,7 @@ def perform(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
 
 
 def _rewrite(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
-    """Swaps every definition of the code for the one that it means; imports go to the others at the top."""
+    """Replace each definition that the code rewrites. Imports go to the imports of the file."""
     if not snippet.definitions:
         return EditRefused(reason=EditReason.NO_DEFINITION, detail=f"{edit.path}: the code holds no definition")
     found = []
@@ -42,7 +42,8 @@ def _rewrite(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
 
 
 def _wanted(file: Outline, edit: Edit, definition: Statement, snippet: Snippet) -> Wanted:
-    """The block's own name is what is replaced (so a test may be renamed), or the class that it is in."""
+    """Returns the target of a definition. The block's own name is the target, so that a test can be renamed, or else
+    its class."""
     scope, _, name = edit.name.rpartition(".")
     known = {place.simple for place in file.definitions if place.kind is definition.kind}
     if not name or (name != definition.name and (name not in known or len(snippet.definitions) > 1)):
@@ -57,7 +58,7 @@ def _worst(found: Sequence[FoundPlace]) -> Match:
 
 
 def _swap(file: Outline, place: OutlineEntry, statement: Statement) -> None:
-    """Puts a statement where a definition is. Comments that stand above it already are not repeated."""
+    """Replace a definition by a statement. Comments that already precede the definition are not repeated."""
     lines = statement.at(place.indent)
     above = file.lines[max(0, place.start - 1 - len(lines)) : place.start - 1]
     comments = next((at for at, line in enumerate(lines) if not line.lstrip().startswith("#")), 0)
@@ -68,7 +69,7 @@ def _swap(file: Outline, place: OutlineEntry, statement: Statement) -> None:
 
 
 def _learn(file: Outline, start: int, lines: Sequence[str], around: OutlineEntry) -> None:
-    """Takes the definitions in lines that were put in into the outline; `around` says what they are inside of."""
+    """Add the definitions in inserted lines to the outline; `around` is the entry that contains them."""
     depth = len(around.indent)
     part = outline("\n".join(line[depth:] if not line[:depth].strip() else line for line in lines) + "\n")
     prefix = around.name.rpartition(".")[0]
@@ -90,7 +91,8 @@ def _learn(file: Outline, start: int, lines: Sequence[str], around: OutlineEntry
 
 
 def _insert(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
-    """Puts the code in; what is defined there already is rewritten instead, for it would be hidden otherwise."""
+    """Insert the code. Existing definitions of the same name are rewritten instead: a second one would hide the
+    first."""
     owner = _owner(file, edit, snippet)
     if isinstance(owner, EditRefused):
         return owner
@@ -114,7 +116,7 @@ def _insert(file: Outline, edit: Edit, snippet: Snippet) -> Outcome:
 
 
 def _owner(file: Outline, edit: Edit, snippet: Snippet) -> OutlineEntry | EditRefused | None:
-    """The class that the code belongs into; null for code of the module."""
+    """Returns the class that the code belongs to; None for code at module level."""
     classes = [place for place in file.definitions if place.kind is CodeKind.CLASS]
     own = {statement.name for statement in snippet.definitions}
     if edit.name and edit.name not in own and edit.name.rpartition(".")[2] not in own:
@@ -141,7 +143,7 @@ def _with_body(place: OutlineEntry, edit: Edit) -> OutlineEntry | EditRefused:
 
 
 def _twin(file: Outline, statement: Statement, owner: OutlineEntry | None) -> OutlineEntry | None:
-    """The definition of the same kind and name in the same place."""
+    """Returns the definition of the same kind and name in the same scope."""
     if statement.kind not in (CodeKind.FUNCTION, CodeKind.CLASS):
         return None
     name = f"{owner.name}.{statement.name}" if owner else statement.name
@@ -150,7 +152,7 @@ def _twin(file: Outline, statement: Statement, owner: OutlineEntry | None) -> Ou
 
 
 def _merge(file: Outline, into: OutlineEntry, statement: Statement) -> None:
-    """Puts the members of a class into the class of that name; those that it has are rewritten."""
+    """Merge the members of a class into the class of the same name. Members that exist there are rewritten."""
     present = {line.strip() for line in file.lines[into.start - 1 : into.end]}
     new = []
     for number, member in enumerate(statement.body):
@@ -169,7 +171,7 @@ def _is_docstring(member: Statement, number: int) -> bool:
 
 
 def _insert_in_class(file: Outline, owner: OutlineEntry, hint: Hint, new: Sequence[Statement]) -> None:
-    """After the member that the hint points at, else at the end of the class."""
+    """Insert after the member at the hint, else at the end of the class."""
     if not new:
         return
     after = owner.end
@@ -181,7 +183,7 @@ def _insert_in_class(file: Outline, owner: OutlineEntry, hint: Hint, new: Sequen
 
 
 def _insert_at_top(file: Outline, hint: Hint, new: Sequence[Statement]) -> None:
-    """Between statements of the module, never inside one and never above its docstring."""
+    """Insert between statements of the module: never inside one, and never above the docstring."""
     _hoist(file, [one for one in new if one.kind is CodeKind.FUTURE])
     known = _imports(file)
     rest = [one for one in new if one.kind is not CodeKind.FUTURE and _text(one) not in known]
@@ -200,7 +202,7 @@ def _insert_at_top(file: Outline, hint: Hint, new: Sequence[Statement]) -> None:
 
 
 def _boundary(file: Outline, line: int) -> int:
-    """The last line of the statement that a line is in, or of the one above it."""
+    """Returns the last line of the statement that contains a line, or of the one above it."""
     above = [place.end for place in file.statements if place.start <= line]
     return min(max([*above, file.head_end]), max(file.body_end, file.head_end))
 
@@ -212,7 +214,7 @@ def _import_below(file: Outline, line: int) -> bool:
 
 
 def _hoist(file: Outline, statements: Sequence[Statement]) -> None:
-    """Puts imports (and what else a rewrite brings along) below the imports of the file, unless they are there."""
+    """Insert imports (and other statements of a rewrite) below the imports of the file, unless they exist."""
     known = _imports(file)
     futures = [one for one in statements if one.kind is CodeKind.FUTURE and _text(one) not in known]
     others = [one for one in statements if one.kind is not CodeKind.FUTURE and _text(one) not in known]
@@ -226,19 +228,20 @@ def _hoist(file: Outline, statements: Sequence[Statement]) -> None:
 
 
 def _imports(file: Outline) -> set[str]:
-    """The import statements of the module, blanks apart."""
+    """Returns the import statements of the module, with normalized blanks."""
     imports = (place for place in file.statements if place.kind in (CodeKind.IMPORT, CodeKind.FUTURE))
     return {" ".join("".join(file.lines[place.start - 1 : place.end]).split()) for place in imports}
 
 
 def _text(statement: Statement) -> str:
-    """An import without comments above it and blanks; what is no import compares equal to none."""
+    """Returns an import without comments and with normalized blanks. Other statements return a text that matches no
+    import."""
     lines = [line for line in statement.lines if not line.lstrip().startswith("#")]
     return " ".join("\n".join(lines).split()) if statement.kind in (CodeKind.IMPORT, CodeKind.FUTURE) else "\0"
 
 
 def _put(file: Outline, after: int, new: Sequence[Statement], indent: str, gap: int, prefix: str, scope: str) -> None:
-    """Lines of statements below line `after`, with `gap` blank lines on both sides."""
+    """Insert statements below line `after`, with `gap` blank lines on both sides."""
     lines: list[str] = []
     for statement in new:
         lines += [""] * (statement.gap if lines else 0) + statement.at(indent)
@@ -258,7 +261,7 @@ def _put(file: Outline, after: int, new: Sequence[Statement], indent: str, gap: 
 
 
 def _stretch(file: Outline, after: int, scope: str, count: int) -> None:
-    """What is put in at the end of a class is in it, and in what that is in."""
+    """Extend the classes of `scope` that end at line `after` by the inserted lines."""
     parts = scope.split(".") if scope else []
     owners = {".".join(parts[:size]) for size in range(1, len(parts) + 1)}
     for place in file.places:
@@ -267,7 +270,7 @@ def _stretch(file: Outline, after: int, scope: str, count: int) -> None:
 
 
 def _delete(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
-    """Takes definitions out, with the comments right above them."""
+    """Delete definitions, with the comments right above them."""
     names = [edit.name] if edit.name else [one.name for one in snippet.definitions] if snippet else []
     if not names:
         names = [edit.code.strip()] if edit.code.strip().replace(".", "").isidentifier() else []
@@ -287,7 +290,7 @@ def _delete(file: Outline, edit: Edit, snippet: Snippet | None) -> Outcome:
 
 
 def _take_out(file: Outline, place: OutlineEntry) -> None:
-    """Removes a definition; a body that would be empty keeps a `pass`."""
+    """Remove a definition. A body that becomes empty gets a `pass`."""
     start, end = place.start, place.end
     while start > 1 and file.lines[start - 2].startswith(f"{place.indent}#"):
         start -= 1

@@ -1,13 +1,13 @@
-"""Edit blocks out of a model's reply.
+"""Parse edit blocks from a model's reply.
 
-Ours (`{…}` is optional, `NAME` is `test_x`, `TestX` or `TestX.test_y`):
+Our grammar (`{…}` is optional, `NAME` is `test_x`, `TestX` or `TestX.test_y`):
 
     edit PATH
     insert {in NAME} {at LINE | at start | at end}
     CODE
     end edit
 
-with `rewrite {NAME} {at …}` and `delete NAME {at …}` likewise. The paper's (Fig. 7), the same with four fixed lines:
+`rewrite {NAME} {at …}` and `delete NAME {at …}` have the same form. The paper's grammar (Fig. 7) has four fixed lines:
 
     diff
     PATH
@@ -16,7 +16,7 @@ with `rewrite {NAME} {at …}` and `delete NAME {at …}` likewise. The paper's 
     CODE
     end diff
 
-Both may stand in fences and prose, miss their last line (then `Edit.closed` is false), or be in any case.
+Both may be in fences or prose, lack their last line (then `Edit.closed` is false), and use upper or lower case.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MEANINGS = {"insert": Action.INSERT, "rewrite": Action.REWRITE, "replace": Acti
 
 
 def read_edits(reply: str) -> tuple[tuple[Edit, ...], tuple[EditRefused, ...]]:
-    """The blocks of a reply in order, and what is wrong with those that cannot be read."""
+    """Returns the blocks of a reply in order, and the problems of unreadable ones."""
     if not reply.strip():
         return (), (EditRefused(reason=EditReason.EMPTY, detail="the reply is empty"),)
     blocks = _blocks(reply.splitlines())
@@ -57,7 +57,7 @@ def read_edits(reply: str) -> tuple[tuple[Edit, ...], tuple[EditRefused, ...]]:
 
 
 def _blocks(lines: Sequence[str]) -> list[tuple[list[str], bool]]:
-    """Lines of each block, first line included, and whether it was closed."""
+    """Returns the lines of each block, including the first line, and whether it has its end line."""
     blocks: list[tuple[list[str], bool]] = []
     block: list[str] | None = None
     for number, line in enumerate(lines):
@@ -74,7 +74,7 @@ def _blocks(lines: Sequence[str]) -> list[tuple[list[str], bool]]:
 
 
 def _starts(lines: Sequence[str], number: int) -> bool:
-    """Whether a block starts here: the action below tells it from prose and from code."""
+    """Whether a block starts at this line. The action on a following line distinguishes it from prose and code."""
     line = lines[number].strip().strip("`")
     if match := _OURS.fullmatch(line):
         below = number + 1
@@ -85,7 +85,7 @@ def _starts(lines: Sequence[str], number: int) -> bool:
 
 
 def _before_fence(block: list[str]) -> list[str]:
-    """An unclosed block ends at a fence that closes what surrounds it."""
+    """Cut an unclosed block at a fence that closes the text around it."""
     fences = [at for at, line in enumerate(block) if at > 2 and _FENCE.fullmatch(line)]
     return block[: fences[-1]] if len(fences) % 2 else block
 
@@ -112,7 +112,7 @@ def _edit(block: list[str], closed: bool) -> Edit | EditRefused:
 
 
 def _path(text: str) -> str:
-    """A path without what models put around it."""
+    """Returns a path without the decoration that models add."""
     bare = text.strip().strip("<>`\"'*").strip().removesuffix(":")
     bare = re.sub(r"(?i)^(path|file(name)?)\s*:\s*", "", bare)
     for prefix in ("a/", "b/", "./", "/testbed/"):
@@ -121,7 +121,7 @@ def _path(text: str) -> str:
 
 
 def _where(words: str) -> tuple[str, Hint]:
-    """`in TestX at 12` → the name and the hint of an action line."""
+    """Parse the words after the action: `in TestX at 12` → name and hint."""
     hint = NOWHERE
     if match := _AT.search(words):
         hint, words = _hint(match["at"]), words[: match.start()]
@@ -130,7 +130,8 @@ def _where(words: str) -> tuple[str, Hint]:
 
 
 def _hint_below(lines: Sequence[str]) -> tuple[int, Hint] | None:
-    """How far below the action the hint has a line of its own, and the hint; null where code follows at once."""
+    """Returns the offset and the value of a hint on its own line below the action; None if the code follows
+    directly."""
     for offset, line in enumerate(lines[:2], start=1):
         if not line.strip():
             continue
@@ -147,7 +148,7 @@ def _hint(word: str) -> Hint:
 
 
 def _unfenced(lines: list[str]) -> list[str]:
-    """The code without blank lines and fences around it."""
+    """Returns the code without blank lines and fences around it."""
     kept = list(lines)
     while kept and (not kept[0].strip() or _FENCE.fullmatch(kept[0])):
         kept.pop(0)

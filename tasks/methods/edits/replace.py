@@ -1,11 +1,11 @@
-"""Search-and-replace blocks, the format in which AutoCodeRover's second stage writes:
+"""Search-and-replace blocks, the format of AutoCodeRover's second stage:
 
     <file>PATH</file>
-    <original>lines as they are</original>
-    <patched>lines as they shall be</patched>
+    <original>lines of the file</original>
+    <patched>their replacement</patched>
 
-An empty original adds to the end of the file, or makes it. The original has to be in the file once: to the letter, or
-but for blanks at line ends, or but for the indentation of the whole.
+An empty original appends to the file or creates it. The original must occur exactly once in the file. It is compared
+exactly, then without blanks at line ends, then without indentation.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ class Replacement:
 
     path: str
     old: tuple[str, ...]
-    """Lines without their ends; empty for an addition."""
+    """Lines without line ends; empty for an addition."""
     new: tuple[str, ...]
 
 
 def read_replacements(reply: str) -> tuple[Replacement, ...]:
-    """The whole blocks of a reply, in order."""
+    """Returns the complete blocks of a reply, in order."""
     text = reply.replace("\r\n", "\n")
     blocks: list[Replacement] = []
     tags: list[re.Match[str]] = []
     for tag in _TAG.finditer(text):
         name = (tag[1] + tag[2]).lower()
         if name == "file" and len(tags) < len(_PARTS) - 1:
-            tags = [tag]  # a block that broke off, or the first one
+            tags = [tag]  # the first block, or the last one broke off
         elif tags and name == _PARTS[len(tags)] and _only_blanks_before(text, tags, tag):
             tags.append(tag)
         if len(tags) == len(_PARTS):
@@ -54,12 +54,12 @@ def read_replacements(reply: str) -> tuple[Replacement, ...]:
 
 
 def _only_blanks_before(text: str, tags: Sequence[re.Match[str]], tag: re.Match[str]) -> bool:
-    """Whether nothing stands between two parts of a block; inside of a part anything may."""
+    """Whether only blanks separate two parts of a block. Text inside a part is not restricted."""
     return len(tags) % 2 == 1 or not text[tags[-1].end() : tag.start()].strip()
 
 
 def apply_replacements(reply: str, read_base: ReadBase) -> Edited | EditRefused:
-    """What a reply's blocks make of the files of the base commit: all of them, or the first reason why not."""
+    """Apply all blocks to the files of the base commit. Returns the first refusal if any block cannot be applied."""
     blocks = read_replacements(reply)
     if not blocks:
         reason = EditReason.NO_BLOCK if reply.strip() else EditReason.EMPTY
@@ -113,7 +113,7 @@ def _exact(line: str) -> str:
 
 
 def _places(lines: Sequence[str], old: Sequence[str], key: Callable[[str], str]) -> list[int]:
-    """Where `old` begins in `lines`, compared by `key`."""
+    """Returns the positions of `old` in `lines`, compared by `key`."""
     wanted = [key(line) for line in old]
     there = [key(line) for line in lines]
     size = len(wanted)
@@ -121,7 +121,7 @@ def _places(lines: Sequence[str], old: Sequence[str], key: Callable[[str], str])
 
 
 def _reindented(new: Sequence[str], old: Sequence[str]) -> list[str]:
-    """The new lines, indented as the first line of what they replace."""
+    """Returns the new lines with the indentation of the first line that they replace."""
     first = next(line for line in old if line.strip())
     indent = first[: len(first) - len(first.lstrip())]
     plain = textwrap.dedent("\n".join(new)).split("\n")
@@ -136,7 +136,7 @@ def _path(text: str) -> str:
 
 
 def _lines(text: str) -> tuple[str, ...]:
-    """Without the line breaks right inside the tags and without fences."""
+    """Returns the lines without the line breaks inside the tags and without fences."""
     lines = text.removeprefix("\n").rstrip().split("\n")
     if lines and lines[0].lstrip().startswith("```"):
         lines = lines[1:]

@@ -1,4 +1,4 @@
-"""The code of one edit: made parseable where it can be, cut into statements, and indented for its new place."""
+"""The code of one edit: repaired if it does not parse, split into statements, and re-indented for its new place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.methods.edits.model import EditReason, EditRefused
 
 _NUMBERED = re.compile(r"\s*\d+[ \t:|](?P<rest>.*)|\s*\d+(?P<empty>)$")
 MAX_CUT = 200
-"""Lines that are dropped at the end of a cut reply while looking for whole statements."""
+"""Maximum number of cuts that are tried at the end of a cut-off reply to find whole statements."""
 
 
 class CodeKind(StrEnum):
@@ -20,7 +20,7 @@ class CodeKind(StrEnum):
     CLASS = "class"
     IMPORT = "import"
     FUTURE = "future"
-    """`from __future__ import …`, which has to come first in a file."""
+    """`from __future__ import …`, which must come first in a file."""
     OTHER = "other"
 
 
@@ -30,21 +30,21 @@ class Statement:
 
     kind: CodeKind
     name: str
-    """Of a function or class; empty otherwise."""
+    """Name of a function or class; empty otherwise."""
     lines: tuple[str, ...]
-    """Without newlines, indented by `indent`."""
+    """Lines without newlines, indented by `indent`."""
     indent: str
     loose: frozenset[int]
-    """Indexes of lines that lie in a string that goes over several lines: they keep their indentation."""
+    """Indexes of lines inside a multi-line string; they keep their indentation."""
     method: bool
     """Whether the first parameter is `self` or `cls`."""
     body: tuple[Statement, ...] = ()
-    """Of a class."""
+    """Statements of a class body."""
     gap: int = 0
     """Blank lines above it."""
 
     def at(self, indent: str) -> list[str]:
-        """The lines, indented by `indent`."""
+        """Returns the lines, indented by `indent`."""
         if indent == self.indent:
             return list(self.lines)
         return [
@@ -59,9 +59,9 @@ class Snippet:
 
     statements: tuple[Statement, ...]
     indented: bool
-    """Whether the model wrote it with an indentation, as one writes a method."""
+    """Whether the model indented the code like a method."""
     notes: tuple[str, ...]
-    """How it was tidied."""
+    """Repairs of the code."""
 
     @property
     def definitions(self) -> tuple[Statement, ...]:
@@ -69,7 +69,7 @@ class Snippet:
 
 
 def parse(source: str) -> ast.Module | None:
-    """The syntax tree; null where there is none."""
+    """Returns the syntax tree; None if the source does not parse."""
     try:
         return syntax_tree(source.encode("utf-8", "replace").decode("utf-8"))
     except (SyntaxError, ValueError, MemoryError):
@@ -77,7 +77,7 @@ def parse(source: str) -> ast.Module | None:
 
 
 def read_snippet(code: str, *, closed: bool) -> Snippet | EditRefused:
-    """The statements of `code`; where it does not parse, after the least tidying that helps."""
+    """Returns the statements of `code`. If it does not parse, tries repairs, the smallest first."""
     lines = [line.rstrip("\r") for line in code.split("\n")]
     for note, tidied in _tidied(lines, closed):
         if found := _statements(tidied):
@@ -88,7 +88,7 @@ def read_snippet(code: str, *, closed: bool) -> Snippet | EditRefused:
 
 
 def _tidied(lines: list[str], closed: bool) -> list[tuple[str, list[str]]]:
-    """The code as it is, and each way to repair it."""
+    """Returns the code as it is, then each repaired version."""
     plain = [line for line in lines if line.strip() not in ("...", "…")]
     ways = [("", lines), ("line numbers removed", _unnumbered(lines)), ("ellipses removed", plain)]
     if not closed:
@@ -97,7 +97,7 @@ def _tidied(lines: list[str], closed: bool) -> list[tuple[str, list[str]]]:
 
 
 def _unnumbered(lines: list[str]) -> list[str]:
-    """Without the line numbers that the model was shown; nothing where not every line has one."""
+    """Remove the line numbers of the prompt. Returns nothing unless every line has one."""
     matches = [_NUMBERED.fullmatch(line) for line in lines if line.strip()]
     if not matches or not all(matches):
         return []
@@ -105,7 +105,8 @@ def _unnumbered(lines: list[str]) -> list[str]:
 
 
 def _ends(lines: list[str]) -> list[int]:
-    """Where a later statement at the outermost indentation begins: the code before it may be whole. Last first."""
+    """Returns the starts of later statements at the outermost indentation, last first. The code before such a line may
+    be whole."""
     indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
     outer = min(indents, default=0)
     starts = [at for at, line in enumerate(lines) if line.strip() and len(line) - len(line.lstrip()) == outer]
@@ -113,7 +114,7 @@ def _ends(lines: list[str]) -> list[int]:
 
 
 def _statements(lines: list[str]) -> tuple[tuple[Statement, ...], bool] | None:
-    """The statements, and whether they were indented; null where the lines do not parse."""
+    """Returns the statements, and whether they are indented; None if the lines do not parse."""
     first = next((line for line in lines if line.strip() and not line.lstrip().startswith("#")), "")
     indent = first[: len(first) - len(first.lstrip())]
     offset, source = (1, ["if 1:", *lines]) if indent else (0, lines)
@@ -128,7 +129,7 @@ def _statements(lines: list[str]) -> tuple[tuple[Statement, ...], bool] | None:
 
 
 def _cut(body: list[ast.stmt], source: list[str], begin: int, end: int, indent: str) -> tuple[Statement, ...]:
-    """The statements of a body that lies in lines `begin` to `end` (0-based, half open)."""
+    """Split a body in lines `begin` to `end` (0-based, half open) into statements."""
     statements = []
     for number, node in enumerate(body):
         last = number == len(body) - 1
@@ -165,7 +166,8 @@ def _statement(node: ast.stmt, lines: list[str], start: int, source: list[str], 
 
 
 def _header_end(node: ast.ClassDef, source: list[str]) -> int:
-    """0-based line after the head: comments right above the first statement of the body belong to that one."""
+    """Returns the 0-based line after the head. Comments right above the first statement of the body belong to that
+    statement."""
     first = node.body[0]
     decorators: list[ast.expr] = getattr(first, "decorator_list", [])
     at = min([first.lineno, *(one.lineno for one in decorators)]) - 1
@@ -175,7 +177,7 @@ def _header_end(node: ast.ClassDef, source: list[str]) -> int:
 
 
 def _facts(node: ast.stmt) -> tuple[CodeKind, str, bool]:
-    """Kind, name, and whether it looks like a method."""
+    """Returns kind, name, and whether the statement looks like a method."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         parameters = [*node.args.posonlyargs, *node.args.args]
         return CodeKind.FUNCTION, node.name, bool(parameters) and parameters[0].arg in ("self", "cls")
@@ -187,7 +189,8 @@ def _facts(node: ast.stmt) -> tuple[CodeKind, str, bool]:
 
 
 def _inside_strings(node: ast.stmt) -> set[int]:
-    """0-based lines that begin inside a string, docstrings apart: indenting those would change what they say."""
+    """Returns the 0-based lines that begin inside a string, except docstrings. Indenting such lines changes the
+    string."""
     inside: set[int] = set()
     docstrings = {id(body[0].value) for body in _bodies(node) if body and isinstance(body[0], ast.Expr)}
     for part in ast.walk(node):

@@ -1,1 +1,1 @@
-"""Replies of models as patches, calls, JSON and scripts."""
+"""Parse replies of models into patches, calls, JSON and scripts."""

@@ -1,4 +1,4 @@
-"""Unified diffs out of a model's reply: fences, prose, several blocks; then up the ladder of apply.py."""
+"""Find unified diffs in a model's reply (fences, prose, several blocks) and apply them with the modes of apply.py."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _BINARY = re.compile(r"^Binary files .* differ$", re.MULTILINE)
 
 
 def diffs_in(reply: str) -> tuple[str, ...]:
-    """What may be the diff that the reply means, likeliest first: all blocks together, the last one, what follows an
-    open fence, the whole text."""
+    """Returns the texts that can be the reply's diff, most likely first: all blocks joined, the last block, the text
+    after an open fence, the whole text."""
     text = reply.replace("\r\n", "\n")
     blocks = [block for block in _blocks(text) if _HEADER.search(block)]
     ways = ["".join(blocks)] if blocks else []
@@ -32,7 +32,7 @@ def diffs_in(reply: str) -> tuple[str, ...]:
 
 
 def patch_from_reply(reply: str, read_base: ReadBase) -> Applied | Refused:
-    """The first of `diffs_in` that applies to the base commit; otherwise why the likeliest does not."""
+    """Returns the first of `diffs_in` that applies to the base commit; otherwise why the most likely one does not."""
     if not reply.strip():
         return Refused(reason=Reason.EMPTY, detail="the reply is empty")
     first: Refused | None = None
@@ -46,14 +46,14 @@ def patch_from_reply(reply: str, read_base: ReadBase) -> Applied | Refused:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """The insides of fences, else of tags, each ending with a newline."""
+    """Yields the contents of fences, else of tags, each with a final newline."""
     fenced = [block.body for block in fenced_blocks(text)]
     for body in fenced or (body.removeprefix("\n") for body in _tagged(text)):
         yield body if body.endswith("\n") else body + "\n"
 
 
 def _tagged(text: str) -> Iterator[str]:
-    """What stands between an opening tag and the next closing one of its name."""
+    """Yields the text between an opening tag and the next closing tag of the same name."""
     opened: re.Match[str] | None = None
     for tag in _TAG.finditer(text):
         if opened is None:
@@ -64,7 +64,7 @@ def _tagged(text: str) -> Iterator[str]:
 
 
 def _without_binaries(text: str) -> str:
-    """Without the files of a diff that git only says to differ: they hold nothing that could be applied."""
+    """Remove files of a diff that only say that binaries differ, because nothing in them can be applied."""
     if not _BINARY.search(text):
         return text
     parts = re.split(r"^(?=diff --git |--- )", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Fenced blocks of a reply: what a model hands over or wants to have run, where it calls no tool."""
+"""Fenced blocks of a reply: the code or commands of a model that calls no tool."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ class FencedBlock:
     """A block between two lines of three or more backticks or tildes."""
 
     mark: str
-    """The language that its first line names, without spaces around it."""
+    """The language on its first line, without surrounding blanks."""
     body: str
-    """Without the indentation of the fence."""
+    """Text without the indentation of the fence."""
 
 
 def fenced_blocks(reply: str) -> tuple[FencedBlock, ...]:
-    """The blocks of a reply, in order. One that is never closed is none.
+    """Returns the blocks of a reply, in order. A block that is never closed does not count.
 
-    A fence is closed by the same one in the same column: ` ``` ` in a diff is a line of a file. Takes linear time.
+    A fence closes only with the same fence in the same column, because a ` ``` ` in a diff can be a line of a file.
+    Takes linear time.
     """
     lines = reply.replace("\r\n", "\n").split("\n")
     lines = [*(line + "\n" for line in lines[:-1]), lines[-1]]

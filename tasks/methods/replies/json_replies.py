@@ -1,4 +1,4 @@
-"""JSON out of a model's text, without any provider's JSON mode: the first balanced value that is right counts."""
+"""Parse JSON from a model's text without a provider's JSON mode: the first balanced object that is valid counts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Value = TypeVar("Value")
 
 
 def json_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every balanced object in a text, from the left, whatever stands around it; none inside another.
+    """Yields every balanced object in a text from the left, without objects inside another one.
 
-    The search ends after `DEAD_ENDS` braces that lead nowhere: such a text is a model's loop.
+    The search ends after `DEAD_ENDS` braces without a valid object: such a text is a loop of the model.
     """
     decoder, at, dead_ends = json.JSONDecoder(), 0, 0
     while dead_ends < DEAD_ENDS and (at := text.find("{", at)) >= 0:
@@ -29,7 +29,8 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
 
 
 def first_object(text: str, read: Callable[[dict[str, Any]], Value]) -> Value:
-    """What `read` makes of the first object that it can; else `Unusable`, with what is wrong with the first one."""
+    """Returns the result of `read` for the first object that it accepts. Raises `Unusable` with the problem of the
+    first object if it accepts none."""
     first: Unusable | None = None
     for value in json_objects(text):
         try:

@@ -1,4 +1,4 @@
-"""Replies → patches, with every way to fail noted in the conversation."""
+"""Turn replies into patches, and record each failure in the conversation."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tasks.methods.replies.scripts import script_patch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a reply came to."""
+    """Result of a reply."""
 
     patch: str
-    """As handed in; of a diff that does not apply, the text."""
+    """The patch to submit. For a diff that does not apply, its text."""
     rung: str
-    """Empty where nothing applied."""
+    """How the patch was applied; empty if nothing was applied."""
 
     @property
     def applied(self) -> bool:
@@ -34,7 +34,8 @@ NOTHING = Answer(patch="", rung="")
 
 
 def from_diff(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
-    """A reply that should hold a unified diff. One that does not apply is handed in as it is: grading says so."""
+    """Read a reply with a unified diff. A diff that does not apply is submitted unchanged, and the grader rejects
+    it."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, conversation)
     applied = patch_from_reply(text, bench.base)
@@ -46,21 +47,21 @@ def from_diff(text: str, assignment: Assignment, bench: Workbench, conversation:
 
 
 def from_edits(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
-    """A reply that should hold blocks of the edit format."""
+    """Read a reply with blocks of the edit format."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, conversation)
     return _edited(apply_reply(text, bench.base, bench.paths), conversation)
 
 
 def from_replacements(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
-    """A reply that should hold search-and-replace blocks."""
+    """Read a reply with search-and-replace blocks."""
     if assignment.mode is Mode.REPRODUCTION_SCRIPT:
         return from_script(text, assignment, bench, conversation)
     return _edited(apply_replacements(text, bench.base), conversation)
 
 
 def from_script(text: str, assignment: Assignment, bench: Workbench, conversation: Conversation) -> Answer:
-    """A reply that should hold one script."""
+    """Read a reply with one script."""
     made = script_patch(text, assignment.task, bench.base)
     if isinstance(made, EditRefused):
         conversation.wrong(str(made))

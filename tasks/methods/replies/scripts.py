@@ -1,7 +1,7 @@
-"""The mode `reproduction_script`: a script that fails while the issue is there, handed in as a test module.
+"""The mode `reproduction_script`: a script that fails while the issue exists, submitted as a test module.
 
-The script stays one piece of text, run as `__main__` in a name space of its own, so it means in the repository's runner
-what it means on the command line: an exception or an exit code other than 0 is a failing test.
+The script remains one string, run as `__main__` in its own namespace. So it behaves in the repository's runner as on
+the command line: an exception or an exit code other than 0 is a failing test.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ReproductionScript(unittest.TestCase):
 
 
 def script_patch(reply: str, task: MethodTask, read_base: ReadBase) -> str | EditRefused:
-    """The patch that adds the last script of a reply as a test module."""
+    """Returns the patch that adds the last script of a reply as a test module."""
     if not reply.strip():
         return EditRefused(reason=EditReason.EMPTY, detail="the reply is empty")
     blocks = fenced_blocks(reply)
@@ -58,7 +58,7 @@ def script_patch(reply: str, task: MethodTask, read_base: ReadBase) -> str | Edi
 
 
 def script_path(task: MethodTask, read_base: ReadBase) -> str:
-    """A new file beside the example test, which is where the repository's runner looks."""
+    """Returns an unused path beside the example test, where the repository's runner finds it."""
     folder = PurePosixPath(task.example.path).parent if task.example else PurePosixPath("tests")
     names = (NAME, *(f"{NAME}_{number}" for number in range(2, 100)))
     paths = (str(folder / f"{name}.py") for name in names)
@@ -66,7 +66,7 @@ def script_path(task: MethodTask, read_base: ReadBase) -> str:
 
 
 def module_of(script: str, runner: RunnerKind) -> str:
-    """The script as a test module for a runner."""
+    """Returns the script as a test module for a runner."""
     if runner in _IN_CLASSES:
         head = _HEAD.replace("SCRIPT = ", "import unittest\n\nSCRIPT = ", 1)
         return head.format(script=_literal(script)) + _CLASS
@@ -74,6 +74,6 @@ def module_of(script: str, runner: RunnerKind) -> str:
 
 
 def _literal(script: str) -> str:
-    """A string literal with the same lines, so that it can be read; for Python 3.6 and later."""
+    """Returns a string literal with one line for each line of the script, readable, for Python 3.6 and later."""
     lines = [repr(line + "\n") for line in script.rstrip("\n").split("\n")]
     return "(\n" + "".join(f"    {line}\n" for line in lines) + ")"

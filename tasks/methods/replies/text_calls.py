@@ -1,6 +1,6 @@
-"""Tool calls in plain text, for models that have no tools of their own.
+"""Tool calls in plain text, for models without tool calls.
 
-The model is shown each tool as a signature, and writes calls as in Python, one a line, in a block marked `search`:
+The prompt shows each tool as a signature. The model writes Python calls, one on each line, in a block marked `search`:
 
     search_method("scaled", class_name="Recipe")
 """
@@ -18,12 +18,13 @@ from tasks.methods.replies.fences import fenced_blocks
 
 MARK = "search"
 LONGEST = 1_000
-"""Characters of a line that may be a call."""
+"""Maximum characters of a line that is parsed as a call."""
 _CALL = re.compile(r"[-*`\s]*(?P<call>(?P<name>[A-Za-z_]\w*)\(.*\))[`;\s]*")
 
 
 def signatures(specs: Iterable[ToolSpec]) -> list[str]:
-    """Each tool with its arguments and what it is for: `search_class(class_name): Outline of a class by its name.`"""
+    """Returns each tool with its arguments and its purpose: `search_class(class_name): Outline of a class by its
+    name.`"""
     return [f"{spec.name}({', '.join(_arguments(spec))}): {spec.description}" for spec in specs]
 
 
@@ -33,7 +34,8 @@ def _arguments(spec: ToolSpec) -> list[str]:
 
 
 def calls_in(reply: str, specs: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
-    """The calls of a reply, in order. Outside of a block for them only a known tool's name makes a line a call."""
+    """Returns the calls of a reply, in order. Without a marked block, a line is a call only if it names a known
+    tool."""
     known = {spec.name: spec for spec in specs}
     marked = [block.body for block in fenced_blocks(reply) if block.mark.lower() == MARK]
     lines = "\n".join(marked or [reply]).splitlines()
@@ -46,7 +48,7 @@ def calls_in(reply: str, specs: Sequence[ToolSpec]) -> tuple[ToolCall, ...]:
 
 
 def _read(call: str, spec: ToolSpec | None) -> str:
-    """The arguments as JSON; the call as it is where they cannot be read, which is no JSON either."""
+    """Returns the arguments as JSON. If they cannot be parsed, returns the call itself, which is no JSON either."""
     try:
         (statement,) = syntax_tree(call).body
         values = _values(statement, tuple(spec.parameters["properties"]) if spec else ())
@@ -56,7 +58,8 @@ def _read(call: str, spec: ToolSpec | None) -> str:
 
 
 def _values(statement: ast.stmt, names: Sequence[str]) -> dict[str, object]:
-    """Arguments by name; `ValueError` for more of them than there are names, and for what is no plain value."""
+    """Returns the arguments by name. Raises `ValueError` if there are more arguments than names, or if one is no plain
+    value."""
     if not isinstance(statement, ast.Expr) or not isinstance(call := statement.value, ast.Call):
         raise ValueError
     if len(call.args) > len(names):
@@ -66,7 +69,7 @@ def _values(statement: ast.stmt, names: Sequence[str]) -> dict[str, object]:
 
 
 def _value(node: ast.expr) -> object:
-    """A text or a number; a bare name is the text that it was meant for."""
+    """Returns a text or a number. A bare name counts as a text without quotes."""
     if isinstance(node, ast.Name | ast.Attribute):
         return ast.unparse(node)
     if isinstance(node, ast.Constant) and isinstance(node.value, str | int):
