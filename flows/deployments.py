@@ -65,7 +65,7 @@ EVERY_S = 2.0
 SUMMARY = 2000
 PROBE_S = 30.0
 MESSAGE = 500
-"""Maximum characters of a task run's state message; Prefect's pages show the message on one line."""
+"""Maximum characters of a task run's state message; Prefect's pages show it as one block."""
 SHARDS = Parameter(
     name="shards",
     kind=int,

@@ -1,4 +1,4 @@
-"""Evaluate predictions and print verdicts, as the public SWE-bench harness does.
+"""Evaluate predictions and print verdicts, as the public harness does.
 
     candidates ─► submissions, suites ─► environments ─► runs ─► robustness checks of would-be successes ─► verdicts
 
@@ -126,7 +126,7 @@ def evaluate(
         suites.decoys = ready_decoys(run, places, how, settings.sql, request.snapshot, solved)
         if suites.run_some("guards", Purpose.GUARD, found.to_guard):
             found = suites.standing()
-    unsure = found.to_confirm - suites.undone  # robustness checks of these instances did not run yet
+    unsure = found.to_confirm - suites.undone  # robustness checks of incomplete suites did not all run
     if request.confirm and request.coverage and suites.run_some("confirmations", Purpose.CONFIRM, unsure):
         found = suites.standing()
     if wanted and golden:

@@ -182,8 +182,8 @@ def _guard(
     snapshot: str,
     wanted: frozenset[SuiteId],
 ) -> Ran:
-    """Run robustness checks of suites that keep a fix. Includes suites that do not solve the instance: a filter cannot
-    tell them apart."""
+    """Run robustness checks of suites that keep a fix, also of those that do not solve the instance. A filter cannot
+    know which suites solve it."""
     chosen = {name: tuple(sorted(wanted & set(judged.suites[name]))) for name in judged.environments}
     environments = {name: env for name, env in judged.environments.items() if chosen[name]}
     decoys = ready_decoys(run, places, how, sql, snapshot, environments)

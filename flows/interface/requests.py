@@ -127,8 +127,8 @@ class ValidationRequest(SharedRequest):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FixesRequest(SharedRequest):
-    """Judge fixes by the golden tests and filter them by other tests: how many of the kept fixes are right, and how
-    many right fixes are kept?"""
+    """Judge fixes by the golden tests and filter them by other tests. Reports how many of the kept fixes are right, and
+    how many of the right fixes are kept."""
 
     fixes: Annotated[
         tuple[str, ...],

@@ -84,7 +84,7 @@ class ReportRequest(Request):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRequest(Request):
     """Rate all methods on one scale, across snapshots, and estimate how hard each snapshot is. Methods that ran on
-    several snapshots link them. `swt query ability` shows it beside the scores."""
+    several snapshots link them. `swt query ability` shows the ratings beside the scores."""
 
     snapshot: Annotated[tuple[str, ...], Option(help="Only these snapshots. Default: all in use.", text=SNAPSHOT)] = ()
     grader: Annotated[str, Option(help="By whose verdicts.", text=TEXT)] = "paper"

@@ -1,13 +1,13 @@
-"""Estimate the calls, tokens and dollars of a sweep for each method and model, without calling a model or running a
-test.
+"""Estimate calls, tokens and dollars of a sweep for each method and model, without a model call or a test run.
 
 If the store has costs of enough instances, dollars are a range from their 10th to 90th percentile. Otherwise prompts
 are rendered and counted (estimate.py).
 
-The lower bound has only the prompts that every run sends, all served from the provider's cache, with replies of one
-token. The upper bound has all calls, with replies as long as their limit. If prompts grow from call to call, it takes
-the model's context as prompt size: an agent's real input was 37 times an estimate from the first prompt. If a price is
-unknown, the dollars are unknown. `benchmarks/dry_run.py` compares the bounds with real costs.
+For rendered prompts, the lower bound has only those that every run sends, all served from the provider's cache, with
+replies of one token. The upper bound has all calls, with replies as long as their limit. If prompts grow from call to
+call, it takes the model's context as their size. An earlier plan took the size of the first prompt, and an agent's real
+input was 37 times that. If a price is unknown, the dollars are unknown. `benchmarks/dry_run.py` compares the bounds
+with the real costs of sweeps.
 """
 
 from __future__ import annotations
@@ -221,8 +221,8 @@ def _longest_replies(one: WorkEstimate, asked: Prospect) -> float | None:
 
 BOUNDS = ("usd_low", "usd_high")
 FEWEST, MOST = 0.75, 1.5
-"""Tokens of a model for one token of `cl100k_base`, at least and at most. o200k has 10 % fewer on code, a provider that
-counts four characters a token reports 20 % fewer, and Anthropic's count is up to 35 % higher."""
+"""Tokens of a model for one token of `cl100k_base`, at least and at most. o200k has 10 % fewer on code. A provider that
+counts four characters a token reports 20 % fewer. Anthropic's count is up to 35 % higher."""
 BY_PAST = " if instances cost what 8 of 10 in the store did"
 
 

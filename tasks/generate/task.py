@@ -138,8 +138,8 @@ class Generated:
 def generate(places: Places, settings: GenerationSettings, models: Models, work: MethodWork) -> Generated:
     """Run a method with a model on one instance.
 
-    Raises `LeakFound` if the method could see later code or text, and `NotFound` if the instance cannot be read. A
-    failure of provider or budget is a row of `generation` and makes the unit incomplete.
+    Raises `LeakFound` if the method could see information from after the base commit, and `NotFound` if the instance
+    cannot be read. A failure of provider or budget is a row of `generation` and makes the unit incomplete.
     """
     store = Store(places.store)
     hands, unit = unit_of(store, places, settings, work)

@@ -17,8 +17,8 @@ _BINARY = re.compile(r"^Binary files .* differ$", re.MULTILINE)
 
 
 def diffs_in(reply: str) -> tuple[str, ...]:
-    """Returns the texts that can be the reply's diff, most likely first: all blocks joined, the last block, the text
-    after an open fence, the whole text."""
+    """Returns the texts that can be the reply's diff, most likely first. Candidates: all blocks joined, the last block,
+    the text after an open fence, the whole text."""
     text = reply.replace("\r\n", "\n")
     blocks = [block for block in _blocks(text) if _HEADER.search(block)]
     ways = ["".join(blocks)] if blocks else []
