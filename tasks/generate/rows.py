@@ -16,6 +16,7 @@ from tasks.domain.generation import Generation, GenerationStatus, Mode
 from tasks.domain.instance import TaskInstance
 from tasks.domain.names import CandidateId, MethodName, ModelName, content_key
 from tasks.generate.prompts import PROMPTS
+from tasks.generate.same_work import SAME_WORK
 from tasks.methods.method import Assignment, Method, MethodBudget, Proposal
 
 
@@ -107,7 +108,8 @@ def version_of(method: Method) -> str:
     texts = [file.read_text(encoding="utf-8")]
     if file.parent == PROMPTS.folder:
         texts += PROMPTS.texts()
-    return content_key("method", method.name, method.samples, texts, *filter(None, [method.version]))
+    key = content_key("method", method.name, method.samples, texts, *filter(None, [method.version]))
+    return SAME_WORK.get(key, key)
 
 
 def _candidate_id(unit: MethodUnit, proposal: Proposal) -> CandidateId:
