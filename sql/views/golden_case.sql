@@ -5,11 +5,11 @@
 -- pair           `id`, `place` or `ambiguous`: how the two runs' cases were paired (`case_pair`)
 -- after_run      the run on the fixed code
 -- after_id       id of the case in that run; null where that run has no such case
--- names          every name under which the source's lists may contain the case: the label, and each line of it (Django
---                prints a docstring on its own line). For a pytest id also the label up to the first space, and with a
---                path in its parameters cut to the last part, because the source's parser cut there. Also `test_y
+-- names          every name under which the source's lists may contain the case. The label, and each line of it (Django
+--                prints a docstring on its own line). For a pytest id, also the label up to the first space, and with a
+--                path in its parameters cut to the last part. The source's parser cut both. Also `test_y
 --                (app.Case.test_y)`, which unittest prints for `test_y (app.Case)` from Python 3.11 on. For a case
---                whose id differs between processes also `path::function[#place]`, the name in this project's lists
+--                whose id differs between processes, also `path::function[#place]`, its name in this project's lists
 -- swallowed      it passes in both states, but the case just before it failed on `before`. Some Django versions print
 --                nothing after the name of a failed case, so a log parser loses the next case's line. The source's
 --                lists then call that next case failing
