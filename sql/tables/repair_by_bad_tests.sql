@@ -7,6 +7,7 @@
 -- btr                   upper end of the band: 0 is exactly 0, and 0.1 is more than 0 and at most 0.1. Null for
 --                       instances whose candidate has no test
 -- n                     instances for which the method's tests are known
+-- resolved              instances whose fix is resolved
 -- share                 of all these instances, in %
 -- pass_low, pass_high   Wilson's 95 % interval of pass_rate
 -- pass_rate             share of instances whose fix is resolved, in %

@@ -2,6 +2,7 @@
 --
 -- Columns of `localization_run`. One row per instance, method, model, variant, with_tests, top_n and sample.
 -- If several have different settings, the latest counts. A timeout counts only if no other run exists.
+-- sample  0-based number among several samples of one method
 -- needs: localization_run
 CREATE OR REPLACE VIEW counted_localization AS
 SELECT *

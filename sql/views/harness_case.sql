@@ -13,6 +13,8 @@
 -- sympy prints each case as it ends. The parser ignores skipped cases and modules that cannot be imported.
 -- The view does not repeat errors of the log parsers. Examples are captured output that looks like a result, ids cut at
 -- a space, and Django's lines after a failure (metrics: slips).
+-- none_before, none_after            outcome in suite `none` on each code state, as the harness reads it
+-- candidate_before, candidate_after  outcome in the candidate's suite on each code state, as the harness reads it
 -- Source: log parsers and test commands of the harness, commit of 2026-07-23. `tests/sql/test_harness_logs.py` compares
 -- these lines with real logs.
 -- needs: submission_run, run, case_outcome, environment
