@@ -1,7 +1,7 @@
 -- Which tests have another outcome alone than together with other tests, and why?
 --
--- One row per method, model and reason, over tests that failed on a repair's patch and ran alone before debugging. A
--- test counts once per iteration.
+-- One row per method, model and reason, over tests that did not pass on a repair's patch and ran alone before
+-- debugging. A test counts once per iteration.
 -- The TDFlow paper excluded 22 of 300 and 45 of 500 instances where a single test and the suite differ. This project
 -- keeps them and counts them here.
 -- reason     `same` where there is no difference; otherwise the reason of `lone_case`

@@ -4,8 +4,9 @@
 -- 4: also `tdflow_figure4`).
 -- instances                 instances with a measured candidate (sample 0)
 -- tests                     number of tests
--- f2p, p2p, p2f, f2f       tests that fail or pass before and after the golden patch, as the grader `paper` counts outcomes
--- other                    tests that are skipped, missing or expected to fail on a side
+-- f2p, p2p, p2f, f2f        tests that fail or pass before and after the golden patch, as the grader `paper` counts
+--                           outcomes
+-- other                     tests that are skipped, missing or expected to fail on a side
 -- btr                       mean Bad Test Rate of the instances that have tests, in %
 -- needs: test_quality
 CREATE OR REPLACE VIEW test_transitions AS

@@ -6,8 +6,8 @@
 -- Definition `paper` (section 3.3): a line is executable if the golden tests or T^R execute it on its side. T^R is the
 -- repository's tests in the golden files.
 -- A line is added if some case of T executes it. It is also added if the candidate's run executes it outside every case
--- (at import) and suite `none` never does. Suite `none` means the repository's tests in the candidate's files and T^R.
--- T^R is included because a candidate that only adds a file has nothing in suite `none`. Importing the fixed module
+-- (at import), and neither suite `none` (the repository's tests in the candidate's files) nor T^R ever executes it.
+-- T^R counts here because a candidate that only adds a file has nothing in suite `none`. Importing the fixed module
 -- alone must not count as coverage.
 -- Definition `swt_bench`: a line is executable if it is a statement of a file that a golden or `none` run loaded, even
 -- if never executed.

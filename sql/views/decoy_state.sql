@@ -3,7 +3,8 @@
 -- One row per instance of a snapshot with golden tests.
 -- suite_id  the golden tests
 -- chosen    fixes of the chosen decoys, in order
--- short     fewer than three are chosen, or no chosen decoy of direction `fix` or `near` is quiet and changes behaviour
+-- short     fewer than three are chosen, or direction `near` has no quiet decoy, or direction `fix` has no quiet decoy
+--           that changes behaviour
 -- untried   numbers of the proposed decoys that golden tests did not run on; null where none was proposed yet
 -- wrong     stored repairs on which no case of FAIL_TO_PASS passes; decoys can be made from them
 -- needs: task_instance, golden_suite, decoy_status, chosen_decoy, fix_status, repair

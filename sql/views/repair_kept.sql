@@ -6,8 +6,8 @@
 -- name                  both in one
 -- repair, repair_model  method and model of the repair
 -- tested                the method submitted a test for the instance
--- kept, robust          as in `fix_filter`; false for an unusable fix, and for an instance without a well-formed test,
---                       since there is no test to pass
+-- kept, robust          as in `fix_filter`; null where unmeasured. False for an unusable fix, and for an instance
+--                       without a well-formed test, since there is no test to pass
 -- measured              false where the status of the fix, or the result of the tests on it, is unknown
 -- needs: used_instance, candidate_result, withdrawn_instance, submission, counted_repair, repair_status, fix_filter, left_undone
 CREATE OR REPLACE VIEW repair_kept AS
