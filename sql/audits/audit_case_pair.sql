@@ -1,4 +1,4 @@
--- Audit, must be empty: a case that is paired with two cases of one run, or with one that is not paired with it.
+-- Audit, must be empty: a case that is paired with two cases of one run, or whose partner is not paired with it.
 --
 -- needs: case_pair
 CREATE OR REPLACE VIEW audit_case_pair AS

@@ -1,8 +1,9 @@
 -- Audit, must be empty: a run whose exit code and outcomes contradict each other.
 --
--- why  `fine` the runner left with 0 and some case failed · `failed` it left with 1 and nothing failed · `cut-off` it was
---      ended (pytest: 2 interrupted, 3 internal error, 4 refused), or wrote no last record, and no row says of what
--- Rows that are no pass and no failure (skipped, xfailed) contradict nothing; xpassed is what unittest leaves with 1 for.
+-- Skipped and xfailed rows contradict no exit code. An xpassed row explains exit code 1 of unittest.
+-- why  `fine` the runner exited with 0 and some case failed · `failed` it exited with 1 and nothing failed · `cut-off`
+--      it was interrupted (pytest: 2 interrupted, 3 internal error, 4 usage error) or wrote no last record, and no row
+--      shows a failure
 -- needs: current_run, case_outcome
 CREATE OR REPLACE VIEW audit_exit_code AS
 WITH told AS (

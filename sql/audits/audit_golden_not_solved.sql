@@ -1,6 +1,6 @@
 -- Audit, must be empty: a golden candidate that some grader measured and does not call solved.
 --
--- Graders that do not accept every golden suite are left out.
+-- Graders that do not accept every golden suite are excluded.
 -- needs: verdict, grader
 CREATE OR REPLACE VIEW audit_golden_not_solved AS
 SELECT v.snapshot, v.instance_id, v.policy, v.grader, v.reason

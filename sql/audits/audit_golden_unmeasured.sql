@@ -1,6 +1,7 @@
--- Audit, must be empty: golden tests that cannot be measured, and neither `undone` nor a validation says so.
+-- Audit, must be empty: golden tests that cannot be measured, without a row in `undone` or an invalid validation.
 --
--- what  `silent` no flow run recorded the failure, and no validation calls the instance invalid · `measured` a grader counts a candidate of the instance all the same
+-- what  `silent` no flow run recorded the failure, and no validation calls the instance invalid · `measured` a grader
+--       still counts a candidate of the instance
 -- needs: golden_unmeasured, undone, validation, verdict
 CREATE OR REPLACE VIEW audit_golden_unmeasured AS
 SELECT 'silent' AS what, g.snapshot, g.instance_id, g.reason, g.detail

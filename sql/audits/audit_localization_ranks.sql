@@ -1,6 +1,7 @@
--- a localization whose ranking is not what its run says: files missing, or ranks that are not 1, 2 and so on.
+-- Audit, must be empty: a localization whose ranking contradicts its run. Files are missing, or ranks are not 1, 2 and
+-- so on.
 --
--- rows       how many files the ranking has
+-- rows       number of files in the ranking
 -- last_rank  the largest rank among them
 -- needs: localization_run, localization
 CREATE OR REPLACE VIEW audit_localization_ranks AS

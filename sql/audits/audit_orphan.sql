@@ -1,6 +1,7 @@
--- Audit, must be empty: a row that points at nothing.
+-- Audit, must be empty: a row with a reference to a missing row.
 --
--- what: the table; key: the value that is not there.
+-- what  the table and column of the reference
+-- key   the missing value
 -- needs: candidate, submission, suite, proposed_fix, repair, fix_run
 CREATE OR REPLACE VIEW audit_orphan AS
 SELECT 'submission.candidate_id' AS what, candidate_id AS key

@@ -1,9 +1,9 @@
--- Audit, must be empty: a run that an instance asked for and that is stored, but that no view counts for the instance.
+-- Audit, must be empty: a stored run that an instance requested, but that no view counts for the instance.
 --
--- what    `current_run`: the run is not among the instance's runs · `submission_run`: all runs of a submission are stored,
---         and it is unmeasured · `fix_suite_run`: a suite was run on a proposed fix, and no run speaks for it
--- detail  the submission or fix that has no run; empty where the run itself is missing
--- Runs of a runner that a newer one replaced are left out: they count for nobody.
+-- Runs of a replaced runner version are excluded, because they count for no instance.
+-- what    `current_run`: the run is not among the instance's runs · `submission_run`: all runs of a submission are
+--         stored, and it is unmeasured · `fix_suite_run`: a suite ran on a proposed fix, and no run counts for it
+-- detail  the submission or fix without a run; empty where the run itself is missing
 -- needs: run, run_request, current_run, submission, suite, submission_run, fix_run, fix_suite_run
 CREATE OR REPLACE VIEW audit_request_not_joined AS
 WITH stored AS (

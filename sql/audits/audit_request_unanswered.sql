@@ -1,7 +1,9 @@
--- Audit, must be empty: a run that an instance asked for, that is not stored, and that nothing reports as incomplete.
+-- Audit, must be empty: a run that an instance requested, that is not stored, and that no row reports as incomplete.
 --
--- Columns of `run_request`, requested_at: when the run was asked for. A later request for the same suite, code state and repeat whose run is stored answers an
--- earlier one: the environment or the runner changed between them. A run that failed for internal reasons is not stored.
+-- Columns of `run_request`. A stored later request for the same suite, code state and repeat answers an earlier one,
+-- since the environment or the runner changed between them.
+-- A run with an internal failure is not stored.
+-- requested_at  time of the request
 -- needs: run, run_request, undone_now
 CREATE OR REPLACE VIEW audit_request_unanswered AS
 WITH answered AS (

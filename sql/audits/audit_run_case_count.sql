@@ -1,7 +1,7 @@
--- Audit, must be empty: a run whose number of cases is not the number of its rows.
+-- Audit, must be empty: a run whose number of cases differs from the number of its rows.
 --
--- cases  what the run row says
--- rows   how many outcomes there are
+-- cases  number in the run row
+-- rows   number of outcomes
 -- needs: run, case_outcome
 CREATE OR REPLACE VIEW audit_run_case_count AS
 SELECT r.instance_id, r.run_key, r.cases, coalesce(o.rows, 0) AS rows

@@ -1,6 +1,6 @@
--- Audit, must be empty: a run that completed, reported no case and does not say why.
+-- Audit, must be empty: a run that completed, reported no case and gives no reason.
 --
--- A module that cannot be collected is a row; silence needs a `detail`.
+-- An uncollectable module is a row. A run without rows needs a `detail`.
 -- needs: run, case_outcome
 CREATE OR REPLACE VIEW audit_run_without_cases AS
 SELECT instance_id, run_key, suite_kind, code_state, log

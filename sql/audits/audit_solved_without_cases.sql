@@ -1,4 +1,5 @@
--- Audit, must be empty: solved by the paper's grader although no case is the candidate's.
+-- Audit, must be empty: a candidate that the grader `paper` calls solved although it has no case of T.
+--
 -- needs: paper, submission_case
 CREATE OR REPLACE VIEW audit_solved_without_cases AS
 SELECT snapshot, instance_id, candidate_id, policy

@@ -1,8 +1,8 @@
--- Audit, must be empty: two runs that both settle one suite on one state, or two rows for one submission.
+-- Audit, must be empty: two runs that both count for one suite on one code state, or two rows for one submission.
 --
--- what  the view that says two things
--- cell  of what
--- rows  how many runs it names
+-- what  the view with two rows
+-- cell  key of the rows
+-- rows  number of rows
 -- needs: settled_run, submission_run
 CREATE OR REPLACE VIEW audit_two_settled_runs AS
 SELECT 'settled_run' AS what, instance_key || ' ' || suite_ref || ' ' || code_state AS cell, count(*) AS rows

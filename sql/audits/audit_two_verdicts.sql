@@ -1,6 +1,6 @@
 -- Audit, must be empty: two verdicts of one grader for one candidate row and policy.
 --
--- rows  how many verdicts there are
+-- rows  number of verdicts
 -- needs: verdict
 CREATE OR REPLACE VIEW audit_two_verdicts AS
 SELECT snapshot, candidate_id, policy, grader, count(*) AS rows

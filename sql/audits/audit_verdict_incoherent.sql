@@ -1,6 +1,7 @@
 -- Audit, must be empty: a verdict that contradicts itself.
 --
--- Unmeasured with a verdict; measured without one; solved without a failing-to-passing case; solved with a reason.
+-- Unmeasured with a verdict, measured without a verdict, solved without a failing-to-passing case, or solved with a
+-- reason.
 -- needs: verdict
 CREATE OR REPLACE VIEW audit_verdict_incoherent AS
 SELECT snapshot, instance_id, candidate_id, policy, grader

@@ -1,25 +1,28 @@
 -- The verdict as the paper defines it (sections 3.1 and 3.3), on the cases of T. The default grader.
 --
--- One row per candidate and policy, superseded candidates included: `counted` is false for them.
--- measured: false where a run is not there; then every verdict is null.
--- well_formed    W: the candidate's patch applies
--- solved         S: some case of T goes from failing to passing, and no case of T fails or is missing on the fixed code
--- fail_to_any    F→X: some case of T fails before
--- fail_to_pass   F→P: some case of T fails before and passes after
--- pass_to_pass   P→P: some case of T passes in both
--- reason         why not solved; empty where it is
--- "We consider a test to fail if an error is thrown during its execution" (section 3.1): failed, error, timeout, and a
--- module that cannot be collected. Skipped, xfailed and xpassed cases throw no error: they are no evidence and refuse
--- no suite. pytest reports a strict xpass as failed. A case that the suite has before and not after is missing.
+-- One row per candidate and policy, replaced candidates included (`counted` is false for them).
+-- "We consider a test to fail if an error is thrown during its execution" (section 3.1). So failed, error, timeout and
+-- an uncollectable module are failures.
+-- Skipped, xfailed and xpassed cases throw no error. They count neither for nor against a suite. pytest reports a
+-- strict xpass as failed.
+-- A case that the suite has before and not after is missing.
+-- measured        false where a run is missing; then every verdict is null
+-- well_formed     W: the candidate's patch applies
+-- solved          S: some case of T goes from failing to passing, and no case of T fails or is missing on the fixed
+--                 code
+-- fail_to_any     F→X: some case of T fails before
+-- fail_to_pass    F→P: some case of T fails before and passes after
+-- pass_to_pass    P→P: some case of T passes in both
+-- reason          why not solved; empty where it is
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
 -- only_t          robustness checks compare the cases of T alone
 -- accepts_golden  the golden tests of every valid instance are solved by it
 -- outcome         as recorded, or `missing`
 -- class           `pass`, `fail`, `none` (neither) or `missing`
--- seen            whether the grader knows of such a case at all
+-- seen            whether the grader reads such a case at all
 -- before, after   outcome on each code state
--- transition      what the case counts as, as `transition` lists it
+-- transition      class of the case, as `transition` lists it
 -- kept: beside the runs
 -- needs: submission_status, submission_case
 CREATE OR REPLACE VIEW paper_grader AS

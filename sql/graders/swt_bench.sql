@@ -1,6 +1,6 @@
 -- The verdict of the public harness since 2025-09-11.
 --
--- Columns as in `paper`; the rules are those of `harness_rules` and `harness_verdict`.
+-- Columns as in `paper`. The rules are those of `harness_rules` and `harness_verdict`.
 -- kept: beside the runs
 -- needs: harness_rules, harness_verdict
 CREATE OR REPLACE VIEW swt_bench_grader AS

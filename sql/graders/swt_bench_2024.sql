@@ -1,8 +1,7 @@
--- The verdict of the public harness until 2025-09-11, which most published numbers come from.
+-- The verdict of the public harness until 2025-09-11, the source of most published numbers.
 --
--- Columns as in `paper`; the rules are those of `harness_rules` and `harness_verdict`.
---
--- A golden suite whose module cannot be imported before the fix is not accepted by these rules.
+-- Columns as in `paper`. The rules are those of `harness_rules` and `harness_verdict`.
+-- These rules reject a golden suite whose module cannot be imported before the fix.
 -- kept: beside the runs
 -- needs: harness_rules, harness_verdict
 CREATE OR REPLACE VIEW swt_bench_2024_grader AS

@@ -1,9 +1,9 @@
--- Which method solved which instance, for one scale over several snapshots, by the grader `for_grader`?
+-- Which method solved which instance, as input of one ability scale over several snapshots, by the grader `for_grader`?
 --
--- An instance of several snapshots counts in the first by name, which is the earliest month. Controls are left out:
--- `golden` solves everything. What was not measured has no row, nor has what was withdrawn, nor a trial: an instance whose
--- statement is no issue's text but put together from a git history is no part of a benchmark.
--- solved   whether it is; with `hold`, whether it is robust (no row where a solved one was not checked)
+-- An instance of several snapshots counts in the first by name, which is the earliest month.
+-- Controls are excluded, because `golden` solves everything. Unmeasured and withdrawn instances have no row.
+-- Trial instances have no row either: their statement is reconstructed from a git history, not the text of an issue.
+-- solved  whether it is solved; with `hold`, whether it is robust (no row where a success was not checked)
 -- needs: method_instance, withdrawal, used_instance
 CREATE OR REPLACE MACRO ability_cell(for_grader, hold) AS TABLE
 SELECT snapshot, instance_id, method, model, CASE WHEN hold THEN robust ELSE solved END AS solved

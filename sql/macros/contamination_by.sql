@@ -1,17 +1,19 @@
--- Is a method better on what its model may have seen? Instances before and after the model's own knowledge cutoff.
+-- Is a method better on instances that its model may have seen? Compares instances before and after the model's
+-- knowledge cutoff.
 --
--- FROM contamination_by('paper', 'tests-only'); `contamination_of` has several graders at once, null for all. Per snapshot, method and model with a known cutoff (`model_fact`),
--- sample 0. n_before, solved_before, S_before in %: pull requests opened before the end of the cutoff's last day, and
--- …_after; difference in percentage points; p_exact: Fisher's exact test, one-sided, that the rate before is higher;
--- p_z: the pooled two-proportion z-test (paper, section 5.4, table 7). detectable: the smallest difference in points
--- that samples of these sizes find with power 80 % at the one-sided level 5 %, from the pooled rate; needed: instances
--- on each side to find the difference that is seen, null where it is none. undated: instances without a date, and
--- unmeasured ones, left out.
--- n_before, n_after            instances opened before the end of the cutoff's last day, and after it
--- solved_before, solved_after  how many of them are solved
--- S_before, S_after            that in %
--- difference                   of these, in percentage points
--- unmeasured                   instances without the runs, left out
+-- FROM contamination_by('paper', 'tests-only'). `contamination_of` takes a list of graders, null for all.
+-- One row per snapshot, method and model with a known cutoff (`model_fact`), sample 0.
+-- n_before, n_after         instances opened before the end of the cutoff's last day, and after it
+-- solved_before, solved_after  number of solved ones
+-- S_before, S_after         their rate in %
+-- difference                of these rates, in percentage points
+-- p_exact                   Fisher's exact test, one-sided, that the rate before is higher
+-- p_z                       pooled two-proportion z-test (paper, section 5.4, table 7)
+-- detectable                smallest difference in points that samples of these sizes find with power 80 % at the
+--                           one-sided level 5 %, from the pooled rate
+-- needed                    instances on each side to find the observed difference; null where it is not positive
+-- undated                   instances without a date, excluded
+-- unmeasured                instances without the runs, excluded
 -- needs: method_instance, used_instance, model_fact, exact_tests, normal_tests
 CREATE OR REPLACE MACRO contamination_of(for_graders, for_policy) AS TABLE
 WITH sided AS (

@@ -1,5 +1,6 @@
--- Which policy of a candidate a table reads: `for_policy`, and for the controls `golden` and `nop` any that they have.
+-- Which policy (patch filter) of a candidate does a table read?
 --
+-- `for_policy`; for the controls `golden` and `nop` any policy that they have.
 -- Columns: candidate_id, policy; one row per candidate that has such a submission.
 -- needs: counted_candidate, submission
 CREATE OR REPLACE MACRO counted_policy(for_policy) AS TABLE

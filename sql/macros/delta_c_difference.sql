@@ -1,9 +1,11 @@
 -- Do two methods differ in change coverage? A paired bootstrap over the instances that both are measured on.
 --
--- `FROM delta_c_difference('2026-11', 'method (model)', 'other method', 'paper')`: snapshot, names as in
--- `method_instance`, definition; grader `paper`, policy `tests-only`. One row: instances, mean_a, mean_b, difference
--- (a - b, all in %), low and high (95 % percentile interval of 2,000 resamples), p (two-sided). Deterministic: the
--- draws come from MD5 of their number, so the same rows give the same interval everywhere.
+-- `FROM delta_c_difference('2026-11', 'method (model)', 'other method', 'paper')`. The arguments are a snapshot, two
+-- names as in `method_instance` and a definition. Grader `paper`, policy `tests-only`.
+-- One row with columns instances, mean_a, mean_b, difference (a - b, all in %), low, high and p. The interval low to
+-- high is the 95 % percentile interval of 2,000 resamples; p is two-sided.
+-- The result is deterministic: each draw comes from the MD5 of its number, so equal rows give equal intervals on every
+-- machine.
 -- needs: method_instance, change_coverage
 CREATE OR REPLACE MACRO delta_c_difference(for_snapshot, method_a, method_b, for_definition) AS TABLE
 WITH covered AS (

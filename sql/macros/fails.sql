@@ -1,5 +1,5 @@
--- Whether an outcome is a failure by the paper: an error is thrown (section 3.1).
+-- Whether an outcome is a failure as the paper defines it: an error is thrown (section 3.1).
 --
--- `tasks.domain.outcome.FAILURES` is the same.
+-- Equal to `tasks.domain.outcome.FAILURES`.
 -- needs:
 CREATE OR REPLACE MACRO fails(outcome) AS outcome IN ('failed', 'error', 'timeout');

@@ -1,16 +1,18 @@
--- What outcomes and pairs of them mean to the public harness, for a grader that follows it.
+-- How does the public harness classify outcomes and pairs of outcomes?
 --
--- harness_outcome(for_grader): columns of `outcome_class`. failed is a failure, passed is a pass, whatever else is in
---     the log is neither. Its log knows PASSED, FAILED, ERROR and SKIPPED only, so expected failures, unexpected passes
---     and cases that never finished leave no trace.
--- harness_transition(for_grader, leftover): columns of `transition`. A case that is neither before counts as failing,
---     one that passed before and is neither after as broken. leftover: what is left of those that the log has a line
---     for in one of the states; without a line a case is always `unmatched`, it counts as nothing.
+-- `harness_outcome(for_grader)` has the columns of `outcome_class`. The outcome failed is a failure, passed is a pass,
+-- and every other outcome in the log is neither.
+-- The harness's log contains only PASSED, FAILED, ERROR and SKIPPED. So expected failures, unexpected passes and
+-- unfinished cases have no line.
+-- `harness_transition(for_grader, leftover)` has the columns of `transition`. A case that is neither before counts as
+-- failing. A case that passed before and is neither after counts as broken.
+-- The parameter `leftover` is the class of the other pairs if the log has a line for the case in one state. Without any
+-- line the case is `unmatched` and does not count.
 -- Source: the harness's grading script, commit of 2026-07-23 (metrics: graders).
 -- class          `pass`, `fail` or `none` (neither)
 -- seen           whether the log has a line for such a case
 -- before, after  outcome on each code state
--- transition     what the case counts as, as `transition` lists it
+-- transition     class of the case, as `transition` lists it
 -- needs:
 CREATE OR REPLACE MACRO harness_outcome(for_grader) AS TABLE
 SELECT for_grader AS grader, outcome, class, seen

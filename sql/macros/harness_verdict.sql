@@ -1,10 +1,13 @@
--- The verdicts of the public harness, by the rules of `harness_rules` with this `leftover`.
+-- What is the verdict of the public harness, by the rules of `harness_rules` with this `leftover`?
 --
--- Columns as in `paper`. Sets of cases are taken relative to suite `none` on the candidate's files:
--- well_formed   the patch applies, and the candidate's runs report at least a tenth of the cases of suite `none`
--- solved        F2P contains F2P_none and more; no P2F and no F2F that suite `none` has not; W is not asked for
--- fail_to_any   some new F2P or F2F      fail_to_pass  some new F2P      pass_to_pass  some new P2P
+-- Columns as in `paper`. Sets of cases are compared with suite `none` on the candidate's files.
 -- Source: the harness's grading and table scripts, commit of 2026-07-23 (metrics: graders).
+-- well_formed     the patch applies, and the candidate's runs report at least a tenth of the cases of suite `none`
+-- solved          F2P contains F2P of suite `none` and at least one more case; every P2F and F2F case is also one in
+--                 suite `none`; well_formed is not required
+-- fail_to_any     some new F2P or F2F
+-- fail_to_pass    some new F2P
+-- pass_to_pass    some new P2P
 -- counted         false for a candidate that a later one replaced
 -- grader          name of the grader
 -- only_t          robustness checks compare the cases of T alone

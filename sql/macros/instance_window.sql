@@ -1,6 +1,6 @@
--- The instances of a snapshot whose pull request was opened in the last so many months before a day.
+-- Which instances of a snapshot have a pull request opened in the last `months` months before a day?
 --
--- FROM instance_window('2026-11', 6, DATE '2026-11-30'): columns of `task_instance`.
+-- FROM instance_window('2026-11', 6, DATE '2026-11-30'). Columns of `task_instance`.
 -- needs: task_instance
 CREATE OR REPLACE MACRO instance_window(wanted, months, last_day) AS TABLE
     SELECT *

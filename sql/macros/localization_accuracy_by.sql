@@ -1,16 +1,13 @@
--- How well do methods locate bugs, with one retriever behind them: `FROM localization_accuracy_by('code')`.
+-- How accurately do methods locate bugs with a given retriever? `FROM localization_accuracy_by('code')`.
 --
--- One row per snapshot, method, model, with_tests and top_n; sample 0. `n` is the number of localized instances,
--- `unmeasured` that of instances with a golden file whose localization timed out or was not made. In %: `any_k` some
--- golden file is among the first k, `all_k` every one is (accuracy@k of the literature), `recall_k` the mean share of
--- them. MAP and MRR are between 0 and 1, over the stored depth, `top_n`.
--- n                             localized instances
--- unmeasured                    instances whose localization timed out or was not made
--- any_1, any_5, any_10, any_30  in %, some golden file is among the first so many
--- all_1, all_5, all_10          in %, every golden file is
+-- One row per snapshot, method, model, with_tests and top_n; sample 0. MAP and MRR are over the stored depth, `top_n`.
+-- n                         localized instances
+-- unmeasured                instances with a golden file whose localization timed out or does not exist
+-- any_1, any_5, any_10, any_30  in %, some golden file is among the first 1, 5, 10 and 30
+-- all_1, all_5, all_10      in %, every golden file is (accuracy@k of the literature)
 -- recall_1, recall_5, recall_10, recall_30  in %, mean share of the golden files that are
--- map                           mean average precision, 0 to 1
--- mrr                           mean reciprocal rank, 0 to 1
+-- map                       mean average precision, 0 to 1
+-- mrr                       mean reciprocal rank, 0 to 1
 -- needs: localization_score, golden_file, used_instance
 CREATE OR REPLACE MACRO localization_accuracy_by(for_variant) AS TABLE
 WITH asked AS (

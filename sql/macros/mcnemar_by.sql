@@ -1,12 +1,12 @@
 -- McNemar's exact test for each pair of methods, for any grader and policy.
 --
--- Per snapshot and pair, method_a before method_b in the alphabet: instances measured for both, of these solved by
--- both, only by a, only by b, by neither; p: two-sided, on the discordant pairs. only_a_robust, only_b_robust,
--- p_robust: the same over robust successes; null where a success was not fully checked.
--- method_a, method_b            the two, in the alphabet
--- instances                     measured for both
--- both_solve, only_a, only_b, neither  how many of these are solved by both, by one alone, by none
--- A method's instances are a bit each, in one order: three million joined rows took a second for six thousand pairs.
+-- One row per snapshot and pair. The query encodes each method's results as a bit string over its instances in one
+-- order. A join of three million rows took one second for six thousand pairs.
+-- method_a, method_b        the two methods, in alphabetical order
+-- instances                 measured for both
+-- both_solve, only_a, only_b, neither  instances solved by both, by one method alone, by neither
+-- p                         two-sided, on the discordant pairs
+-- only_a_robust, only_b_robust, p_robust  the same for robust successes; null where a success was not fully checked
 -- needs: method_instance, exact_tests
 CREATE OR REPLACE MACRO mcnemar_by(for_grader, for_policy) AS TABLE
 WITH coded AS (

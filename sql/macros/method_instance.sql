@@ -1,13 +1,16 @@
--- Every method on every instance of its snapshot, sample 0, by the grader `for_grader` and the policy `for_policy`.
+-- What is the result of every method on every instance of its snapshot, sample 0, by `for_grader` and `for_policy`?
 --
--- `method_instance_of` is the same for several graders at once, null for all, with a column grader.
--- Columns: snapshot, method, model, provenance (of the method's candidates: `verified`, `self_reported`, `oracle`, or
--- several with `+`), name (method and model in one), instance_id, candidate_id (null: no candidate,
--- which counts as measured and as not solved, unless provider, budget or machine left it undone: then as unmeasured), policy, measured, well_formed, solved, fail_to_any, fail_to_pass,
--- pass_to_pass (null where unmeasured: such an instance is left out of that method's rates, and counted), robust
--- (solved, and no robustness check failed; null as well where a solved one was not checked), decoys and decoys_rejected
--- (as in `robust_verdict`).
--- The controls `golden` and `nop` count by the first policy that they have, where they do not have this one.
+-- `method_instance_of` takes a list of graders, null for all, and has a column grader.
+-- The controls `golden` and `nop` use their first policy if they lack this one.
+-- provenance                of the method's candidates: `verified`, `self_reported`, `oracle`, or several with `+`
+-- name                      method and model in one
+-- candidate_id              null without a candidate. Such an instance counts as measured and not solved. It is
+--                           unmeasured if a provider, a budget or a machine stopped the method
+-- measured                  false where a run is missing; rates of the method exclude and count such instances
+-- well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass  as in `paper`; null where unmeasured
+-- robust                    solved, and no robustness check failed; null where unmeasured, and where a success was not
+--                           checked
+-- decoys, decoys_rejected   as in `robust_verdict`
 -- needs: candidate_result, withdrawn_instance, used_instance, grader, left_undone
 CREATE OR REPLACE MACRO method_instance_of(for_graders, for_policy) AS TABLE
 WITH placed AS MATERIALIZED (

@@ -1,11 +1,14 @@
--- Method overlap for any grader and policy: every non-empty subset of methods, and the instances that it solves.
+-- Which instances does each non-empty subset of methods solve, for any grader and policy?
 --
--- methods: names in the subset; size. exactly: instances solved by all of them and by no other method; by_any: by some
--- of them (an ideal ensemble); by_all: by each of them. Per snapshot, without `golden` and `nop`, the 12 methods that
--- solve most (section 5.4, figure 6). An unmeasured instance counts as not solved by that method. …_robust: the same
--- for robust successes; null for a subset with a success that was not fully checked.
--- size                          how many methods the subset has
--- exactly_robust, by_any_robust, by_all_robust  the same for robust successes
+-- One row per snapshot and subset of the 12 methods that solve most, without `golden` and `nop` (section 5.4, figure
+-- 6). An unmeasured instance counts as not solved by that method.
+-- methods                   names in the subset
+-- size                      number of methods in the subset
+-- exactly                   instances solved by all of them and by no other method
+-- by_any                    instances solved by at least one of them (an ideal ensemble)
+-- by_all                    instances solved by each of them
+-- exactly_robust, by_any_robust, by_all_robust  the same for robust successes; null for a subset with a success that
+--                           was not fully checked
 -- needs: method_instance
 CREATE OR REPLACE MACRO method_overlap_by(for_grader, for_policy) AS TABLE
 WITH result AS (

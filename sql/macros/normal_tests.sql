@@ -1,10 +1,11 @@
--- Tests and sizes that rest on the normal distribution, as scalar macros.
+-- Tests and sample sizes based on the normal distribution, as scalar macros.
 --
--- normal_cdf(z)                    by its power series; exact to 1e-12 for |z| <= 6, beyond that 0 or 1
--- two_proportion_z(a, n, b, m)     one-sided pooled p-value that a of n is a higher rate than b of m (paper, table 7)
--- detectable_difference(p, n, m)   smallest difference from rate p that samples of n and m find with power 80 % at the
---                                  one-sided level 5 %
--- instances_needed(p, d)           size of each of two samples to find difference d from rate p, as above
+-- `normal_cdf(z)`: by its power series; exact to 1e-12 for |z| <= 6, beyond that 0 or 1.
+-- `two_proportion_z(a, n, b, m)`: one-sided pooled p-value that a of n is a higher rate than b of m (paper, table 7).
+-- `detectable_difference(p, n, m)`: smallest difference from rate p that samples of n and m find with power 80 % at the
+-- one-sided level 5 %.
+-- `instances_needed(p, d)`: size of each of two samples to find difference d from rate p, with the same power and
+-- level.
 -- needs:
 CREATE OR REPLACE MACRO normal_cdf(z) AS
     CASE

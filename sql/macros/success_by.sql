@@ -1,9 +1,16 @@
--- How does success depend on the instance? Rates of each method by a property of the instances, with intervals.
+-- How does success depend on a property of the instances? Rates of each method with intervals.
 --
--- FROM success_by('paper', 'tests-only') WHERE "by" = 'repository'. by: `repository`, `year` and `month` (of the pull
--- request, UTC), `words` (of the statement, in bands). Per snapshot, by, part, method and model, sample 0: n, unmeasured,
--- solved; S in % with Wilson's 95 % interval; S_robust, null where a success was not fully checked. Parts that are not known
--- of an instance leave it out of that property alone (figures 2, 5 and 9).
+-- FROM success_by('paper', 'tests-only') WHERE "by" = 'repository'.
+-- One row per snapshot, property, part, method and model, sample 0 (figures 2, 5 and 9). An instance without a value is
+-- excluded for that property only.
+-- by             `repository`, `year` and `month` (of the pull request, UTC), `words` (of the statement, in bands)
+-- part           value of the property
+-- n              measured instances
+-- unmeasured     instances without the runs
+-- solved         number of solved instances
+-- S              in %
+-- S_low, S_high  Wilson's 95 % interval of S
+-- S_robust       null where a success was not fully checked
 -- needs: method_instance, used_instance, instance_fact, wilson, robust_share
 CREATE OR REPLACE MACRO success_by(for_grader, for_policy) AS TABLE
 WITH property AS (

@@ -1,23 +1,27 @@
 -- Table 2 of the paper for any grader and policy: `FROM table2_by('swt_bench', 'as-submitted')`.
 --
--- `table2_among` divides by the instances of a list instead of all of a snapshot, and leaves out methods without a
--- candidate for any of them: `FROM table2_among('paper', 'tests-only', ['pallets__flask-4045'])`. `table2_of` has several
--- graders at once, null for all, with a column grader.
--- Per snapshot, method and model, sample 0. n: instances that count; unmeasured: instances left out because our runs
--- are not there. W, S, F_X, F_P, P_P in % of n; S_low, S_high: Wilson's 95 % interval of S; solved: the count.
--- S_robust: the share of n that is solved and robust; null where a success was not fully checked (unchecked counts these).
--- decoys: pairs of a success and a decoy that it ran on; decoys_rejected: those in which the success rejects it.
--- strength: in %, how many wrong fixes of proposed repairs its successes reject, pair by pair (`strength`); null where no
--- success ran on one. A robust success that rejects few of them may cover less than the issue.
--- provenance: where the method's candidates come from (`verified`, `self_reported`, `oracle`).
--- Every instance of the snapshot counts, one without a candidate as 0 (section 5.2, table 2).
--- n              instances that count
--- W              in %, well-formed: the patch applies
--- S              in %, solved
--- F_X            in %, some case of T fails before
--- F_P            in %, some case of T fails before and passes after
--- P_P            in %, some case of T passes in both
--- S_low, S_high  Wilson's 95 % interval of S, in %
+-- `table2_among` divides by the instances of a list instead of all of a snapshot. It excludes methods without a
+-- candidate for any of them. Example: `FROM table2_among('paper', 'tests-only', ['pallets__flask-4045'])`.
+-- `table2_of` takes a list of graders, null for all, and has a column grader.
+-- One row per snapshot, method and model, sample 0. Every instance of the snapshot counts; an instance without a
+-- candidate counts as 0 (section 5.2, table 2).
+-- n                instances that count
+-- unmeasured       instances excluded because their runs are missing
+-- W                in %, well-formed: the patch applies
+-- S                in %, solved
+-- F_X              in %, some case of T fails before
+-- F_P              in %, some case of T fails before and passes after
+-- P_P              in %, some case of T passes in both
+-- S_low, S_high    Wilson's 95 % interval of S, in %
+-- solved           number of solved instances
+-- S_robust         in % of n, solved and robust; null where a success was not fully checked
+-- unchecked        successes that were not fully checked
+-- decoys           pairs of a success and a decoy that it ran on
+-- decoys_rejected  pairs in which the success rejects the decoy
+-- strength         rejection rate: wrong fixes of proposed repairs that its successes reject, in % of all pairs
+--                  (`strength`); null where no success ran on one. A robust success with a low rate may test less than
+--                  the issue
+-- provenance       source of the method's candidates (`verified`, `self_reported`, `oracle`)
 -- needs: method_instance, wilson, robust_share, fix_rejection
 CREATE OR REPLACE MACRO table2_of(for_graders, for_policy, asked) AS TABLE
 SELECT

@@ -1,13 +1,13 @@
 -- Table 3 of the paper for any grader and policy: mean change coverage over all, solved and unsolved instances.
 --
--- Per snapshot, method, model and definition of change coverage (`paper`, `swt_bench`), sample 0. dc_all, dc_solved,
--- dc_unsolved in %, dc_robust over robust successes; n_…: instances in each mean. excluded: instances whose golden patch has no executable line;
--- unmeasured: instances without the runs. An instance without a candidate covers nothing (section 5.2, table 3): it
--- counts where the golden tests' own denominator is known to be more than 0.
--- definition                    of change coverage: `paper` or `swt_bench`
--- dc_all, dc_solved, dc_robust, dc_unsolved  mean change coverage in %: over all instances, the solved ones, those that
---     hold, the unsolved ones
+-- One row per snapshot, method, model and definition, sample 0. An instance without a candidate covers nothing (section
+-- 5.2, table 3). It counts if the golden tests' own denominator is above 0.
+-- definition                of change coverage: `paper` or `swt_bench`
+-- dc_all, dc_solved, dc_robust, dc_unsolved  mean change coverage in %: over all instances, and over those with a
+--                           solved, robust or unsolved candidate
 -- n_all, n_solved, n_robust, n_unsolved  instances in each mean
+-- excluded                  instances whose golden patch has no executable line
+-- unmeasured                instances without the runs
 -- needs: method_instance, candidate_result, change_coverage
 CREATE OR REPLACE MACRO table3_by(for_grader, for_policy) AS TABLE
 WITH covered AS MATERIALIZED (

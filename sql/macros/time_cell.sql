@@ -1,8 +1,8 @@
--- Which method solved which dated instance, and how long after its model's cutoff was that opened?
+-- Which method solved which dated instance, and how long after its model's cutoff was the instance opened?
 --
--- As `ability_cell`, for methods whose model has a known cutoff (`model_fact`), of each snapshot by itself.
--- years    from the end of the cutoff's last day to the pull request; below 0 before it
--- solved   whether it is; with `hold`, whether it is robust (no row where a solved one was not checked)
+-- Like `ability_cell`, for methods whose model has a known cutoff (`model_fact`), separately for each snapshot.
+-- years   from the end of the cutoff's last day to the pull request; negative before the cutoff
+-- solved  whether it is solved; with `hold`, whether it is robust (no row where a success was not checked)
 -- needs: method_instance, used_instance, model_fact
 CREATE OR REPLACE MACRO time_cell(for_grader, hold) AS TABLE
 SELECT

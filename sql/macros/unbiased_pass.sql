@@ -1,4 +1,4 @@
--- Unbiased pass@k for n samples of which c succeed: the chance that k of them, drawn at random, hold a success.
+-- Unbiased pass@k for n samples with c successes: the probability that k random samples contain a success.
 --
 -- Between 0 and 1; null where n < k. Chen et al. 2021: 1 - C(n - c, k) / C(n, k).
 -- needs: exact_tests

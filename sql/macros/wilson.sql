@@ -3,7 +3,7 @@
 -- Shares between 0 and 1; null where n is 0. Wilson 1927, without continuity correction.
 -- needs:
 CREATE OR REPLACE MACRO wilson_low(k, n) AS
-    -- greatest and least pass a null over, and 0 of 0 would be anything from 0 to 1.
+    -- CASE is needed because greatest and least ignore null: without it, 0 of 0 gives the interval 0 to 1.
     CASE WHEN n > 0 THEN greatest(0.0, (k / nullif(n, 0)::DOUBLE + 1.959963984540054 ** 2 / (2 * n)
         - 1.959963984540054 * sqrt(
             k / nullif(n, 0)::DOUBLE * (1 - k / nullif(n, 0)::DOUBLE) / n + 1.959963984540054 ** 2 / (4.0 * n * n)))

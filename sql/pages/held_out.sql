@@ -1,8 +1,8 @@
--- Which instances are held out, so that a report leaves their golden side out?
+-- Which instances are embargoed, so that a report hides their golden side?
 --
--- One row per snapshot and instance_id. held_out: false where the instance is in a snapshot that was imported (its
--- golden side is public), or in a published month that another one follows; true for the newest month, for what was
--- never published, and for instances that were withdrawn.
+-- One row per snapshot and instance_id.
+-- held_out  false for an instance of an imported snapshot (its golden side is public), or of a published month that
+--           another month follows. True for the newest month, and for unpublished or withdrawn instances
 -- needs: task_instance, snapshot, withdrawal
 CREATE OR REPLACE VIEW held_out AS
 WITH followed AS (

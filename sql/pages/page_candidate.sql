@@ -1,16 +1,21 @@
--- What does the page of each candidate say of it?
+-- Which data does the page of each candidate show?
 --
--- FROM page_candidate('2026-11', false): one row per candidate that counts, of all samples, under the policy that tables
--- read. verdicts: of each grader {grader, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason,
--- robust, failed_guards}; outcome: by the grader `paper`, `held` (solved and robust), `refuted` (solved, but a robustness
--- check fails), `solved` (checks are not all measured), `missed`, `malformed` (not well-formed) or `unmeasured`; guards:
--- of each robustness check of a success {guard, result, why} for the grader `paper`; decoys: of each chosen decoy {kind,
--- detail, rejected, why, patch}, with a patch where the success accepts it; delta_c: change coverage (`paper`) with its
--- two numbers; fixes, rejected: wrong fixes that it met, and rejects; reasons, why: what the audits suspect; the last
--- columns are those of its `generation`.
--- On an instance that is held out, patch, applied (what was run) and trajectory are null and guards and decoys empty if
--- the candidate is golden or its method saw the golden side. For other candidates detail, why and patch of decoys are
--- null there, and why of a check that names the golden patch. `with_golden` shows all of it.
+-- FROM page_candidate('2026-11', false). One row per counted candidate, all samples, under the policy that tables read.
+-- The last columns come from the candidate's `generation`.
+-- For an embargoed candidate with `withheld`, patch, applied and trajectory are null, and guards and decoys are empty.
+-- These are golden candidates and candidates whose method saw the golden side.
+-- For other candidates of an embargoed instance, detail, why and patch of decoys are null. The field why of a check
+-- that names the golden patch is null too. `with_golden` shows all of it.
+-- verdicts         per grader {grader, measured, well_formed, solved, fail_to_any, fail_to_pass, pass_to_pass, reason,
+--                  robust, failed_guards}
+-- outcome          by the grader `paper`: `held` (solved and robust), `refuted` (solved, but a robustness check fails),
+--                  `solved` (some check is unmeasured), `missed`, `malformed` (not well-formed) or `unmeasured`
+-- guards           per robustness check of a success {guard, result, why}, for the grader `paper`
+-- decoys           per chosen decoy {kind, detail, rejected, why, patch}; with a patch where the success accepts it
+-- applied          the patch that ran
+-- delta_c          change coverage (`paper`), with its numerator and denominator
+-- fixes, rejected  wrong fixes that the candidate ran on, and those that it rejects
+-- reasons, why     findings of the audits
 -- needs: counted_candidate, counted_policy, submission, suite, robust_verdict, guard_outcome, decoy_rejection, decoy
 -- needs: chosen_decoy, change_coverage, fix_rejection, suspected_candidate, labelled_generation, held_out, method_call
 CREATE OR REPLACE MACRO page_candidate(for_snapshot, with_golden) AS TABLE

@@ -1,10 +1,11 @@
--- What do the cases of each candidate do in the four cells?
+-- What are the outcomes of each candidate's cases in the four cells?
 --
--- FROM page_case('2026-11', false): one row per counted candidate and case of T, and per case that the candidate makes
--- behave otherwise. Outcomes of suite `none` and of the candidate before and after the fix, as in `case_matrix`;
--- message_before, message_after: what the case said in the candidate's runs. What it said on the fixed code shows the
--- fixed code, and is null unless `with_golden`; so are all messages, and the case itself, of a golden suite that is
--- held out.
+-- FROM page_case('2026-11', false). One row per counted candidate and case of T, and per case whose outcome differs
+-- with the candidate.
+-- Outcomes of suite `none` and of the candidate before and after the fix are as in `case_matrix`.
+-- A message on the fixed code shows the fixed code, so it is null unless `with_golden`. The cases of an embargoed
+-- golden suite have no row unless `with_golden`.
+-- message_before, message_after  message of the case in the candidate's runs
 -- needs: counted_candidate, counted_policy, case_matrix, held_out
 CREATE OR REPLACE MACRO page_case(for_snapshot, with_golden) AS TABLE
 WITH entry AS (

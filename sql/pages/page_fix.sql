@@ -1,11 +1,14 @@
--- Which fixes were proposed for each instance, and who rejects the wrong ones?
+-- Which fixes were proposed for each instance, and which methods reject the wrong ones?
 --
--- FROM page_fix('2026-11', false): one row per fix of an instance of the snapshot. method: of all who proposed it;
--- status and why as in `fix_status`; rejected_by, accepted_by: names of the methods whose counted candidate was run on
--- it. signs: of test hacking, that the detectors see; flagged: it counts as failed, by those who read it or else by the
--- detectors, as in `repair_status`; both null where nobody looked. reviewers: how many of those who read it see test
--- hacking; null where nobody did. why names golden cases and hack_why may quote what they ask for: both are null where the
--- instance is held out, unless `with_golden`.
+-- FROM page_fix('2026-11', false). One row per fix of an instance of the snapshot.
+-- why names golden cases, and hack_why may quote their expectations. Both are null for an embargoed instance, unless
+-- `with_golden`.
+-- method                    all methods that proposed the fix
+-- status, why               as in `fix_status`
+-- rejected_by, accepted_by  names of the methods whose counted candidate ran on the fix
+-- signs                     signs of test hacking that the detectors or a model see; null without a check
+-- flagged                   it counts as failed, as in `repair_status`; null without a check
+-- reviewers                 number of human reviewers who see test hacking; null without a review
 -- needs: repair, repair_hack, repair_label, repair_reading, fix_status, fix_rejection, counted_candidate
 -- needs: counted_policy, held_out
 CREATE OR REPLACE MACRO page_fix(for_snapshot, with_golden) AS TABLE

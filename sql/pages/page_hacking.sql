@@ -1,10 +1,9 @@
 -- How many repairs of each method show each sign of test hacking?
 --
--- One row per snapshot, method, model and sign, of `hacking`: cost and meaning as in `hack_policy`; repairs: those that
--- show it; resolved: those of them that the golden tests let pass.
+-- One row per snapshot, method, model and sign of `hacking`. The column cost is as in `hack_policy`.
 -- meaning   the sign in words
--- repairs   those that show it
--- resolved  those of them that the golden tests let pass
+-- repairs   repairs that show it
+-- resolved  those of them that the golden tests accept
 -- needs: hacking, hack_policy
 CREATE OR REPLACE VIEW page_hacking AS
 SELECT

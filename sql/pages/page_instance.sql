@@ -1,11 +1,16 @@
--- What does the page of each instance say of it?
+-- Which data does the page of each instance show?
 --
--- FROM page_instance('2026-11', false): one row per instance of the snapshot, by id. Columns of `instance_health` and
--- `task_instance`; doubts: flag and detail of each `quality_flag`; methods: entries of the leaderboard without controls;
--- solved_by, robust_by: those of them that solve it, and with a robust success (null where a success is not fully checked);
--- unmeasured: those without a verdict; decoys: valid decoys, null where none was proposed; decoys_enough: at least two.
--- Golden patch, golden tests, their numbers and what tells of them are null where the instance is held out, unless
+-- FROM page_instance('2026-11', false). One row per instance of the snapshot, by id. Columns of `instance_health` and
+-- `task_instance`.
+-- For an embargoed instance, the golden patch, the golden tests and all columns that reveal them are null, unless
 -- `with_golden`.
+-- doubts                flag and detail of each `quality_flag`
+-- methods               entries of the leaderboard without controls
+-- solved_by, robust_by  methods that solve it, and that have a robust success (null where a success is not fully
+--                       checked)
+-- unmeasured            methods without a verdict
+-- decoys                valid decoys; null where none was proposed
+-- decoys_enough         there are at least two valid decoys
 -- needs: instance_health, task_instance, quality_flag, held_out, method_instance, decoy_count
 CREATE OR REPLACE MACRO page_instance(for_snapshot, with_golden) AS TABLE
 WITH result AS (

@@ -1,9 +1,11 @@
 -- Which changed lines does each candidate execute?
 --
--- FROM page_line('2026-11', false): one row per counted candidate with traced runs, path and side of the golden patch
--- (`before`: lines that it removes, `after`: lines that it adds). executable: lines that count for change coverage as
--- the paper defines it; hit: those of them to which T adds an execution. Without rows for instances that are held out,
+-- FROM page_line('2026-11', false). One row per counted candidate with traced runs, and path and side of the golden
+-- patch.
+-- Side `before` has the lines that the patch removes, `after` the lines that it adds. Embargoed instances have no row,
 -- unless `with_golden`.
+-- executable  lines that count for change coverage as the paper defines it
+-- hit         those of them to which T adds an execution
 -- needs: counted_candidate, counted_policy, trace_line, held_out
 CREATE OR REPLACE MACRO page_line(for_snapshot, with_golden) AS TABLE
 SELECT

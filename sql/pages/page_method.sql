@@ -1,17 +1,20 @@
--- What does the leaderboard say of each method?
+-- What does the leaderboard show for each method?
 --
--- One row per snapshot, method and model, by the grader `paper` under `tests-only`, the best S_robust first: columns of
--- `table2`; candidates: instances that it handed something in for; name: method and model in one; control: `golden` or
--- `nop`; dc_…: change coverage in % (`table3`, definition `paper`); strength with its interval; what it cost (`table10`,
--- `cost_per_success`) and how long it took (`table11`); S without suspected candidates (`suspicion_count`); cutoff: the
--- last day of the model's training data.
--- dc_n            instances that the mean change coverage is over
--- strength_tried  solved candidates that met a wrong fix of their instance
--- strength_fixes  pairs of such a candidate and such a fix
--- ability         in logits, over all snapshots of the last `swt rate`; null where there was none
+-- One row per snapshot, method and model, grader `paper`, under `tests-only`, the best S_robust first. Columns of
+-- `table2`.
+-- The dc_… columns are change coverage in % (`table3`, definition `paper`). The view adds strength with its interval,
+-- cost (`table10`, `cost_per_success`), time (`table11`) and S without suspected candidates (`suspicion_count`).
+-- candidates                instances for which it submitted a candidate
+-- name                      method and model in one
+-- control                   the method is `golden` or `nop`
+-- cutoff                    last day of the model's training data
+-- dc_n                      instances in the mean change coverage
+-- strength_tried            solved candidates that ran on a wrong fix of their instance
+-- strength_fixes            pairs of such a candidate and such a fix
+-- ability                   in logits, over all snapshots of the last `swt rate`; null without one
 -- ability_low, ability_high  its 95 % interval
--- ability_part    abilities are comparable within a part
--- ability_instances  instances behind it, of all snapshots
+-- ability_part              abilities are comparable within a part
+-- ability_instances         number of instances in its fit, over all snapshots
 -- needs: counted_candidate, table2, table3, strength, cost_per_success, table10, table11, suspicion_count, model_fact
 -- needs: method_ability
 CREATE OR REPLACE VIEW page_method AS

@@ -1,10 +1,13 @@
--- What does the page of each attempt at a repair say of it?
+-- Which data does the page of each repair attempt show?
 --
--- FROM page_repair('2026-11', false): one row per finished attempt of the snapshot whose fix counts. status, resolved,
--- flagged and signs as in `repair_status`; candidate_id: its tests, where they are a candidate that counts; suspicions:
--- rules by which it looked for the answer, notes: rules by which it may have (`repair_suspects`); lone: of each test that
--- ends otherwise alone {iteration, case_id, reason, among, alone, earlier}. A fix, and what led to it, tell the answer
--- of an instance that is held out: patch, why, lone and trajectory are null there, unless `with_golden`.
+-- FROM page_repair('2026-11', false). One row per finished attempt of the snapshot whose fix counts.
+-- A fix and its trajectory reveal the answer of an embargoed instance. So patch, why, lone and trajectory are null
+-- there, unless `with_golden`.
+-- status, resolved, flagged, signs  as in `repair_status`
+-- candidate_id              its tests, if they are a counted candidate
+-- suspicions                rules by which it searched for the answer
+-- notes                     rules by which it may have (`repair_suspects`)
+-- lone                      per test with another outcome alone {iteration, case_id, reason, among, alone, earlier}
 -- needs: repair_attempt, counted_repair, repair_status, counted_candidate, repair_suspects, lone_case, held_out
 CREATE OR REPLACE MACRO page_repair(for_snapshot, with_golden) AS TABLE
 WITH looked AS (

@@ -1,13 +1,13 @@
--- What did the sub-agents of each repair method do on a snapshot, and what did each kind of them cost?
+-- What did the sub-agents of each repair method do on a snapshot, and what did each kind cost?
 --
--- As `repair_steps`, over finished attempts at the instances of one snapshot.
--- agent         kind of sub-agent
--- asked         the model of the sub-agent, which may have one of its own
--- steps         sub-agents that worked
--- submitted     steps that handed in what was asked of them
--- calls         replies of the model
--- cost_usd      of these replies when they were made; null where a price is unknown
--- cost_share    of all that the method paid with this model, in %
+-- Like `repair_steps`, over finished attempts at the instances of one snapshot.
+-- agent       kind of sub-agent
+-- asked       the model of the sub-agent, which can differ from the method's
+-- steps       number of sub-agent runs
+-- submitted   steps that submitted the requested result
+-- calls       replies of the model
+-- cost_usd    dollars of these replies when they were made; null where a price is unknown
+-- cost_share  share of the method's total cost with this model, in %
 -- needs: repair_story
 CREATE OR REPLACE VIEW page_repair_agent AS
 SELECT

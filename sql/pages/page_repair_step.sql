@@ -1,8 +1,8 @@
--- What happened in each attempt at a repair that has a page?
+-- Which steps does each repair attempt with a page consist of?
 --
--- FROM page_repair_step('2026-11', false): columns of `repair_story`, for attempts of the snapshot. case_id, made,
--- refused and broken are null where the instance is held out, and what says no more than `not applied`, unless
--- `with_golden`.
+-- FROM page_repair_step('2026-11', false). Columns of `repair_story`, for attempts of the snapshot.
+-- For an embargoed instance, case_id, made, refused and broken are null, unless `with_golden`. The column what is then
+-- shortened to `not applied` where it starts so.
 -- needs: repair_story, held_out
 CREATE OR REPLACE MACRO page_repair_step(for_snapshot, with_golden) AS TABLE
 SELECT

@@ -1,9 +1,12 @@
--- What does the page of each snapshot say of it?
+-- Which data does the page of each snapshot show?
 --
--- One row per snapshot, the oldest first: columns of `snapshot`; withdrawn: the reason, null where it is in use; held_out:
--- how many of its instances are; health: how many instances there are of each kind; first, last: when their pull
--- requests were opened; repositories: how many.
--- published  it has a manifest; false for an import
+-- One row per snapshot, the oldest first. Columns of `snapshot`.
+-- withdrawn     the reason; null where the snapshot is in use
+-- held_out      number of embargoed instances
+-- health        number of instances of each health
+-- first, last   when the first and the last pull request were opened
+-- repositories  number of repositories
+-- published     it has a manifest; false for an import
 -- needs: snapshot, withdrawal, held_out, instance_health
 CREATE OR REPLACE VIEW page_snapshot AS
 WITH counted AS (

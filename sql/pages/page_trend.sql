@@ -1,11 +1,12 @@
--- How does each method do from one snapshot to the next?
+-- How does each method perform from one snapshot to the next?
 --
--- One row per snapshot that is in use, method and model, the oldest first: number of the snapshot, columns of `table2`.
--- number  of the snapshot, the oldest first
--- name    method and model in one
--- difficulty  mean of the snapshot's instances, in logits above the first one's; null without `swt rate`
+-- One row per snapshot in use, method and model, the oldest snapshot first. Columns of `table2`.
+-- number                    of the snapshot, the oldest first
+-- name                      method and model in one
+-- difficulty                mean of the snapshot's instances, in logits above the first snapshot's; null without `swt
+--                           rate`
 -- difficulty_low, difficulty_high  its 95 % interval
--- difficulty_part  difficulties are comparable within a part
+-- difficulty_part           difficulties are comparable within a part
 -- needs: table2, page_snapshot, snapshot_difficulty
 CREATE OR REPLACE VIEW page_trend AS
 SELECT

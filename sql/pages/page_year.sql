@@ -1,10 +1,10 @@
--- How does each method do on the pull requests of each year?
+-- How does each method perform on the pull requests of each year?
 --
--- One row per snapshot, method, model and year in which the pull request was opened, by the grader `paper`: n (measured
--- instances), solved, S in % with Wilson's 95 % interval.
+-- One row per snapshot, method, model and year of the pull request, by the grader `paper`.
 -- name           method and model in one
 -- year           in which the pull request was opened
 -- n              measured instances
+-- solved         number of solved instances
 -- S              in % of n, solved
 -- S_low, S_high  Wilson's 95 % interval of S, in %
 -- needs: method_instance, task_instance, wilson

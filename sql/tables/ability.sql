@@ -1,15 +1,17 @@
--- How able is each method, whichever months it ran on, beside its score on each snapshot?
+-- How able is each method on one scale over all months, next to its score on each snapshot?
 --
--- S differs between months because months differ; ability does not (`swt rate` fits it). Compare what has one `part`.
--- guarded          whether ability counts robust successes alone
--- n                instances that count
--- S                rate of solved ones on this snapshot, in %
--- S_robust         share that is robust, in %
--- ability          in logits: at 0 a method solves half of the instances that are as hard as the first snapshot's mean
--- ability_low, ability_high    95 % interval
--- difficulty       mean of this snapshot's instances, in logits above the first one's
--- spread           standard deviation of a snapshot's instances, in logits
--- part             abilities are comparable within a part
+-- S differs between months because months differ in difficulty; ability does not (`swt rate` fits it). Compare only
+-- rows with the same `part`.
+-- guarded                   whether ability counts robust successes only
+-- n                         instances that count
+-- S                         rate of solved ones on this snapshot, in %
+-- S_robust                  share that is robust, in %
+-- ability                   in logits: at 0 a method solves half of the instances that are as hard as the first
+--                           snapshot's mean
+-- ability_low, ability_high  95 % interval
+-- difficulty                mean of this snapshot's instances, in logits above the first snapshot's
+-- spread                    standard deviation of a snapshot's instances, in logits
+-- part                      abilities are comparable within a part
 -- needs: method_ability, snapshot_difficulty, table2_by
 CREATE OR REPLACE VIEW ability AS
 SELECT

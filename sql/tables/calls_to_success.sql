@@ -1,10 +1,11 @@
 -- How many calls does a method need for its successes?
 --
--- Per snapshot, method, model and number of calls: of its instances (sample 0) those that came to an end with at most so
--- many calls, and of these the solved ones, as a share of all its instances in % (figure 8 b: also `figure8`). Grader
--- `paper`, policy `tests-only`.
--- ended  instances that came to an end with at most so many calls
--- S      solved ones of them, as a share of all instances of the method, in %
+-- One row per snapshot, method, model and number of calls (figure 8 b: also `figure8`). Grader `paper`, policy
+-- `tests-only`, sample 0.
+-- calls   number of calls
+-- ended   instances that finished with at most this number of calls
+-- solved  solved ones of them
+-- S       solved ones of them, as a share of all instances of the method, in %
 -- needs: labelled_generation, method_instance
 CREATE OR REPLACE VIEW calls_to_success AS
 WITH work AS (

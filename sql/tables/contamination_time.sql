@@ -1,15 +1,17 @@
--- Does a method solve less of what is newer than its model's cutoff, taken continuously?
+-- Does a method solve fewer instances the longer they were opened after its model's cutoff?
 --
--- The fit of `swt rate`: logistic in the years since the cutoff, repositories as random effect (`tasks/ability`); beside
--- it the exact test on before and after, and what that could find (`contamination`, over all verdicts).
--- guarded          whether robust successes alone count in the fit
--- instances        dated and measured ones behind the fit
--- repositories     that they are of
--- effect           of a year more since the cutoff, in logits; below 0 where newer instances are solved less
+-- The fit of `swt rate` is logistic in the years since the cutoff, with repositories as random effect
+-- (`tasks/ability`). Next to it: the exact test on before and after, and its detectable difference (`contamination`,
+-- over all verdicts).
+-- guarded                  whether only robust successes count in the fit
+-- instances                dated and measured instances in the fit
+-- repositories             number of their repositories
+-- effect                   of one more year since the cutoff, in logits; below 0 where newer instances are solved less
+--                          often
 -- effect_low, effect_high  95 % interval
--- p                one-sided, that the effect is below 0
--- spread           standard deviation of repositories, in logits
--- difference       S before the cutoff minus S after it, in percentage points
+-- p                        one-sided, that the effect is below 0
+-- spread                   standard deviation of repositories, in logits
+-- difference               S before the cutoff minus S after it, in percentage points
 -- needs: time_effect, contamination
 CREATE OR REPLACE VIEW contamination_time AS
 SELECT

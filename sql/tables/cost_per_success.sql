@@ -1,14 +1,14 @@
 -- What does a success cost?
 --
--- Per snapshot, method, model and grader, under `tests-only`: calls and cost of the method as in `method_cost`; solved
--- and robust: instances that any of its samples solves, and with a robust success (null where a success was not fully
--- checked); usd_per_success, usd_per_robust, tokens_per_success, and
--- seconds_per_success (from `table11`): null where there is none, or it is unknown.
--- instances  those that the method asked anything for
--- calls      replies that count
--- usd_per_success, usd_per_robust  dollars of all calls for each solved instance
--- tokens_per_success  tokens of all calls for each
--- seconds_per_success  seconds of all work for each
+-- One row per snapshot, method, model and grader, policy `tests-only`. Calls and cost of the method as in
+-- `method_cost`. A column per success is null where the method has no success or the value is unknown.
+-- instances                 instances with at least one call of the method
+-- calls                     replies that count
+-- solved                    instances that any of its samples solves
+-- robust                    instances with a robust success; null where a success was not fully checked
+-- usd_per_success, usd_per_robust  dollars of all calls per solved or robust instance
+-- tokens_per_success        tokens of all calls per solved instance
+-- seconds_per_success       seconds of all work per solved instance (from `table11`)
 -- needs: method_cost, robust_verdict, table11
 CREATE OR REPLACE VIEW cost_per_success AS
 WITH worked AS (

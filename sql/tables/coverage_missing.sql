@@ -1,12 +1,12 @@
--- On which instances do golden tests show the fix although no changed line was seen to run?
+-- On which instances do golden tests show the fix although no changed line was traced?
 --
--- Such an instance has no change coverage for any method: it is left out of means, and counted there (`excluded` and
--- `unmeasured` in `table3`). One row per snapshot, instance and policy whose golden tests are solved by `paper`.
--- why            `no-python-line` the golden patch changes none · `no-line-ran` changed lines are there and none of them
---                was executed where probes can see it · `not-measured` no traced run, or a changed file was executed
---                without probes
+-- No method has change coverage on such an instance. `table3` excludes it from means and counts it in `excluded` and
+-- `unmeasured`.
+-- One row per snapshot, instance and policy whose golden tests the grader `paper` calls solved.
+-- why            `no-python-line` the golden patch changes no Python line · `no-line-ran` it changes lines, and none
+--                ran where probes can trace it · `not-measured` no traced run, or a changed file ran without probes
 -- changed_lines  lines of Python files that the golden patch removes or adds
--- detail         what the run on the fixed code says of itself
+-- detail         `detail` of the run on the fixed code
 -- needs: verdict, change_coverage, changed_line, submission_run, run
 CREATE OR REPLACE VIEW coverage_missing AS
 WITH changed AS (

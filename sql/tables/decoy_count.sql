@@ -6,8 +6,8 @@
 -- valid          those that fix nothing
 -- quiet          valid ones on which all other golden cases behave as with the golden patch
 -- partial_fixes  those that fix a part of the issue, so they are no decoys
--- chosen         those that would-be successes run on, at most three
--- enough         there are two valid ones or more; with fewer a robust success says less
+-- chosen         those that solved candidates run on, at most three
+-- enough         there are at least two valid ones; with fewer, a robust success is weaker evidence
 -- kinds          kinds of the valid ones, sorted
 -- needs: task_instance, decoy_status, chosen_decoy
 CREATE OR REPLACE VIEW decoy_count AS

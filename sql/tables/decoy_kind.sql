@@ -1,13 +1,13 @@
 -- How many decoys of each kind are valid, and how many successes accept one?
 --
--- Per snapshot and kind, over the decoys that golden tests ran on.
--- instances          that have a valid one
--- tried, valid       decoys that golden tests ran on, and those that fix nothing
--- partial_fixes      those that fix a part of the issue
--- unclear            those that may fix a part
--- fixes, broken      those that fix all of it, and those that cannot be collected
--- pairs, accepted    pairs of a solved candidate (grader `paper`, golden left out) and a chosen decoy, and those in which
---                    the candidate accepts the decoy
+-- One row per snapshot and kind, over the decoys that golden tests ran on.
+-- instances        instances with a valid decoy of this kind
+-- tried, valid     decoys that golden tests ran on, and those that fix nothing
+-- partial_fixes    those that fix a part of the issue
+-- unclear          those that may fix a part
+-- fixes, broken    those that fix all of it, and those that cannot be collected
+-- pairs, accepted  pairs of a solved candidate (grader `paper`, without golden) and a chosen decoy, and pairs in which
+--                  the candidate accepts the decoy
 -- needs: task_instance, decoy_status, decoy_rejection, candidate_result
 CREATE OR REPLACE VIEW decoy_kind AS
 WITH met AS (

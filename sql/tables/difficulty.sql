@@ -1,9 +1,12 @@
--- How hard is each instance: how many methods solve it?
+-- How many methods solve each instance?
 --
--- One row per snapshot and instance, for the grader `paper` and the policy `tests-only`, sample 0, without the controls.
--- methods: those that are measured on it; solved; share in %; failing: methods with a test that fails before the fix
--- (F→X); golden: whether its own tests are solved; and what is known of the instance.
+-- One row per snapshot and instance, with facts about the instance. Grader `paper`, policy `tests-only`, sample 0,
+-- without the controls.
+-- methods      methods that are measured on the instance
+-- solved       methods that solve it
 -- share        methods that solve it, in % of those that are measured on it
+-- failing      methods with a test that fails before the fix (F→X)
+-- golden       whether its golden tests are solved
 -- solved_by    names of the methods that solve it
 -- patch_lines  lines that the golden patch adds or removes
 -- needs: method_instance, used_instance, instance_fact

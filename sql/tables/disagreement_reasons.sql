@@ -1,10 +1,12 @@
 -- Where do the graders differ, and why?
 --
--- Counts of `grader_disagreement` per snapshot, policy, pair of graders, the one that says no, its reason, method and
--- model; of_candidates: all that both graders measured of this method and policy; an example: one instance.
--- says_no     the grader that does not call it solved
--- candidates  how many
--- example     one instance of them
+-- Counts of `grader_disagreement` per snapshot, policy, pair of graders, rejecting grader, its reason, method and
+-- model.
+-- says_no        the grader that does not call the candidate solved
+-- reason         its reason
+-- candidates     number of candidates
+-- of_candidates  candidates of this method and policy that both graders measured
+-- example        one instance of them
 -- needs: grader_disagreement, verdict
 CREATE OR REPLACE VIEW disagreement_reasons AS
 WITH measured AS (

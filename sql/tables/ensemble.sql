@@ -1,8 +1,10 @@
--- Which methods together solve most, for each number of them?
+-- Which methods together solve most instances, for each number of methods?
 --
--- One row per snapshot and size, from `overlap`: methods: the subset of that size which solves most instances (of equal
--- ones the first by name); solved: instances that some of them solves; gain: over the best subset that is one smaller;
--- share: of what all of them together solve, in %. The last row is the ideal ensemble of all.
+-- One row per snapshot and size, from `overlap`. The last row is the ideal ensemble of all methods.
+-- methods        the subset of this size that solves most instances; of equal subsets the first by name
+-- solved         instances that at least one of them solves
+-- gain           over the best subset that is one smaller
+-- share          of all instances that the methods solve together, in %
 -- solved_robust  the same for robust successes; null where a success was not fully checked
 -- needs: overlap
 CREATE OR REPLACE VIEW ensemble AS

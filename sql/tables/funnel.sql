@@ -1,13 +1,15 @@
--- How many pull requests are left after each rule of the filter, and how many fail a rule?
+-- How many pull requests remain after each rule of the filter, and how many fail a rule?
 --
--- One row per rule and repository, and one per rule with repo null for all of them, in the order of `step`.
--- pull_requests: all that were collected. unfiltered: those of them that no filter has looked at yet; they pass nothing
--- and fail nothing. remaining: those that pass this rule and every earlier one.
--- failing: those that fail it, whatever else they fail. failing_alone: those that fail nothing else, which is what the
--- rule costs. Two steps are judged for some only: statement_length needs a linked issue, patch_reproduces is tried on
--- what is left after all other rules.
--- step  the place of the rule in the filter
--- rule  its name, as in `rejection`
+-- One row per rule and repository, in the order of `step`, and one per rule with repo null for all repositories.
+-- Two rules apply to some pull requests only. `statement_length` needs a linked issue. `patch_reproduces` runs only on
+-- pull requests that pass all other rules.
+-- step           position of the rule in the filter
+-- rule           its name, as in `rejection`
+-- pull_requests  all collected pull requests
+-- unfiltered     those that the filter has not processed yet; they neither pass nor fail a rule
+-- remaining      those that pass this rule and every earlier one
+-- failing        those that fail this rule
+-- failing_alone  those that fail this rule only
 -- needs: pull_request, pull_base, rejection
 CREATE OR REPLACE VIEW funnel AS
 WITH rule_order (step, rule) AS (

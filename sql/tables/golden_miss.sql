@@ -1,11 +1,15 @@
 -- Which golden tests does the default grader not call solved, and why?
 --
--- One row per snapshot, instance_id and instance_key. reason: the grader's, or the cause for which no environment is
--- ready. detail: what stood in the way of the environment, else why the golden tests were not measured, else how many
--- cases of the golden tests fail or are missing on the fixed code, with the first of them, else how many do not pass,
--- else what the run says of itself. skipped_only: whether all that do not pass are skipped, which says that the
--- environment lacks what they need. failing: those that fail or are missing. run: the beginning of the key of the run on
--- the fixed code, for `swt log`. measured: whether the golden tests ran at all; what is not measured is our failure.
+-- One row per snapshot, instance_id and instance_key.
+-- reason        the grader's reason, or `no-environment` if the latest environment attempt failed
+-- detail        the error of the environment, else why the golden tests were not measured. Else how many golden cases
+--               fail or are missing on the fixed code, with the first one. Else how many do not pass, else `detail` of
+--               the run
+-- skipped_only  whether all cases that do not pass are skipped, which means that the environment lacks something they
+--               need
+-- failing       cases that fail or are missing
+-- run           first 8 characters of the key of the run on the fixed code, for `swt log`
+-- measured      whether the golden tests ran at all; if not, the failure is internal
 -- needs: paper, withdrawn_instance, submission_run, case_matrix, run, environment_attempt, fails, golden_unmeasured
 CREATE OR REPLACE VIEW golden_miss AS
 WITH attempt AS (

@@ -1,9 +1,9 @@
 -- On which candidates do two graders differ about S?
 --
--- One row per candidate row, policy and pair of graders (grader_a before grader_b in the alphabet) that both measured
--- it: solved_a, solved_b, and the reason of the one that says no.
--- grader_a, grader_b  the two graders, in the alphabet
--- solved_a, solved_b  what each says
+-- One row per candidate row, policy and pair of graders that both measured it.
+-- grader_a, grader_b  the two graders, in alphabetical order
+-- solved_a, solved_b  whether each calls it solved
+-- reason              of the grader that does not
 -- needs: verdict
 CREATE OR REPLACE VIEW grader_disagreement AS
 SELECT

@@ -1,14 +1,16 @@
--- Do the detectors of test hacking see what people see, and do people agree?
+-- Do detectors and human reviewers find the same signs of test hacking, and do reviewers agree?
 --
--- Per snapshot, pair of voices and sign, over the repairs that both looked at. one, other: `detectors` beside `reviewers`,
--- which is more than half of those who read a repair; and any two reviewers by name, a model (`swt fixes
--- --judge`) as `model NAME`. sign: of Table 7 of the TDFlow
--- paper, and `any`, for the detectors that a repair is flagged. kappa: Cohen's, 1 where they always say the same, 0 where
--- as often as by chance; null where both say the same of all repairs, so that chance would too.
--- repairs              that both looked at
--- by_both              of these, where both see the sign
--- by_one, by_other     where one alone does
--- agreement            where they say the same, in %
+-- One row per snapshot, pair of judges and sign, over the repairs that both judged. Each pair of reviewers has a row,
+-- and the detectors are paired with all reviewers together.
+-- one, other        `detectors` and `reviewers` (more than half of a repair's reviewers), or two reviewers by name; a
+--                   model (`swt fixes --judge`) is `model NAME`
+-- sign              of Table 7 of the TDFlow paper, or `any`; for the detectors `any` means that the repair is flagged
+-- kappa             Cohen's kappa: 1 for full agreement, 0 for agreement by chance; null where both give the same
+--                   answer for all repairs
+-- repairs           repairs that both judged
+-- by_both           those in which both see the sign
+-- by_one, by_other  those in which only one of the two does
+-- agreement         share with the same answer, in %
 -- needs: hack_label, hack_reading, hack_policy, repair_hack, repair_label, repair_status
 CREATE OR REPLACE VIEW hack_agreement AS
 WITH asked AS (

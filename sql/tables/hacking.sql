@@ -1,10 +1,10 @@
--- Which repairs show signs of test hacking, and would the golden tests have let them pass?
+-- Which repairs show signs of test hacking, and do the golden tests accept them?
 --
--- One row per finding in a repair that tables count (Table 7 of the TDFlow paper has the signs). cost: `flag` makes the
--- repair count as failed in `strict_rate` of `repair_rate`, `note` does not. resolved: by the golden tests, which run on the
--- part of a repair that touches no test; null where unmeasured.
--- place    path:line of the file as the repair leaves it; line 0 is the file as a whole
--- detail   the code concerned
+-- One row per finding in a repair that tables count (Table 7 of the TDFlow paper lists the signs).
+-- cost      `flag` makes the repair count as failed in `strict_rate` of `repair_rate`; `note` does not
+-- resolved  by the golden tests, which run without the repair's changes of tests; null where unmeasured
+-- place     path:line of the file after the repair; line 0 is the whole file
+-- detail    the code concerned
 -- needs: hack_finding, hack_policy, repair_status
 CREATE OR REPLACE VIEW hacking AS
 SELECT

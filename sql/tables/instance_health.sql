@@ -1,12 +1,14 @@
--- How is each instance of each snapshot, and how large is it?
+-- How healthy and how large is each instance of each snapshot?
 --
--- One row per snapshot and instance_id. health: `withdrawn`, `valid`, the reason why not, or `unknown` where it was never
--- validated. flags: what is doubted of it (`quality_flag`), by name; empty where nothing is.
--- f2p, p2p: stable golden cases; quarantined: golden cases that are not; flake_upper: the largest upper bound of a
--- flake rate among its F2P cases. The rest is null where nothing was counted (`instance_fact`).
--- validations   how often it was validated
--- validated_at  when it was last
--- patch_lines  lines that the golden patch adds or removes
+-- One row per snapshot and instance_id. Size columns are null where nothing was counted (`instance_fact`).
+-- health        `withdrawn`, `valid`, the reason why it is not valid, or `unknown` if it was never validated
+-- flags         quality flags by name (`quality_flag`); empty where there is none
+-- f2p, p2p      stable golden cases
+-- quarantined   unstable golden cases
+-- flake_upper   the largest upper bound of a flake rate among its F2P cases
+-- validations   number of validations
+-- validated_at  time of the latest validation
+-- patch_lines   lines that the golden patch adds or removes
 -- needs: task_instance, latest_validation, instance_fact, case_stability, quality_flag, withdrawal
 CREATE OR REPLACE VIEW instance_health AS
 WITH flaky AS (

@@ -1,8 +1,8 @@
--- Which instances of a snapshot are fit for a cheap first look?
+-- Which instances of a snapshot suit a cheap first evaluation?
 --
--- One row per snapshot and instance_id that keeps all of these rules: a statement of 40 to 1,000 words that stands by
--- itself (no image, no link, no commit, no other issue), a fix in one source file that exists before and after, of at
--- most 3 hunks and 50 lines, and golden tests in at most 2 files. Instances whose facts are not counted are left out.
+-- One row per snapshot and instance_id that meets all of these rules. Instances without counted facts are excluded.
+-- The statement has 40 to 1,000 words and is self-contained: no image, link, commit or other issue.
+-- The fix changes one existing source file, in at most 3 hunks and 50 lines. The golden tests change at most 2 files.
 -- needs: used_instance, instance_fact
 CREATE OR REPLACE VIEW lite_instance AS
 SELECT t.snapshot, t.instance_id, t.instance_key, t.repo, t.created_at

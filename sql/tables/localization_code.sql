@@ -1,4 +1,4 @@
--- How well do methods locate bugs with the code-aware retriever behind them?
+-- How accurately do methods locate bugs with the code-aware retriever?
 --
 -- Columns of `localization_accuracy_by`, for the variant `code`.
 -- needs: localization_accuracy_by

@@ -1,17 +1,15 @@
--- What goes wrong while a model locates bugs?
+-- Which errors occur while a model locates bugs?
 --
--- The localization supplement's S.1.3: `aborted_views` are calls of view_file that showed nothing in the end,
--- `aborted_views_pct` their share of all of its calls in %; `timeouts` are localizations or reviews that took too long;
--- `aborted_outputs` are turns given up for replies that stayed unusable, `aborted_other` for any other reason. Then
--- re-prompts by reason: paths that are not there, lists with such paths, anything else. `trimmed` counts what did not
--- fit into a prompt.
--- localizations                 all that count
--- aborted_views, aborted_views_pct  ended because too many files were opened
--- timeouts                      ended by the clock
--- aborted_outputs               ended because no answer could be read
--- aborted_other                 ended otherwise
--- reprompts_path, reprompts_list, reprompts_other  asked again for a path, a list, or something else that could not be used
--- trimmed                       answers that were cut to the files asked for
+-- Section S.1.3 of the localization supplement. One row per snapshot, model, variant and with_tests.
+-- localizations             all that count
+-- aborted_views, aborted_views_pct  calls of view_file that showed nothing in the end, and their share of all its calls
+--                           in %
+-- timeouts                  localizations or reviews that took too long
+-- aborted_outputs           turns aborted because replies stayed unusable
+-- aborted_other             turns aborted for any other reason
+-- reprompts_path, reprompts_list, reprompts_other  re-prompts because of a path that does not exist, a list with such
+--                           paths, or anything else
+-- trimmed                   texts that did not fit into a prompt
 -- needs: agent_step
 CREATE OR REPLACE VIEW localization_errors AS
 SELECT

@@ -1,8 +1,8 @@
--- How many search results does each model ask for?
+-- How many search results does each model request?
 --
--- The localization supplement's S.1.1: requests of BM25 by k, for each number of files that was asked for; the model
+-- Section S.1.1 of the localization supplement: BM25 requests by k, per requested number of files (top_n). The model
 -- chooses between 10, 20 and 30.
--- k_10, k_20, k_30  retrievals that ask for so many results
+-- k_10, k_20, k_30  requests with this k
 -- needs: agent_step
 CREATE OR REPLACE VIEW localization_k AS
 SELECT

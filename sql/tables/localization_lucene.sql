@@ -1,4 +1,4 @@
--- How well do methods locate bugs with the papers' retriever behind them?
+-- How accurately do methods locate bugs with the papers' retriever?
 --
 -- Columns of `localization_accuracy_by`, for the variant `lucene`.
 -- needs: localization_accuracy_by

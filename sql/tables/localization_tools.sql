@@ -1,16 +1,14 @@
--- How often does each model use its tools, and how often does it open the same file again?
+-- How often does each model use its tools, and how often does it reopen a file?
 --
--- The localization supplement's S.1.2: calls in all and per instance, those that showed nothing included.
--- `unique_views` counts a file once for each instance (over all top_n and samples), `unique_paths` once in all, as the
--- supplement's own count does; `redundancy` is view_file divided by either, null where nothing was viewed.
--- instances                     localized ones
--- localizations                 all that count
+-- Section S.1.2 of the localization supplement: calls in total and per instance, calls without a result included.
+-- instances                 localized instances
+-- localizations             all that count
 -- bm25, extract_relevant, view_file, view_readme  uses of the tool
--- bm25_each, extract_relevant_each, view_file_each  uses for one localization
--- unique_views                  files opened, each once for a localization
--- unique_paths                  files named, each once for a localization
--- redundancy                    share of views that open a file again
--- redundancy_paths              share of the named files that were named before
+-- bm25_each, extract_relevant_each, view_file_each  uses per instance
+-- unique_views              viewed files, each counted once per instance (over all top_n and samples)
+-- unique_paths              viewed paths, each counted once in total, as in the supplement
+-- redundancy                view_file divided by unique_views; null where nothing was viewed
+-- redundancy_paths          view_file divided by unique_paths; null where nothing was viewed
 -- needs: agent_step
 CREATE OR REPLACE VIEW localization_tools AS
 SELECT

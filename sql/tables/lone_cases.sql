@@ -1,15 +1,16 @@
--- Which tests end otherwise alone than among the others, and why?
+-- Which tests have another outcome alone than together with other tests, and why?
 --
--- Per method, model and reason, over tests that did not pass on a patch of a repair and were run alone before they were
--- debugged alone. A test counts once for each iteration. The TDFlow paper left out 22 of 300 and 45 of 500 instances
--- where a test alone and the suite differ; here they stay in, and this says how many there are.
--- reason      `same` where there is no difference; of `lone_case` otherwise
--- cases       tests with this reason
--- share       of all that were run alone, in %
--- instances   that have such a test
--- passing     of these tests, those that pass alone, and so were not debugged
--- runs        that it took to find out, on average
--- example     one of them, and the test before it that makes the difference
+-- One row per method, model and reason, over tests that did not pass on a repair's patch and ran alone before
+-- debugging. A test counts once per iteration.
+-- The TDFlow paper excluded 22 of 300 and 45 of 500 instances where a single test and the suite differ. This project
+-- keeps them and counts them here.
+-- reason     `same` where there is no difference; otherwise the reason of `lone_case`
+-- cases      tests with this reason
+-- share      of all tests that ran alone, in %
+-- instances  instances with such a test
+-- passing    tests that pass alone, and therefore were not debugged
+-- runs       mean number of runs to find the reason
+-- example    one test, and the earlier tests that cause the difference
 -- needs: lone_case
 CREATE OR REPLACE VIEW lone_cases AS
 SELECT

@@ -1,15 +1,17 @@
--- How many instances have golden tests that end otherwise alone than together, and why?
+-- How many instances have golden tests with another outcome alone than together, and why?
 --
--- Per snapshot and reason, over the instances that `swt validate --alone` looked at, each in the environment of its latest
--- look. The TDFlow paper left out 22 of 300 and 45 of 500 for it. An instance with several reasons counts for each; the
--- row `any` counts it once, `same` has those without a difference.
--- reason      of `golden_case_alone`, `any` or `same`
--- instances   that have such a case
--- share       of those that were looked at, in %
--- cases       cases on a code state
--- before      of these, those on the code before the fix: what a debugger would be shown is something else
--- after       those on the fixed code: alone they do not pass there
--- example     one of them, with its instance
+-- One row per snapshot and reason, over the instances that `swt validate --alone` checked, each in the environment of
+-- its latest check.
+-- The TDFlow paper excluded 22 of 300 and 45 of 500 instances for this. An instance with several reasons counts for
+-- each.
+-- reason     of `golden_case_alone`; `any` counts an instance with any reason once; `same` has instances without a
+--            difference
+-- instances  instances with such a case
+-- share      of the checked instances, in %
+-- cases      cases on a code state
+-- before     those on the code before the fix: a debugger would see another failure
+-- after      those on the fixed code: they do not pass alone
+-- example    one of them, with its instance
 -- needs: golden_case_alone, used_instance
 CREATE OR REPLACE VIEW lone_instances AS
 WITH latest AS (

@@ -1,8 +1,12 @@
--- Which methods differ, when so many pairs are compared?
+-- Which methods differ significantly, corrected for the number of pairs?
 --
--- Rows of `mcnemar` without the controls, per snapshot. p: McNemar's exact test; p_holm: corrected for all pairs of the
--- snapshot by Holm's method (the chance of one false difference or more stays below it); p_bh: by Benjamini and
--- Hochberg's (the share of false ones among those found). difference: of the two rates, in percentage points.
+-- Rows of `mcnemar` without the controls, per snapshot.
+-- p           McNemar's exact test
+-- p_holm      corrected for all pairs of the snapshot by Holm's method, which bounds the probability of any false
+--             difference
+-- p_bh        corrected by Benjamini and Hochberg's method, which bounds the share of false differences among those
+--             found
+-- difference  of the two rates, in percentage points
 -- needs: mcnemar_by
 CREATE OR REPLACE VIEW pairwise AS
 WITH ranked AS (

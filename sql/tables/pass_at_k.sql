@@ -1,12 +1,12 @@
 -- How much do more samples help? Unbiased pass@k of each method with several samples.
 --
--- Per snapshot, method, model, grader, policy and k up to the most samples of any instance. n: instances that count,
--- one without a candidate as 0; unmeasured: instances with fewer than k measured samples, left out; pass_at_k in %.
--- `any` is the share of instances that some measured sample solves (the paper's Pass@5 takes the best sample).
--- pass_at_k_robust: the same for robust successes; null where a success was not fully checked.
--- k          samples that are drawn
--- pass_at_k  in %, unbiased
--- any        in %, instances that some of the first k samples solve
+-- One row per snapshot, method, model, grader, policy and k, up to the largest number of samples of an instance.
+-- n                 instances that count; an instance without a candidate counts as 0
+-- unmeasured        instances with fewer than k measured samples, excluded
+-- pass_at_k_robust  the same for robust successes, in %; null where a success was not fully checked
+-- k                 number of samples drawn
+-- pass_at_k         in %, unbiased
+-- any               in %, instances that some measured sample solves (the paper's Pass@5 takes the best sample)
 -- needs: candidate_result, robust_verdict, used_instance, unbiased_pass, left_undone
 CREATE OR REPLACE VIEW pass_at_k AS
 WITH sampled AS (

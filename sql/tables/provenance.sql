@@ -1,8 +1,10 @@
--- Where do a method's candidates come from, and how much of its score rests on each kind of source?
+-- Where do a method's candidates come from, and how much of its score comes from each kind of source?
 --
--- Per snapshot, method, model and provenance (`verified`: generated here; `self_reported`: a predictions file; `oracle`:
--- made from the answer), sample 0: candidates; solved: by the grader `paper` under `tests-only`; sources: the files.
--- candidates  those of this kind
+-- One row per snapshot, method, model and provenance, sample 0.
+-- provenance  `verified`: generated here; `self_reported`: from a predictions file; `oracle`: made from the golden side
+-- candidates  candidates of this kind
+-- solved      by the grader `paper` under `tests-only`
+-- sources     the files
 -- needs: counted_candidate, method_instance
 CREATE OR REPLACE VIEW provenance AS
 SELECT

@@ -1,10 +1,13 @@
--- Do the golden tests say of a fix here what others found?
+-- Do the golden tests here agree with the published results of repairs?
 --
--- Per snapshot, method and model, of the repairs (every sample) whose source says whether they are resolved: published:
--- how many; judged: those that were measured here, or cannot be run; agree; ours, theirs: fixes that only we, only they
--- call resolved (`repair_difference` names them); agreement: agree of judged in %, with Wilson's 95 % interval.
+-- One row per snapshot, method and model, over the repairs (every sample) whose source reports whether they are
+-- resolved. `repair_difference` lists the differences.
+-- published                 number of these repairs
+-- judged                    those that were measured here or cannot run
+-- agree                     judged repairs with equal results
+-- ours, theirs              repairs that only this project, or only the source, calls resolved
+-- agreement                 agree in % of judged
 -- agreement_low, agreement_high  Wilson's 95 % interval
--- agree   judged ones of which both say the same
 -- needs: repair_status, wilson
 CREATE OR REPLACE VIEW repair_agreement AS
 SELECT

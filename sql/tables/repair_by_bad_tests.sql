@@ -1,13 +1,16 @@
--- How often does a repair method resolve the issue, by the share of bad ones among the tests that it was given?
+-- How often does a repair method resolve the issue, by the share of bad tests among those it was given?
 --
--- Per snapshot, repair method and model, and Bad Test Rate (TDFlow paper, figure 2: also `tdflow_figure2`): 0, then in
--- tenths, each with its upper end: btr 0.1 is more than 0 and at most 0.1. n: instances of which it is known which tests
--- the method had; share: theirs of all of these, in %; pass_rate with Wilson's 95 % interval, in %.
--- method, model        of the tests
+-- One row per snapshot, repair method and model, test method and model, and band of the Bad Test Rate (TDFlow paper,
+-- figure 2: also `tdflow_figure2`).
+-- method, model         of the tests
 -- repair, repair_model  method and model of the repair
--- btr                  upper end of the Bad Test Rate; null for instances whose candidate has no test
--- pass_low, pass_high  Wilson's 95 % interval of pass_rate
--- pass_rate   share of instances whose fix is resolved, in %
+-- btr                   upper end of the band: 0 is exactly 0, and 0.1 is more than 0 and at most 0.1. Null for
+--                       instances whose candidate has no test
+-- n                     instances for which the method's tests are known
+-- resolved              instances whose fix is resolved
+-- share                 of all these instances, in %
+-- pass_low, pass_high   Wilson's 95 % interval of pass_rate
+-- pass_rate             share of instances whose fix is resolved, in %
 -- needs: repair_with_tests, wilson
 CREATE OR REPLACE VIEW repair_by_bad_tests AS
 SELECT

@@ -1,13 +1,15 @@
--- How many issues does a repair method resolve within a ceiling on the cost of each?
+-- How many issues does a repair method resolve within a cost limit per issue?
 --
--- Per snapshot, method, model and ceiling in dollars (TDFlow paper, figure 3 b: also `tdflow_figure3b`), one row for each
--- cent at which an instance more is resolved. resolved: instances whose fix is right and cost no more,
--- pass_rate with Wilson's 95 % interval, in %. unknown: right fixes whose cost is unknown: left out of n. mean_usd: what
--- an instance costs on average, of those whose cost is known. Methods without any cost are not listed.
--- up_to_usd            the ceiling on an instance
+-- One row per snapshot, method, model and limit (TDFlow paper, figure 3 b: also `tdflow_figure3b`). A limit is listed
+-- for each cent at which the method resolves more instances.
+-- Methods without any known cost are not listed.
+-- up_to_usd            the limit per instance, in dollars
+-- n                    instances with a known result and, if resolved, a known cost
+-- resolved             instances whose fix is right and cost at most the limit
+-- pass_rate            share of them whose fix is resolved, in %
 -- pass_low, pass_high  Wilson's 95 % interval of pass_rate
--- n           instances of which it is known
--- pass_rate   share of them whose fix is resolved, in %
+-- unknown              right fixes with unknown cost, excluded from n
+-- mean_usd             mean dollars per instance with known cost
 -- needs: repair_instance, repair_cost, wilson
 CREATE OR REPLACE VIEW repair_by_cost AS
 WITH known AS (

@@ -1,12 +1,13 @@
 -- How much do more iterations help a repair method?
 --
--- Per snapshot, method, model and number of iterations (TDFlow paper, figure 3 a: also `tdflow_figure3a`).
--- resolved: instances whose fix is right and comes from one of the first so many iterations, pass_rate with Wilson's 95 %
--- interval, in %. unknown: right fixes of which nobody says the iteration: left out of n. Methods without any iteration
--- are not listed.
+-- One row per snapshot, method, model and number of iterations (TDFlow paper, figure 3 a: also `tdflow_figure3a`).
+-- Methods without any known iteration are not listed.
+-- iteration            number of iterations
+-- n                    instances with a known result and, if resolved, a known iteration
+-- resolved             instances whose fix is right and comes from at most this iteration
+-- pass_rate            share of them whose fix is resolved, in %
 -- pass_low, pass_high  Wilson's 95 % interval of pass_rate
--- n           instances of which it is known
--- pass_rate   share of them whose fix is resolved, in %
+-- unknown              right fixes with unknown iteration, excluded from n
 -- needs: repair_instance, wilson
 CREATE OR REPLACE VIEW repair_by_iteration AS
 WITH known AS (

@@ -1,13 +1,12 @@
--- Which fixes do others call resolved and we do not, or the other way round, and why?
+-- Which fixes have another result here than their source reports, and why?
 --
--- One row per repair whose source says whether it is resolved and that was found otherwise here; columns of
--- `repair_status`. run: the golden tests on it, for `swt log`.
--- reason  what makes the difference, empty where that is not known. `public-environment`: resolved here and not published
---         so, since the patch repeats edits of `setup.py` or `tox.ini` that the public environment had made, and does not
---         apply there; here these files of a fix are not run. `unusable`: it cannot be run here. `touches-tests`: it
---         changes tests as well, which the public harness runs with and this project without.
--- run  key of that run; null where none was made
--- why   as in `fix_status`
+-- One row per repair whose source reports a result that differs from the result here. Columns of `repair_status`.
+-- reason  cause of the difference, empty if unknown. `public-environment`: resolved here only. The patch repeats edits
+--         of `setup.py` or `tox.ini` that the public environment had already made, so it does not apply there. This
+--         project does not run these files of a fix. `unusable`: it cannot run here. `touches-tests`: it also changes
+--         tests, which the public harness keeps and this project drops
+-- run     key of the run of the golden tests on it, for `swt log`; null without a run
+-- why     as in `fix_status`
 -- needs: repair_status
 CREATE OR REPLACE VIEW repair_difference AS
 SELECT

@@ -1,22 +1,27 @@
--- Which fixes are right when only those are kept that generated tests accept?
+-- How many fixes are right among those that generated tests accept?
 --
--- For each method of test generation and repair method of a snapshot (SWT-Bench paper, section 5, filtering code fixes
--- with generated tests), once over every fix (scope `all`: one of an instance without a test is not kept) and once over
--- those of instances that the tests' method handed in a test for (`tested`). fixes: those of which all is known;
--- unmeasured: the others, left out; resolved: right ones, base_precision: their share. kept: fixes on which every test
--- passes (`fix_filter`), kept_resolved: right ones among them; precision: theirs of the kept, recall: theirs of all
--- right ones. robust_…: the same by robust tests; null where a check of a test that keeps a fix was not measured
--- (unchecked counts these fixes). strength: as in `strength`. Shares in %, with Wilson's 95 % intervals.
--- method, model                    of the tests
--- repair, repair_model             method and model of the repair; null where all of them are taken together
--- lift                             precision divided by base_precision
--- precision_low, precision_high    Wilson's 95 % interval
--- recall_low, recall_high          Wilson's 95 % interval
--- robust_kept, robust_resolved   kept ones and right ones among them, by robust tests
--- robust_precision, robust_recall  by robust tests, in %
--- unchecked                        kept fixes whose test was not fully checked
--- strength_fixes                   pairs of a solved candidate and a wrong fix behind it
--- scope   `all` fixes, or those of instances with a test (`tested`)
+-- One row per test method, repair method and scope of a snapshot (SWT-Bench paper, section 5, filtering code fixes with
+-- generated tests). Shares in %, with Wilson's 95 % intervals.
+-- method, model             of the tests
+-- repair, repair_model      method and model of the repair; null for all repair methods together
+-- scope                     `all` fixes, where a fix of an instance without a test is not kept; or fixes of instances
+--                           with a test (`tested`)
+-- fixes                     fixes with complete results
+-- unmeasured                the other fixes, excluded
+-- resolved                  right fixes
+-- base_precision            share of right fixes among all
+-- kept                      fixes on which every test passes (`fix_filter`)
+-- kept_resolved             right fixes among the kept ones
+-- precision                 right fixes as a share of the kept ones
+-- recall                    kept right fixes as a share of all right fixes
+-- lift                      precision divided by base_precision
+-- precision_low, precision_high  Wilson's 95 % interval
+-- recall_low, recall_high   Wilson's 95 % interval
+-- robust_kept, robust_resolved  kept fixes and right ones among them, by robust tests; null if unchecked is not 0
+-- robust_precision, robust_recall  by robust tests, in %; null if unchecked is not 0
+-- unchecked                 kept fixes whose test was not fully checked
+-- strength                  as in `strength`
+-- strength_fixes            pairs of a solved candidate and a wrong fix in `strength`
 -- needs: repair_kept, strength, wilson
 CREATE OR REPLACE VIEW repair_filter AS
 WITH scoped AS (

@@ -1,14 +1,14 @@
--- Who finds how many fixes of each repair method right?
+-- How many fixes of each repair method does each judge call right?
 --
--- Per snapshot, method, model (sample 0) and judge: `golden`, the golden tests, as in `repair_rate`; `strict`, the same
--- where a fix that changes tests or is flagged for test hacking counts as failed; `own`, the tests that the method worked
--- with, where its attempts are known; `published`, what the source of the fixes says.
--- judge                whose verdict it is
--- n                    instances of which this judge says something
--- repaired             those that it finds repaired
--- rate                 share of them, in %
+-- One row per snapshot, method, model (sample 0) and judge.
+-- judge                `golden`: the golden tests, as in `repair_rate`; `strict`: the same, but a fix that changes
+--                      tests or is flagged for test hacking counts as failed; `own`: the tests that the method used,
+--                      where its attempts are known; `published`: the source of the fixes
+-- n                    instances with a result of this judge
+-- repaired             instances that the judge calls repaired
+-- rate                 their share, in %
 -- rate_low, rate_high  Wilson's 95 % interval of rate
--- right                repaired ones that the golden tests find right too: the others would be believed wrongly
+-- right                repaired instances that the golden tests also call right
 -- needs: repair_instance, repair_status, repair_attempt, wilson
 CREATE OR REPLACE VIEW repair_judges AS
 WITH verdicts AS (

@@ -1,12 +1,13 @@
--- Does whoever writes a reproducing test also repair the code?
+-- Does a method that writes a reproducing test also repair the code?
 --
--- Per snapshot, method of test generation and method of repair: instances: those on which both were measured; tests:
--- instances whose test is solved; fixes: instances with a fix that is resolved (sample 0); both; p: in %, the chance that
--- two independent methods of these sizes overlap so much or more (SWT-Bench paper, section 5.3, table 6: also `table6`).
--- model               of the tests
+-- One row per snapshot, test method and repair method (SWT-Bench paper, section 5.3, table 6: also `table6`).
+-- model                 of the tests
 -- repair, repair_model  method and model of the fixes
--- instances           measured for the tests and the fixes
--- both                instances with a solved test and a right fix
+-- instances             instances on which both were measured
+-- tests                 instances with a solved test
+-- fixes                 instances with a resolved fix (sample 0)
+-- both                  instances with a solved test and a right fix
+-- p                     in %, the probability that two independent methods of these sizes overlap at least as much
 -- needs: method_instance, repair_instance, exact_tests
 CREATE OR REPLACE VIEW repair_overlap AS
 WITH pair AS (

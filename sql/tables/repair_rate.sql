@@ -1,19 +1,26 @@
 -- How often does each repair method resolve the issue, and what does it cost?
 --
--- Per snapshot, method and model, sample 0 (TDFlow paper, tables 1 and 2: also `tdflow_table1`, `tdflow_table2`). tests:
--- whose tests it was given; n: instances that were attempted and measured; pass_rate: resolved of n in %, with Wilson's
--- 95 % interval. snapshot_rate: resolved of every instance of the snapshot but the unmeasured ones in %, where an
--- instance that was not attempted is not resolved, as public leaderboards count. touching: repairs that change tests, which is not run of
--- them; resolved_touching: resolved ones among them. flagged: repairs with a sign of test hacking (`hacking` names them);
--- resolved_flagged: resolved ones among them; strict_rate: the pass rate where both kinds count as failed.
+-- One row per snapshot, method and model, sample 0 (TDFlow paper, tables 1 and 2: also `tdflow_table1`,
+-- `tdflow_table2`).
+-- tests                 source of the tests that the method had
 -- instances             of the snapshot
--- attempted             those of them that the method handed in a repair for, if an empty one
--- unmeasured            attempted ones that are left out of n: a run is missing
--- unusable              of the repairs, those that cannot be run: empty, not applying, or nothing but tests
+-- attempted             instances for which the method submitted a repair, possibly an empty one
+-- n                     instances that were attempted and measured
+-- unmeasured            attempted instances that are excluded from n because a run is missing
+-- unusable              repairs that cannot run: empty, not applying, or changing only tests
+-- resolved              instances whose fix is resolved
+-- pass_rate             resolved in % of n
 -- pass_low, pass_high   Wilson's 95 % interval of pass_rate
--- cost_per_issue        mean dollars for an instance with a repair; null where that of any is unknown
--- test_resolution_cost  the same without what was paid for generating tests
--- unpriced              repairs whose cost is unknown
+-- snapshot_rate         resolved in % of all instances of the snapshot without unmeasured ones. An instance without an
+--                       attempt counts as not resolved, as on public leaderboards
+-- touching              repairs that change tests; that part does not run
+-- resolved_touching     resolved ones among them
+-- flagged               repairs with a sign of test hacking (`hacking` lists them)
+-- resolved_flagged      resolved ones among them
+-- strict_rate           pass_rate where repairs that change tests or are flagged count as failed
+-- cost_per_issue        mean dollars per instance with a repair; null where any cost is unknown
+-- test_resolution_cost  the same without the cost of generating tests
+-- unpriced              repairs with unknown cost
 -- needs: repair_instance, repair_cost, wilson
 CREATE OR REPLACE VIEW repair_rate AS
 SELECT

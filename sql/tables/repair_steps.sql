@@ -1,16 +1,16 @@
--- What did the sub-agents of a repair method do, and what did each kind of them cost?
+-- What did the sub-agents of a repair method do, and what did each kind cost?
 --
--- Per method, model and sub-agent, over all attempts, finished or not.
--- asked         the model of the sub-agent, which may have one of its own
--- steps         sub-agents that worked
--- attempts      attempts at an instance that they were part of
--- submitted     steps that handed in what was asked of them
--- submitted_rate  share of them, in %
--- calls         replies of the model
+-- One row per method, model, sub-agent and its model, over all attempts, finished or not.
+-- asked           the model of the sub-agent, which can differ from the method's
+-- steps           number of sub-agent runs
+-- attempts        attempts at an instance with this sub-agent
+-- submitted       steps that submitted the requested result
+-- submitted_rate  their share, in %
+-- calls           replies of the model
 -- calls_per_step  on average
--- refused       things that were wrong with replies: tools that there are not, patches that touch tests
--- cost_usd      of these replies when they were made; null where a price is unknown
--- cost_share    of all that the method paid with this model, in %
+-- refused         errors in replies: tools that do not exist, patches that change tests
+-- cost_usd        dollars of these replies when they were made; null where a price is unknown
+-- cost_share      share of the method's total cost with this model, in %
 -- needs: repair_step
 CREATE OR REPLACE VIEW repair_steps AS
 SELECT

@@ -1,22 +1,22 @@
--- What happened in each attempt at a repair, step by step?
+-- Which steps does each repair attempt consist of?
 --
--- One row per sub-agent at work, and one per run of the tests on a patch (`who` is `tests`), of all attempts, finished or
--- not, in order. `FROM repair_story WHERE instance_id = '…'`.
--- snapshot    of a finished attempt; null for one that goes on
--- position    1-based, in its attempt
--- who         the sub-agent, or `tests`
--- iteration   1-based; 0 for Generate Tests
--- asked       the model of the sub-agent
--- case_id     the test that was debugged
--- calls       replies of the model
--- did         tools that it used and what was refused, in order
--- what        how the step ended, in words
--- made        the tests, the patch or the report that was handed in; of `tests` the patch as it was applied
--- refused     what was wrong with its replies
--- targets     tests that have to pass
--- passing     those of them that do
--- broken      tests that passed before and do not any more
--- cost_usd    of these replies when they were made
+-- One row per sub-agent run and per test run on a patch (`who` is `tests`), in order, over all attempts, finished or
+-- not. `FROM repair_story WHERE instance_id = '…'`.
+-- snapshot   of a finished attempt; null for an unfinished one
+-- position   1-based, in its attempt
+-- who        the sub-agent, or `tests`
+-- iteration  1-based; 0 for Generate Tests
+-- asked      the model of the sub-agent
+-- case_id    the test that was debugged
+-- calls      replies of the model
+-- did        tools that it used and refused requests, in order
+-- what       how the step ended, in words
+-- made       the submitted tests, patch or report; for `tests` the patch as it was applied
+-- refused    errors in its replies
+-- targets    tests that have to pass
+-- passing    those of them that pass
+-- broken     tests that passed before and no longer pass
+-- cost_usd   dollars of these replies when they were made
 -- needs: repair_step, repair_patch, repair_attempt
 CREATE OR REPLACE VIEW repair_story AS
 WITH event AS (

@@ -1,11 +1,11 @@
--- Which attempts at a repair looked where they should not have?
+-- Which repair attempts accessed forbidden information?
 --
--- One row per finding in the trajectory of a finished attempt (`repair_audit`), those that make a suspect first. Tests
--- that an attempt wrote are in `suspects`, like those of other methods.
--- cost        `suspect` where it looked for the answer, `note` where it may have (`trajectory_policy`)
--- tests       whose tests it was given: what they add is no finding
--- resolved    whether the golden tests find its fix right; null where that was not measured
--- step        0-based position in the trajectory
+-- One row per finding in the trajectory of a finished attempt (`repair_audit`), suspects first. Tests that an attempt
+-- wrote are in `suspects`, as for other methods.
+-- cost      `suspect` where it searched for the answer, `note` where it may have (`trajectory_policy`)
+-- tests     source of the tests that it was given; text that they add is no finding
+-- resolved  whether the golden tests call its fix right; null where unmeasured
+-- step      0-based position in the trajectory
 -- needs: repair_audit, repair_attempt, counted_repair, fix_status, trajectory_policy
 CREATE OR REPLACE VIEW repair_suspects AS
 SELECT

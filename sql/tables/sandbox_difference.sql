@@ -1,10 +1,10 @@
--- Which cases have another outcome in one sandbox than in another, on the same suite, code state and environment?
+-- Which cases have another outcome in another sandbox, on the same suite, code state and environment?
 --
--- One row per case and pair of sandboxes (sandbox_a before sandbox_b in the alphabet) that both ran the suite; the
--- outcome is `missing` where that run has no such case. Cases whose ids differ between processes are compared by
--- place. A null case_id stands for the run, its outcome for the status.
--- Nothing where the sandboxes are equal.
--- sandbox_a, sandbox_b  the two sandboxes, in the alphabet
+-- One row per case and pair of sandboxes that both ran the suite. An outcome is `missing` where that run has no such
+-- case. Equal sandboxes give no row.
+-- Cases whose ids differ between processes are compared by place. A row with a null case_id compares the run status
+-- instead.
+-- sandbox_a, sandbox_b  the two sandboxes, in alphabetical order
 -- outcome_a, outcome_b  of the case in each
 -- status_a, status_b    of the run in each
 -- run_a, run_b          keys of these runs

@@ -1,7 +1,10 @@
--- Which snapshots are there, and what is each?
+-- Which snapshots exist, and what is the state of each?
 --
--- One row per name that instances stand under; tables count each of them but the withdrawn. state: `published`, `imported`, `withdrawn`,
--- `trial`, which is published and no benchmark, or `pool`, from which months are published. content: the beginning of the content key. withdrawn: why, where it is.
+-- One row per snapshot name of any instance. Tables count all of them except withdrawn ones.
+-- state      `published`, `imported`, `withdrawn`, `trial` (published, but no benchmark), or `pool` (source of the
+--            published months)
+-- content    the beginning of the content key
+-- withdrawn  the reason, if it was withdrawn
 -- needs: task_instance, snapshot, withdrawal
 CREATE OR REPLACE VIEW snapshot_state AS
 WITH held AS (

@@ -1,10 +1,13 @@
 -- How many wrong fixes of proposed repairs do a method's successes reject?
 --
--- Per snapshot, method and model, sample 0, for the grader `paper` and the policy `tests-only`. solved as in table2;
--- tried: solved candidates that met a wrong fix of their instance; fixes: pairs of such a candidate and such a fix;
--- rejected: pairs in which the candidate rejects the fix (`fix_rejection`); strength: their share in %, with Wilson's
--- 95 % interval; rejects_all: tried candidates that reject every wrong fix they met.
+-- One row per snapshot, method and model, sample 0. Grader `paper`, policy `tests-only`.
+-- solved                    as in table2
+-- tried                     solved candidates that ran on a wrong fix of their instance
+-- fixes                     pairs of such a candidate and such a fix
+-- rejected                  pairs in which the candidate rejects the fix (`fix_rejection`)
+-- strength                  rejection rate: rejected in % of fixes
 -- strength_low, strength_high  Wilson's 95 % interval
+-- rejects_all               tried candidates that reject every wrong fix they ran on
 -- needs: method_instance, fix_rejection, wilson
 CREATE OR REPLACE VIEW strength AS
 WITH met AS (

@@ -1,7 +1,9 @@
--- Which candidates are under suspicion, and what for?
+-- Which counted candidates do the audits suspect, and why?
 --
--- One row per counted candidate with a suspicion, for the grader `paper` and the policy of its tables: solved, reasons
--- (`lint:<rule>`, `trajectory:<rule>`), why: one place of them.
+-- One row per counted candidate with a suspicion. Grader `paper`, policy `tests-only`.
+-- solved   by the grader `paper`
+-- reasons  `lint:<rule>` and `trajectory:<rule>`
+-- why      one place of a finding
 -- needs: suspected_candidate, counted_candidate, counted_policy, verdict
 CREATE OR REPLACE VIEW suspects AS
 SELECT c.snapshot, c.method, c.model, c.instance_id, c.sample, v.solved, s.reasons, s.why

@@ -1,11 +1,11 @@
 -- How many candidates of each method do the audits suspect, and what is its score without them?
 --
--- An audit notes what a reader should look at. A candidate without a note is not thereby innocent: a test that no rule
--- describes has none. Robustness is decided by runs (`robust_verdict`), not by these notes.
--- Per snapshot, method and model, sample 0, for the grader `paper` and the policy `tests-only`: n, S and S_robust as in
--- `table2`.
--- audited             candidates with a trajectory that was read
--- suspected           candidates with a note of an audit
+-- An audit finding asks a reader to review the candidate. A candidate without a finding is not proved honest: no rule
+-- may describe its test. Runs decide robustness (`robust_verdict`), not these findings.
+-- One row per snapshot, method and model, sample 0. Grader `paper`, policy `tests-only`.
+-- n                   as in `table2`
+-- audited             candidates with an audited trajectory
+-- suspected           measured candidates with an audit finding
 -- S                   in %, solved
 -- S_robust            in %, solved and robust; null where a success was not checked
 -- S_without_suspects  in %, S where suspected candidates count as failed

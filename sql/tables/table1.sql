@@ -1,11 +1,11 @@
--- What are the instances of a snapshot like?
+-- How large are the instances of a snapshot?
 --
--- The paper's Table 1. One row per snapshot and fact, in the order of the paper: instances (those that have it), mean,
--- max. Existing cases are those of suite `none` in the golden files, golden cases those of the golden suite, both
--- before and after the fix in the latest environment; golden_f2p counts cases that turn, missing before included.
--- step       the place of the row
+-- The paper's Table 1. One row per snapshot and fact, in the order of the paper.
+-- Existing cases are those of suite `none` in the golden files. Golden cases are those of the golden suite before and
+-- after the fix in the latest environment. `golden F2P` counts cases that turn, cases missing before included.
+-- step       position of the row
 -- fact       what is counted
--- instances  those that it is known of
+-- instances  instances with a known value
 -- mean, max  over these
 -- needs: used_instance, instance_fact, golden_case, base_case
 CREATE OR REPLACE VIEW table1 AS

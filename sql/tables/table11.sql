@@ -1,11 +1,11 @@
 -- How long does a method take for one instance?
 --
--- The paper's Table 11. Per snapshot, method and model, over instances that came to a candidate or to nothing:
--- seconds_mean, seconds_median and seconds_max from the start of the method to its last sample, waiting for models
--- included; model_share: the part of it that the model took, in %. Replies that were replayed count as long as they
--- took when they were made.
--- instances                     those that the method worked on
--- seconds_mean, seconds_median, seconds_max  for one instance
+-- The paper's Table 11. One row per snapshot, method and model, over instances with finished work. Replayed replies
+-- count with their original duration.
+-- instances                 instances that the method worked on
+-- seconds_mean, seconds_median, seconds_max  for one instance, from the start of the method to its last sample,
+--                           including waiting for models
+-- model_share               the share of this time for the model, in %
 -- needs: labelled_generation, method_call, candidate_result, withdrawn_instance
 CREATE OR REPLACE VIEW table11 AS
 WITH work AS (

@@ -1,7 +1,7 @@
--- How do models differ behind the same method?
+-- How do models differ with the same method?
 --
--- The paper's Table 4. Per snapshot, method and model, best first: columns of `table2`, and dc_all of `table3`
--- (definition `paper`), in %.
+-- The paper's Table 4. One row per snapshot, method and model, best first. Columns of `table2`, and dc_all of `table3`
+-- (definition `paper`).
 -- W, S, F_X  in % of n, as in `table2`
 -- dc_all     mean change coverage in %
 -- needs: table2, table3

@@ -1,11 +1,12 @@
--- What does it help a method to be told the test file, a fix, or the files that it changes?
+-- How much does it help a method to get the test file, a fix, or the files that the fix changes?
 --
--- The paper's Table 5. Per snapshot, method, model and what was told: test_file (whether the file to change was
--- named), files (`retrieved` or `modified`), patch (`golden`, `incorrect`, null for none); n and W, S, F_X, dc_all in
--- % over the instances on which this method and model was tried and measured with each of these. Sample 0, grader
--- `paper`, policy `tests-only`. ΔC is over instances that have one.
--- method     with the parameters of its experiment: `zero_shot_plus[temperature=0.7]` is held against itself
--- test_file  what the method was told of the golden test file
+-- The paper's Table 5. One row per snapshot, method, model and extra input. It covers instances on which this method
+-- and model was measured with every input. Sample 0, grader `paper`, policy `tests-only`. ΔC is over instances that
+-- have one.
+-- method     with the parameters of its experiment: `zero_shot_plus[temperature=0.7]` is compared with itself
+-- test_file  whether the method got the name of the golden test file
+-- files      `retrieved` or `modified` (the files that the golden patch changes)
+-- patch      `golden`, `incorrect`, or null for none
 -- n          instances that count
 -- W, S, F_X  in % of n, as in `table2`
 -- dc_all     mean change coverage in %

@@ -1,10 +1,12 @@
--- How does a method do on pull requests from before and after its model's knowledge cutoff?
+-- How does a method perform on pull requests from before and after its model's knowledge cutoff?
 --
--- The paper's Table 7, in two rows per snapshot, method and model with a known cutoff; `contamination` has the tests of
--- the difference. created: `before` or `after`; n; W, S, F_X, F_P, P_P in %; dc: mean change coverage (definition `paper`)
--- over these n instances, in %, an instance without a candidate as 0. Grader `paper`, policy `tests-only`, sample 0.
--- n  measured instances of that side
+-- The paper's Table 7. Two rows per snapshot, method and model with a known cutoff. `contamination` tests the
+-- difference. Grader `paper`, policy `tests-only`, sample 0.
+-- created              `before` or `after` the cutoff
+-- n                    measured instances of that side
 -- W, S, F_X, F_P, P_P  rates over them, in %
+-- dc                   mean change coverage (definition `paper`) over these instances, in %; an instance without a
+--                      candidate counts as 0
 -- needs: method_instance, used_instance, model_fact, change_coverage
 CREATE OR REPLACE VIEW table7 AS
 SELECT

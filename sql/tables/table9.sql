@@ -1,8 +1,7 @@
--- What does each model cost behind the same method?
+-- What does each model cost with the same method?
 --
--- The paper's Table 9. Columns of `method_cost`, the cheapest model of each method first, and usd_per_instance. The
--- sums are over the instances that the method was asked about with the model; cost is null where the price of any call
--- is unknown.
+-- The paper's Table 9. Columns of `method_cost`, the cheapest model of each method first. The sums cover the instances
+-- with at least one call.
 -- usd_per_instance  null where the cost of any call is unknown
 -- needs: method_cost
 CREATE OR REPLACE VIEW table9 AS

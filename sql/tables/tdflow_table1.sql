@@ -1,6 +1,6 @@
 -- Which repair system resolves most issues, and at which cost? Table 1 of the TDFlow paper.
 --
--- Columns of `repair_rate`: the system is a method with its model.
+-- Columns of `repair_rate`. A system is a method with its model.
 -- needs: repair_rate
 CREATE OR REPLACE VIEW tdflow_table1 AS
 SELECT snapshot, method, model, instances, n, resolved, pass_rate, pass_low, pass_high, snapshot_rate,

@@ -1,6 +1,6 @@
 -- Does a repair method do better with tests that people wrote? Table 2 of the TDFlow paper.
 --
--- Columns of `repair_rate`, of the methods of which it is known whose tests they were given.
+-- Columns of `repair_rate`, for methods whose source of tests is known.
 -- needs: repair_rate
 CREATE OR REPLACE VIEW tdflow_table2 AS
 SELECT

@@ -1,10 +1,12 @@
--- What does a method's temperature do to its rates, from sample to sample?
+-- How does a method's temperature change its rates, from sample to sample?
 --
--- The paper's Table 8. Per snapshot, method, model and temperature of its calls (null where none was sent): samples; W, S
--- and F_X: means over the samples' own rates in %, each with the half width of its 95 % interval (1.96 standard errors;
--- null for a single sample). Grader `paper`, policy `tests-only`. Instances without a verdict in a sample are left out.
--- samples  numbers of samples that have verdicts
--- W_half, S_half, F_X_half  half width of the 95 % interval of the mean before it
+-- The paper's Table 8. One row per snapshot, method and model. Grader `paper`, policy `tests-only`. Instances without a
+-- verdict in a sample are excluded.
+-- temperature               of the method's calls; null where none was sent
+-- samples                   number of samples with verdicts
+-- W, S, F_X                 mean over the samples' own rates, in %
+-- W_half, S_half, F_X_half  half width of the 95 % interval of the mean (1.96 standard errors); null for a single
+--                           sample
 -- needs: method_call, verdict
 CREATE OR REPLACE VIEW temperature AS
 WITH warm AS (

@@ -1,9 +1,13 @@
--- What do generated tests do before and after the golden patch, in each repository?
+-- How do generated tests behave before and after the golden patch, in each repository?
 --
--- Per snapshot, method, model and repository, and for all of them together (repo null): instances with a measured
--- candidate (sample 0), tests, and how many of them are f2p, p2p, p2f, f2f or other, as in `test_quality` (TDFlow paper,
--- figure 4: also `tdflow_figure4`). btr: mean Bad Test Rate of the instances that have tests, in %.
--- instances  those with a measured candidate
+-- One row per snapshot, method, model and repository, and one with repo null for all repositories (TDFlow paper, figure
+-- 4: also `tdflow_figure4`).
+-- instances                 instances with a measured candidate (sample 0)
+-- tests                     number of tests
+-- f2p, p2p, p2f, f2f        tests that fail or pass before and after the golden patch, as the grader `paper` counts
+--                           outcomes
+-- other                     tests that are skipped, missing or expected to fail on a side
+-- btr                       mean Bad Test Rate of the instances that have tests, in %
 -- needs: test_quality
 CREATE OR REPLACE VIEW test_transitions AS
 SELECT

@@ -1,12 +1,12 @@
--- How many tests does a method write for an instance, how bad are they, and is the issue resolved with them?
+-- How many tests does a method write for an instance, how many are bad, and do repairs with them resolve the issue?
 --
--- Per snapshot, method, model and number of tests (TDFlow paper, figure 5: also `tdflow_figure5`): instances (sample 0),
--- btr: their mean Bad Test Rate in % (figure 5 b), and for each repair method that was given these tests n and pass_rate
--- in % (figure 5 a); both null where there is none.
+-- One row per snapshot, method, model, number of tests and repair method that used the tests (TDFlow paper, figure 5:
+-- also `tdflow_figure5`).
 -- repair, repair_model  method and model of the repair; null where there is none
--- n                     instances of which it is known what the repair did
--- instances   that count
--- pass_rate   share of them whose fix is resolved, in %
+-- instances             instances that count (sample 0)
+-- btr                   their mean Bad Test Rate in % (figure 5 b)
+-- n                     instances with a known result of the repair; null without a repair
+-- pass_rate             share of them whose fix is resolved, in % (figure 5 a); null without a repair
 -- needs: test_quality, repair_with_tests
 CREATE OR REPLACE VIEW tests_per_instance AS
 SELECT

@@ -1,6 +1,6 @@
--- Which instances are flaky, not valid or doubted, and why?
+-- Which instances are flaky, invalid or flagged, and why?
 --
--- Rows of `instance_health` with a golden case that does not always say the same, another health than `valid`, or a flag.
+-- Rows of `instance_health` with an unstable golden case, a health other than `valid`, or a quality flag.
 -- needs: instance_health
 CREATE OR REPLACE VIEW unhealthy AS
 SELECT snapshot, instance_id, repo, health, flags, detail, f2p, p2p, quarantined, flake_upper, validated_at

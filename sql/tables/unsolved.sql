@@ -1,6 +1,7 @@
 -- Which instances does no method solve?
 --
--- Rows of `difficulty` that were tried and that nobody solves; those where somebody's test at least fails come last.
+-- Rows of `difficulty` with at least one measured method and no solution. Instances on which some test fails before the
+-- fix come last.
 -- patch_lines  lines that the golden patch adds or removes
 -- needs: difficulty
 CREATE OR REPLACE VIEW unsolved AS

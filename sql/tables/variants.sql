@@ -1,11 +1,11 @@
--- What is each experiment, and how far is it?
+-- What does each experiment change, and how much of it is done?
 --
 -- One row per snapshot, label and model of finished work.
--- label  the name that its candidates are counted under: `zero_shot_plus[temperature=0.7]+golden-patch`
--- parameters  what the method was asked to do otherwise, by name; empty for the method as it is
--- instances  that it has finished work on
--- proposed  samples with a patch
--- nothing  samples without one
+-- label              the name under which its candidates are counted: `zero_shot_plus[temperature=0.7]+golden-patch`
+-- parameters         parameters that differ from the method's defaults, by name; empty for the default method
+-- instances          instances with finished work
+-- proposed           samples with a patch
+-- nothing            samples without a patch
 -- first_at, last_at  when the first and the last of its rows were finished
 -- needs: labelled_generation
 CREATE OR REPLACE VIEW variants AS

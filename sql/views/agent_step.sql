@@ -1,6 +1,6 @@
--- The steps of counted agent localizations, with what they are grouped by.
+-- Which steps do the counted agent localizations take, with the columns to group them by?
 --
--- One row per step and snapshot.
+-- One row per step and snapshot, for the localizations that tables count.
 -- needs: counted_localization, localization_step, used_instance
 CREATE OR REPLACE VIEW agent_step AS
 SELECT

@@ -1,6 +1,7 @@
--- How many cases do the repository's own tests in the golden files hold, before the fix?
+-- How many cases do the repository's own tests in the golden files have before the fix?
 --
--- One row per instance_key whose golden files exist at the base commit and were run there: cases.
+-- One row per instance whose golden files exist at the base commit and ran there.
+-- cases  distinct cases in that run
 -- kept: beside the runs
 -- needs: golden_suite, settled_run, case_outcome
 CREATE OR REPLACE VIEW base_case AS

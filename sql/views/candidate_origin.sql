@@ -1,7 +1,7 @@
--- Whose is a candidate, and for which instance?
+-- Which method wrote each candidate, and for which instance?
 --
--- One row per candidate_id, whatever snapshots it is in: instance_key, instance_id, method, model, sample. They are parts
--- of the id, so they are the same in all rows of `candidate`.
+-- One row per candidate_id, independent of its snapshots. All other columns are parts of the id, so every row of
+-- `candidate` with that id agrees.
 -- needs: candidate
 CREATE OR REPLACE VIEW candidate_origin AS
 SELECT

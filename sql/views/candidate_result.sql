@@ -1,12 +1,15 @@
--- What is each candidate worth to each grader, robustness checks included?
+-- What result does each grader give each candidate, robustness checks included?
 --
--- One row per candidate that has a place (`placed_candidate`), policy and grader; one with a null policy where it has no
--- submission yet. Columns as in `robust_verdict` and `candidate`. Withdrawn instances are among them: `verdict` and
--- `robust_verdict` leave them out. tests, f2p, p2p, p2f, f2f: the cases of T, and those of them that fail or pass before and
--- after the golden patch, as the grader counts outcomes; null where unmeasured or not applied.
--- Tables about methods read these rows and neither candidates nor runs.
--- policies       all that the candidate has, sorted
--- failed_guards  names of the robustness checks that failed, sorted; none where it is not solved
+-- One row per candidate that tables can count (`placed_candidate`), policy and grader. Tables about methods read this
+-- view, not candidates or runs.
+-- A candidate without a submission has one row per grader with a null policy.
+-- Columns as in `robust_verdict` and `candidate`. Withdrawn instances are included; `verdict` and `robust_verdict`
+-- exclude them.
+-- policies            all patch filters of the candidate's submissions, sorted
+-- failed_guards       names of the robustness checks that failed, sorted; empty if the candidate is not solved
+-- tests               cases of T; null where unmeasured or where the patch does not apply
+-- f2p, p2p, p2f, f2f  cases of T that fail or pass before and after the golden patch, as the grader counts outcomes;
+--                     null as `tests`
 -- kept: beside the runs
 -- needs: placed_candidate, submission, submission_run, submission_case, graders, grader, transition, guard_summary
 CREATE OR REPLACE VIEW candidate_result AS

@@ -1,10 +1,11 @@
--- What do the cases of each candidate do before and after the fix, with it and without?
+-- What is the outcome of each case of a candidate before and after the fix, with and without the candidate?
 --
--- Rows of `submission_case` that matter to a reader: cases of T, and cases that do otherwise with the candidate than
--- without; with instance, method, model and sample, and message_before, message_after: what the case said in the
--- candidate's runs. A case that a candidate leaves as it is has no row. pair: as in `submission_case`.
--- message_before  what the case said in the candidate's run on `before`
--- message_after   the same on `after`
+-- Rows of `submission_case` for cases of T, and for cases whose outcome differs with the candidate. Other cases have no
+-- row.
+-- Instance, method, model and sample are added. Columns as in `submission_case`.
+-- message_before  message of the case in the candidate's run on `before`
+-- message_after   message of the case in the candidate's run on `after`
+-- pair            as in `submission_case`
 -- kept: beside the runs
 -- needs: submission_case, submission_run, case_outcome, candidate_origin
 CREATE OR REPLACE VIEW case_matrix AS

@@ -1,12 +1,14 @@
--- Which case of one run is which case of another run of the same suite, where their ids differ?
+-- Which case of one run corresponds to which case of another run of the same suite, where their ids differ?
 --
--- An id may hold what differs between processes: a uuid, a time, an address, a process id, a temporary folder. Cases
--- of one id are the same case and have no row. A case that the other run does not have under its id is paired by its
--- place among the cases of its function, if both runs have as many of them and neither has the other's id.
--- One row per (run_key, case_id, other_run) where the other run has such cases of the function as well:
+-- An id can contain a value that differs between processes: a uuid, a time, an address, a process id, a temporary
+-- folder.
+-- Cases with equal ids are the same case and have no row.
+-- Other cases are paired by their place among the cases of their function. This needs an equal number of cases in both
+-- runs, and neither run has the other's id.
+-- One row per (run_key, case_id, other_run) where the other run also has unpaired cases of the function.
 -- other_case  the case of the other run; null where it is ambiguous
 -- pair        `place`, or `ambiguous`: the runs differ in the number of cases, or the case at the place is in both runs
--- other_run   the run to compare with: of the same suite, in any environment, state and variant
+-- other_run   the run to compare with: same suite, any environment, code state and variant
 -- kept: beside the runs
 -- needs: current_run, case_outcome
 CREATE OR REPLACE VIEW case_pair AS
@@ -19,7 +21,7 @@ numbered AS (
     FROM suite_run AS r JOIN case_outcome AS o ON o.run_key = r.run_key
     WHERE o.place IS NOT NULL
 ),
--- Where every run of a suite has every id of a function, there is nothing to pair.
+-- If every run of a suite has every id of a function, the function needs no pairing.
 loose AS (
     SELECT instance_key, suite_ref, path, qualname
     FROM numbered

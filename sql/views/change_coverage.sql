@@ -1,15 +1,23 @@
--- Change coverage of each submission: the share of the golden patch's executable lines to which T adds an execution.
+-- How large is the change coverage of each submission: the share of the golden patch's executable lines to which T adds
+-- an execution?
 --
--- One row per (candidate_id, policy, definition), with its instance, method, model and sample. measured: the traced runs are there. numerator, denominator: lines;
--- delta_c: their ratio, null where unmeasured or where no changed line is executable. Not well-formed covers nothing.
--- `paper` (section 3.3)  executable: executed on its side by the golden tests or by T^R, the repository's tests in the
---     golden files. Added: some case of T executes it; or the candidate's run executes it outside every case (while
---     importing), and suite `none` never does, neither in the candidate's files nor in T^R. T^R counts there because
---     a candidate that only adds a file has nothing in suite `none`, and importing the fixed module is no merit.
--- `swt_bench`  executable: a statement of a file that a golden or `none` run loaded, even if never executed. Added:
---     more executions than in suite `none` on `after`, also for removed lines (the harness's slip); unmeasured where
---     that takes counts and a run has none.
--- definition  of change coverage: `paper` or `swt_bench`
+-- One row per (candidate_id, policy, definition), with instance, method, model and sample. A submission whose patch
+-- does not apply covers nothing.
+-- Definition `paper` (section 3.3): a line is executable if the golden tests or T^R execute it on its side. T^R is the
+-- repository's tests in the golden files.
+-- A line is added if some case of T executes it. It is also added if the candidate's run executes it outside every case
+-- (at import), and neither suite `none` (the repository's tests in the candidate's files) nor T^R ever executes it.
+-- T^R counts here because a candidate that only adds a file has nothing in suite `none`. Importing the fixed module
+-- alone must not count as coverage.
+-- Definition `swt_bench`: a line is executable if it is a statement of a file that a golden or `none` run loaded, even
+-- if never executed.
+-- A line is added if it has more executions than in suite `none` on `after`. The public harness uses that base for
+-- removed lines too, which is an error that this view repeats.
+-- definition   of change coverage: `paper` or `swt_bench`
+-- measured     the traced runs exist; for `swt_bench` also the execution counts that the comparison needs
+-- numerator    lines to which T adds an execution; null where unmeasured
+-- denominator  executable lines; null where unmeasured
+-- delta_c      numerator / denominator; null where unmeasured or where no changed line is executable
 -- kept: beside the runs
 -- needs: submission, candidate_origin, submission_trace, trace_line
 CREATE OR REPLACE VIEW change_coverage AS

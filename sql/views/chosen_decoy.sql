@@ -1,14 +1,13 @@
--- Which decoys does each would-be success of an instance run on?
+-- Which decoys does each solved candidate of an instance run on?
 --
--- At most three valid decoys of an instance, the same for all candidates, each from another direction where there is one:
--- like the fix    the golden patch broken, without a part, or without behaviour; else a wrong repair
--- near the fix    a small change of a changed function
--- elsewhere       a change of other code: the fix of another issue
--- Of one direction those come first on which golden tests fail as on the base commit, and then the quiet ones: on others, a
--- test that also runs much unchanged behaviour fails for a wrong reason. Of the ways to be like the fix those that change
--- behaviour come first.
+-- At most three valid decoys per instance, the same for all candidates. If possible, each comes from another direction:
+-- `fix` is the golden patch broken, without a part or without behaviour; else a wrong repair. `near` is a small change
+-- of a changed function. `elsewhere` is a change of other code, made from the fix of another issue.
+-- Within a direction, decoys on which golden tests fail as on the base commit come first, then quiet ones. On other
+-- decoys, a test that also runs much unchanged behaviour fails for a wrong reason.
+-- Within direction `fix`, decoys that change behaviour come first.
 -- direction  `fix`, `near` or `elsewhere`
--- place      from 1: its place among them
+-- place      1-based rank of the decoy
 -- needs: decoy_status
 CREATE OR REPLACE VIEW chosen_decoy AS
 WITH valid AS (

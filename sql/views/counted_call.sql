@@ -1,8 +1,8 @@
--- The reply that counts at each place of a method's work, of withdrawn instances too.
+-- Which model reply counts at each position of a method's work, withdrawn instances included?
 --
--- Columns of `llm_call`. A call that was paid for and one that was replayed count alike, since a method costs what it
--- costs whoever paid first; attempts that failed do not count. Of a work that was done again with other prompts, the
--- latest reply at each position counts.
+-- Columns of `llm_call`. Paid and replayed calls count alike, so a method's cost does not depend on which run paid
+-- first. Failed attempts do not count.
+-- If a work was repeated with other prompts, the latest reply at each position counts.
 -- kept: beside the runs
 -- needs: llm_call
 CREATE OR REPLACE VIEW counted_call AS

@@ -1,7 +1,8 @@
--- The localizations that tables count.
+-- Which localizations do tables count?
 --
--- Columns of `localization_run`; one row per instance, method, model, variant, with_tests, top_n and sample: of several
--- with other settings the latest, and a timeout only where there is nothing else.
+-- Columns of `localization_run`. One row per instance, method, model, variant, with_tests, top_n and sample.
+-- If several have different settings, the latest counts. A timeout counts only if no other run exists.
+-- sample  0-based number among several samples of one method
 -- needs: localization_run
 CREATE OR REPLACE VIEW counted_localization AS
 SELECT *

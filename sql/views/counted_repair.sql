@@ -1,7 +1,8 @@
--- What repair methods handed in, as far as tables count it.
+-- Which repairs do tables count?
 --
--- Columns of `repair`; one row per (snapshot, instance_id, method, model, sample): of two that were handed in one after
--- the other the later, but for withdrawn instances. Fixes that are made of golden patches (`partial`) are nobody's repair.
+-- Columns of `repair`. One row per (snapshot, instance_id, method, model, sample): the latest submission, without
+-- withdrawn instances.
+-- Partial fixes made from golden patches (`partial`) belong to no method and are excluded.
 -- needs: repair, withdrawn_instance
 CREATE OR REPLACE VIEW counted_repair AS
 SELECT *

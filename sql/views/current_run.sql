@@ -1,8 +1,8 @@
 -- Which runs count at all?
 --
--- Rows of `requested_run`: of each instance those of the runner (`runner_version`) that it was last run by. What an older runner
--- said may be what the newer one was mended for, so it is superseded as soon as the newer one has run, and no verdict
--- follows from both. Runs that failed for reasons of ours (`infrastructure`) are not among them, and supersede nothing.
+-- Rows of `requested_run` made by the runner version (`runner_version`) of the instance's latest run. A newer runner
+-- may fix an error of an older one, so it supersedes the older runs as soon as it has run.
+-- No verdict mixes two runner versions. Internal failures (`infrastructure`) are excluded and supersede nothing.
 -- needs: requested_run
 CREATE OR REPLACE VIEW current_run AS
 SELECT *

@@ -1,10 +1,10 @@
 -- Does each candidate reject the decoys of its instance?
 --
--- One row per (candidate_id, policy, fix_id) of a well-formed submission and a chosen decoy, where some case of T goes
--- from failing to passing.
--- rejected  one of these cases fails on the decoy, or is missing there; null where the suite did not run on it, or where
---           no case can be paired
--- why       the first such case with its outcome; else the decoy that is accepted, or what is missing
+-- One row per (candidate_id, policy, fix_id): a well-formed submission with a case of T that goes from failing to
+-- passing, and a chosen decoy.
+-- rejected  one of these cases fails on the decoy or is missing there; null where the suite did not run on it or no
+--           case can be paired
+-- why       the first such case with its outcome; else the accepted decoy, or what is missing
 -- kept: beside the runs
 -- needs: submission_run, submission_case, chosen_decoy, fix_suite_run, case_pair, case_outcome, fails
 CREATE OR REPLACE VIEW decoy_rejection AS

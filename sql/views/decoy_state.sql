@@ -1,11 +1,12 @@
--- Which decoys of an instance are ready, and are more needed?
+-- Which decoys of an instance are ready, and does it need more?
 --
 -- One row per instance of a snapshot with golden tests.
 -- suite_id  the golden tests
--- chosen    fixes of the chosen decoys, in their order
--- short     fewer than three are chosen, or none of those like the fix, or near it, is quiet and changes behaviour
+-- chosen    fixes of the chosen decoys, in order
+-- short     fewer than three are chosen, or direction `near` has no quiet decoy, or direction `fix` has no quiet decoy
+--           that changes behaviour
 -- untried   numbers of the proposed decoys that golden tests did not run on; null where none was proposed yet
--- wrong     repairs of the store on which no case of FAIL_TO_PASS passes: decoys can be made of them
+-- wrong     stored repairs on which no case of FAIL_TO_PASS passes; decoys can be made from them
 -- needs: task_instance, golden_suite, decoy_status, chosen_decoy, fix_status, repair
 CREATE OR REPLACE VIEW decoy_state AS
 WITH ready AS (

@@ -1,13 +1,14 @@
--- Is each proposed decoy valid, as the golden tests decide?
+-- Is each proposed decoy valid according to the golden tests?
 --
--- One row per decoy: columns of `decoy` without its patch, and
--- class    decoy: it fixes nothing: no case of FAIL_TO_PASS passes on it; partial-fix: some pass; fix: all pass; unclear:
---          it is made from a fix and its golden tests fail otherwise than on the base commit, so it may fix a part;
---          broken: a module cannot be collected that the base commit collects, or the run did not complete;
---          unmeasured: golden tests did not run on it, or one of FAIL_TO_PASS fails with the golden patch
--- quiet    every other golden case that passes with the golden patch passes on it too
--- same     each golden case that the fix turns fails as it does on the base commit: with the same message but for addresses
--- why      what keeps it from being a decoy; empty where it is one
+-- One row per decoy, without its patch. Columns of `decoy`.
+-- class    `decoy`: fixes nothing, since no case of FAIL_TO_PASS passes; `partial-fix`: some pass; `fix`: all pass;
+--          `unclear`: made from a fix, and its golden tests fail differently than on the base commit, so it may fix a
+--          part; `broken`: a module that the base commit collects cannot be collected, or the run did not complete;
+--          `unmeasured`: golden tests did not run on it, or one of FAIL_TO_PASS fails with the golden patch
+-- quiet    every other golden case that passes with the golden patch also passes on the decoy
+-- same     each golden case that the fix turns fails with the same message as on the base commit, memory addresses
+--          ignored
+-- why      why it is not a decoy; empty for a decoy
 -- run_key  the run of the golden tests on it
 -- kept: beside the runs
 -- needs: decoy, fix_status, fix_suite_run, golden_suite, golden_case, settled_run, case_outcome, task_instance, fails

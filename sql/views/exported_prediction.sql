@@ -1,9 +1,9 @@
--- Which candidates does a predictions file hold, with the keys that the public harness reads?
+-- Which candidates does a predictions file contain, with the keys that the public harness reads?
 --
--- The controls are among them; `swt export predictions` leaves them out unless they are asked for by name.
+-- The controls are included. `swt export predictions` excludes them unless the user names them.
 -- model_name_or_path  the method
 -- model_patch         the candidate
--- date                when it was made, in ISO 8601
+-- date                creation time of the candidate, in ISO 8601
 -- needs: counted_candidate
 CREATE OR REPLACE VIEW exported_prediction AS
 SELECT

@@ -1,9 +1,9 @@
--- What does a report of the public harness say of each method on each instance?
+-- What does a report of the public harness contain for each method and instance?
 --
--- One row per method and instance, as the grader `swt_bench` decides.
+-- One row per method and instance, by the grader `swt_bench`.
 -- name     method and model in one
 -- empty    the candidate is an empty patch
--- delta_c  its change coverage, as the public harness defines it
+-- delta_c  change coverage as the public harness defines it
 -- needs: method_instance, counted_candidate, change_coverage
 CREATE OR REPLACE VIEW exported_result AS
 SELECT

@@ -1,13 +1,14 @@
--- Does each candidate keep the fixes that were proposed for its instance?
+-- Does each candidate accept the fixes that were proposed for its instance?
 --
--- One row per (candidate_id, policy, fix_id) where the candidate's suite was run on the fix. kept: every test of the
--- candidate goes from failing to passing or stays passing, with the fix in the golden patch's place (SWT-Bench paper,
--- section 5: only such fixes are retained), and there is one. As the grader `paper` counts, a case that is skipped or
--- expected to fail throws no error; why: the first case that fails or is missing, or else does not pass.
--- Whether the fix is right, and what the candidate does with the golden patch, is not asked: a filter cannot know.
--- tests    cases of T that ran before or on the fix
--- turned   those of them that fail before and pass on the fix
--- robust   kept, and no robustness check of the candidate failed; null where it keeps the fix and a check was not measured
+-- One row per (candidate_id, policy, fix_id) where the candidate's suite ran on the fix. The view uses neither the
+-- golden patch nor the fix's status, because a real filter has no access to them.
+-- tests   cases of T that ran before or on the fix
+-- turned  those of them that fail before and pass on the fix
+-- kept    the candidate has a test, and every test goes from failing to passing or stays passing with the fix
+--         (SWT-Bench paper, section 5). As the grader `paper` counts, a skipped or expected-to-fail case throws no
+--         error
+-- robust  kept, and no robustness check of the candidate failed; null if kept and a check was not measured
+-- why     the first case that fails or is missing, else the first that does not pass
 -- kept: beside the runs
 -- needs: submission, candidate_origin, decoy, repair, fix_suite_run, submission_run, submission_case, case_pair, case_outcome, fails, guard_summary
 CREATE OR REPLACE VIEW fix_filter AS
@@ -31,7 +32,7 @@ seen AS (
         AND p.case_id = coalesce(c.before_id, c.after_id) AND p.other_run = t.run_key
     LEFT JOIN case_outcome AS o
         ON o.run_key = t.run_key AND o.case_id = coalesce(p.other_case, c.before_id, c.after_id, c.case_id)
-    -- A module that cannot be collected is a row of its own, which goes when it can be.
+    -- An uncollectable module has its own row. The row disappears once the module can be collected.
     WHERE (o.outcome IS NOT NULL OR (c.candidate_before <> 'missing' AND NOT c.is_collect))
         AND p.pair IS DISTINCT FROM 'ambiguous'
 ),

@@ -1,10 +1,12 @@
 -- Does each candidate reject the wrong fixes that repairs proposed for its instance?
 --
--- Decoys that no repair proposed are not among them (`decoy_rejection`).
--- One row per (candidate_id, policy, fix_id), with its instance, method, model and sample, where the candidate's suite
--- was run on a fix that is unresolved. rejected: a case of T that passes with the golden patch fails or is missing with
--- the fix, as the grader `paper` counts; why: the first such case and its outcome. Candidates without such a case have
--- nothing to reject with, and no row.
+-- One row per (candidate_id, policy, fix_id) where the candidate's suite ran on an unresolved fix, with instance,
+-- method, model and sample.
+-- Decoys that no repair proposed are in `decoy_rejection`. A candidate without a case of T that passes with the golden
+-- patch has no row.
+-- rejected  a case of T that passes with the golden patch fails or is missing with the fix, as the grader `paper`
+--           counts
+-- why       the first such case and its outcome; empty if the candidate accepts the fix
 -- kept: beside the runs
 -- needs: submission, candidate_origin, decoy, repair, fix_status, fix_suite_run, submission_run, submission_case, case_pair,
 -- needs: case_outcome, fails

@@ -1,15 +1,15 @@
--- Is each proposed fix right, as far as the golden tests can tell?
+-- Is each proposed fix right according to the golden tests?
 --
--- One row per fix. status: `resolved` (every case of FAIL_TO_PASS and PASS_TO_PASS passes on it), `unresolved` (one does
--- not; why names the first), `unmeasured` (nothing can be said; why says what is missing: never the fix's failure),
--- `unusable` (it cannot be run: it is empty, does not apply, or changes nothing but tests; why says which).
--- The cases are those that the source's lists name. Without lists they are the golden tests' own: those that go from not
--- passing to passing, and those of the same files that pass before. Only a case that passes with the golden patch here
--- can be held against a fix.
--- f2p, p2p                cases of each kind that are held against it; null where no run is there
+-- One row per fix. The cases are those in the source's lists. Without lists, they are the golden tests' own: cases that
+-- go from not passing to passing, and cases of the same files that pass before.
+-- A fix is tested only on cases that pass here with the golden patch.
+-- status                  `resolved`: every case of FAIL_TO_PASS and PASS_TO_PASS passes on it; `unresolved`: a case
+--                         does not; `unmeasured`: not enough runs, which never counts against the fix; `unusable`: it
+--                         is empty, does not apply, or changes only tests
+-- f2p, p2p                cases of each kind that the fix is tested on; null without a run
 -- f2p_passed, p2p_passed  those of them that pass on it
 -- run_key                 the run of the golden tests on it
--- why   the first case that does not pass on it, or what is missing; empty where it is resolved
+-- why                     the first case that does not pass on it, or what is missing; empty where it is resolved
 -- kept: beside the runs
 -- needs: proposed_fix, task_instance, fix_run, current_run, fix_suite_run, golden_suite, golden_case, case_pair, case_outcome
 CREATE OR REPLACE VIEW fix_status AS

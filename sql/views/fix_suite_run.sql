@@ -1,7 +1,7 @@
--- Which run speaks for one test suite on one proposed fix?
+-- Which run counts for a test suite on a proposed fix?
 --
--- One row per (fix_id, suite_id): instance_key, run_key and status of the latest run that was made there, in whichever
--- environment and sandbox. Runs that failed for reasons of ours, and fixes that the tests do not apply on, have none.
+-- One row per (fix_id, suite_id): the latest run, in any environment and sandbox. Columns of `current_run`.
+-- Internal failures do not count. A fix on which the tests do not apply has no row.
 -- needs: fix_run, current_run
 CREATE OR REPLACE VIEW fix_suite_run AS
 SELECT p.fix_id, p.suite_id, p.instance_key, r.run_key, r.status

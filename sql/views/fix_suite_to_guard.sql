@@ -1,6 +1,6 @@
--- Which suites of a snapshot's candidates keep a proposed fix, and have a robustness check without a run?
+-- Which suites of a snapshot's candidates accept a proposed fix and lack the run of a robustness check?
 --
--- The controls are left out.
+-- The controls are excluded.
 -- needs: fix_filter, counted_candidate, submission
 CREATE OR REPLACE VIEW fix_suite_to_guard AS
 SELECT DISTINCT c.snapshot, s.suite_id

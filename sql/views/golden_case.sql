@@ -1,19 +1,18 @@
--- What the golden tests of an instance do, case by case.
+-- What is the outcome of each golden case of an instance before and after the fix?
 --
--- One row per (instance_key, case_id) in the latest environment: before, after (outcomes, `missing` where there is no
--- row), and names: every way in which the source's lists may call the case: its label, each line of the label (Django
--- prints a docstring on a line of its own), its label up to the first space where it is a pytest id (the source's
--- parser cut there), with a path in its parameters shortened to the last part (the source's parser did), and
--- `test_y (app.Case.test_y)`, which is how unittest prints `test_y (app.Case)` from Python 3.11 on; and of a
--- case whose id differs between processes `path::function[#place]`, which is what our own lists call it.
--- swallowed: it passes in both states, but the case just before it failed on `before`. Django's text output of some
--- versions prints nothing after the name of a failed case, so the next case's line is lost to a log parser, and the
--- source's lists call that case failing.
--- before, after  outcome of the case in the golden suite on each code state
--- pair           `id`, `place` or `ambiguous`: how they were brought together (`case_pair`)
+-- One row per (instance_key, case_id), in the latest environment.
+-- before, after  outcome of the case in the golden suite on each code state; `missing` where there is no row
+-- pair           `id`, `place` or `ambiguous`: how the two runs' cases were paired (`case_pair`)
 -- after_run      the run on the fixed code
--- after_id       id of the case in it; null where that run has no such case
--- names          those under which the source's lists may have it
+-- after_id       id of the case in that run; null where that run has no such case
+-- names          every name under which the source's lists may contain the case. The label, and each line of it (Django
+--                prints a docstring on its own line). For a pytest id, also the label up to the first space, and with a
+--                path in its parameters cut to the last part. The source's parser cut both. Also `test_y
+--                (app.Case.test_y)`, which unittest prints for `test_y (app.Case)` from Python 3.11 on. For a case
+--                whose id differs between processes, also `path::function[#place]`, its name in this project's lists
+-- swallowed      it passes in both states, but the case just before it failed on `before`. Some Django versions print
+--                nothing after the name of a failed case, so a log parser loses the next case's line. The source's
+--                lists then call that next case failing
 -- kept: beside the runs
 -- needs: golden_suite, settled_run, case_pair, case_outcome
 CREATE OR REPLACE VIEW golden_case AS

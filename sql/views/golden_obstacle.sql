@@ -1,10 +1,10 @@
--- What prevents the golden tests of each instance from being solved, as the grader `paper` decides?
+-- Why does the grader `paper` not call the golden tests of an instance solved?
 --
 -- One row per instance of a snapshot.
 -- reason        empty where they are solved, `not-measured` where they have no verdict
 -- detail        as in `golden_miss`
--- skipped_only  every failing case is skipped
--- failing       cases that fail, as in `golden_miss`
+-- skipped_only  every case that does not pass is skipped
+-- failing       cases that fail or are missing, as in `golden_miss`
 -- needs: task_instance, paper, golden_miss
 CREATE OR REPLACE VIEW golden_obstacle AS
 SELECT

@@ -1,14 +1,17 @@
--- Do the golden tests of each instance behave here as the source's lists say?
+-- Do the golden tests of each instance behave here as the source's lists state?
 --
--- One row per instance of a snapshot that has lists. measured: both golden runs are there (else the rest is null).
--- f2p_ok: every FAIL_TO_PASS case passes after and did not before, but for f2p_artefacts.
--- p2p_ok: every PASS_TO_PASS case passes after, but for p2p_artefacts. f2p_misses, p2p_misses: the names that do not.
--- Artefacts are names that only a log parser has: of cases that it thinks failing because the line before swallowed
--- them (`golden_case.swallowed`, FAIL_TO_PASS only), and pytest's progress in a test's place (`[100%]`, or `[` of
--- `[ 50%]`: what the line `PASSED [100%]` names), unless a case is called so.
--- f2p_exact: f2p_ok, no artefact, and no other case goes from not passing to passing.
--- Names are matched by `golden_case`. Withdrawn instances are among them: `instance_reference` leaves them out.
--- f2p_artefacts, p2p_artefacts  names that only a log parser has
+-- One row per instance of a snapshot that has lists, withdrawn ones included; `instance_reference` excludes them.
+-- `golden_case` matches the names.
+-- Artefacts are names that only a log parser produces. One kind is a case that the parser calls failing because it lost
+-- the line (`golden_case.swallowed`, FAIL_TO_PASS only).
+-- The other kind is pytest's progress mark in place of a test, unless a case has that name: `[100%]`, or `[` from `[
+-- 50%]`.
+-- measured                  both golden runs exist; otherwise all columns below are null
+-- f2p_ok                    every FAIL_TO_PASS case passes after and did not pass before, artefacts excepted
+-- p2p_ok                    every PASS_TO_PASS case passes after, artefacts excepted
+-- f2p_exact                 f2p_ok, no artefact, and no other case goes from not passing to passing
+-- f2p_misses, p2p_misses    names of the cases that do not behave so
+-- f2p_artefacts, p2p_artefacts  names that only a log parser produces
 -- kept: beside the runs
 -- needs: task_instance, golden_suite, settled_run, golden_case
 CREATE OR REPLACE VIEW golden_reference AS

@@ -1,10 +1,9 @@
--- The golden tests of an instance, as they run.
+-- Which suite holds the golden tests of an instance?
 --
--- One row per instance_key: suite_id, base_files_key, has_base (some of its files exist at the base commit), is_empty.
--- Where a policy made two of them, the one that keeps most files counts.
+-- One row per instance_key. If several patch filters made golden suites, the suite with the most files counts.
 -- base_files_key  the suite `none` in the same files
 -- has_base        some of its files exist at the base commit
--- is_empty        it has no file that a runner is given
+-- is_empty        the suite has no file for a test runner
 -- needs: suite
 CREATE OR REPLACE VIEW golden_suite AS
 SELECT instance_key, suite_id, base_files_key, len(base_files) > 0 AS has_base, len(files) = 0 AS is_empty

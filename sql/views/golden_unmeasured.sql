@@ -1,11 +1,13 @@
 -- On which instances can the golden tests not be measured, and why?
 --
--- One row per instance of a snapshot: snapshot, instance_id, instance_key. No candidate of such an instance is measured: the failure is ours, not the candidate's.
--- An instance whose golden tests were not run yet, or whose environment is missing, has no row.
--- reason  `golden-refused` the golden tests are no submission that can be run · `golden-empty` they hold no file that a
---         runner is given · `golden-unapplied` the golden patch or the golden tests do not apply, or cannot be built ·
---         `golden-silent` on the fixed code their files gave no case
--- detail  what was in the way, in words
+-- One row per instance of a snapshot. No candidate of such an instance is measured: the failure is internal, not the
+-- candidate's.
+-- An instance whose golden tests did not run yet, or whose environment is missing, has no row.
+-- snapshot, instance_id, instance_key  the instance
+-- reason                    `golden-refused` the golden tests are no submission that can run · `golden-empty` they have
+--                           no file for a test runner · `golden-unapplied` the golden patch or the golden tests do not
+--                           apply or build · `golden-silent` their files report no case on the fixed code
+-- detail                    the cause in words
 -- kept: beside the runs
 -- needs: task_instance, candidate, submission, golden_suite, current_run, settled_run, run
 CREATE OR REPLACE VIEW golden_unmeasured AS

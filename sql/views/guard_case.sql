@@ -1,11 +1,12 @@
--- What does each case of a submission do in its robustness checks, and in the run that counts?
+-- What is the outcome of each case of a submission in its robustness checks and in the run that counts?
 --
--- One row per (candidate_id, policy, run_key, case_id), with its guard and code_state: expected and observed outcomes, `missing` where the
--- run has no such case, `error` where its module could not be collected. in_t as in `submission_case`; own: the case
--- does not do with the candidate what it does without.
+-- One row per (candidate_id, policy, run_key, case_id), with its guard and code_state.
+-- An outcome is `missing` if the run has no such case, and `error` if its module cannot be collected.
 -- pair      `id`, `place` or `ambiguous`: how the case was found in the check's run (`case_pair`)
 -- expected  the outcome in the run that counts
 -- observed  the outcome in the check's run
+-- in_t      as in `submission_case`
+-- own       the case is in T, or its outcome differs with the candidate
 -- needs: guard_run, submission_run, submission_case, case_pair, case_outcome
 CREATE OR REPLACE VIEW guard_case AS
 WITH uncollected AS (

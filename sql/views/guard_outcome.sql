@@ -1,14 +1,12 @@
 -- Which robustness checks does each success pass?
 --
--- One row per solved verdict (snapshot, candidate_id, policy, grader) and guard. result:
--- passed          the candidate's cases behave as they should, as that grader counts outcomes
--- failed          some of them do not
--- not_measured    a run is missing, its cases cannot be paired with those of the run that counts, or the edit does not
---                 apply to the candidate's files
--- not_applicable  the check cannot be made for this fix: it has no Python file to edit, or the instance no valid decoy
--- why  the first case that differs with what it was and is, the decoy that is accepted, or what is missing; empty where
--- passed. The paper's grader compares cases of T, the others each case that the candidate makes behave otherwise.
--- guard  `repeat`, `placebo`, `paraphrase`, `variant` or `decoy`
+-- One row per solved verdict (snapshot, candidate_id, policy, grader) and check. The grader `paper` compares cases of
+-- T. Other graders compare each case whose outcome differs with the candidate.
+-- result  `passed`: the candidate's cases behave as expected, as the grader counts outcomes; `failed`: some do not;
+--         `not_measured`: a run is missing, its cases cannot be paired, or the edit does not apply to the candidate's
+--         files; `not_applicable`: the fix has no Python file to edit, or the instance has no valid decoy
+-- why     the first differing case with both outcomes, the accepted decoy, or what is missing; empty where passed
+-- guard   `repeat`, `placebo`, `paraphrase`, `variant` or `decoy`
 -- needs: verdict, guard_result
 CREATE OR REPLACE VIEW guard_outcome AS
 SELECT v.snapshot, g.*

@@ -1,8 +1,9 @@
--- What does each robustness check say of each well-formed submission, solved or not, as each grader counts outcomes?
+-- What is the result of each robustness check on each well-formed submission, solved or not, per grader?
 --
--- One row per (candidate_id, policy, grader, guard), with its instance, method, model and sample; columns as in
--- `guard_outcome`, which asks about successes only.
--- decoys, decoys_rejected  chosen decoys that the candidate ran on, and those of them that it rejects; 0 for other checks
+-- One row per (candidate_id, policy, grader, guard), with instance, method, model and sample. Columns as in
+-- `guard_outcome`, which has successes only.
+-- decoys, decoys_rejected  chosen decoys that the candidate ran on, and those of them that it rejects; 0 for other
+--                          checks
 -- kept: beside the runs
 -- needs: submission_run, candidate_origin, guard_run, guard_case, guard_edit, grader, outcome_class, chosen_decoy,
 -- needs: decoy_rejection

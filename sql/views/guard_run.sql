@@ -1,9 +1,10 @@
--- Which runs check a would-be success, beside the runs that judge it and those on decoys?
+-- Which runs are the robustness checks of a submission, decoys excluded?
 --
--- One row per (candidate_id, policy, guard, code_state): instance_key, run_key and status of the latest run of that form,
--- in the environment and sandbox that the verdict is read from. guard: `repeat` (both code states as they are),
--- `placebo` (`before`, edited), `paraphrase` and `variant` (`after`, edited).
--- started_at  of the run
+-- One row per (candidate_id, policy, guard, code_state): the latest run of that form, in the environment and sandbox of
+-- the verdict.
+-- guard       `repeat` (both code states unchanged), `placebo` (`before`, edited), `paraphrase` and `variant` (`after`,
+--             edited)
+-- started_at  start of the run
 -- needs: submission_run, current_run
 CREATE OR REPLACE VIEW guard_run AS
 SELECT

@@ -1,8 +1,10 @@
--- What do the robustness checks of each submission come to, solved or not, as each grader counts outcomes?
+-- What is the overall result of the robustness checks of each submission, solved or not, per grader?
 --
--- One row per (candidate_id, policy, grader) of a well-formed submission: failed_guards: names of the checks that failed,
--- sorted; unmeasured: a check was not measured; decoys: decoys that the candidate ran on; decoys_rejected: those of them
--- that it rejects.
+-- One row per (candidate_id, policy, grader) of a well-formed submission.
+-- failed_guards    names of the checks that failed, sorted
+-- unmeasured       a check was not measured
+-- decoys           decoys that the candidate ran on
+-- decoys_rejected  those of them that it rejects
 -- needs: guard_result
 CREATE OR REPLACE VIEW guard_summary AS
 SELECT

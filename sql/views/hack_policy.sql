@@ -1,8 +1,9 @@
--- What does a sign of test hacking cost?
+-- Which signs of test hacking make a repair count as failed?
 --
--- sign, cost, meaning: `flag` makes a repair count as failed, as in the TDFlow paper; `note` is for a reader: right fixes
--- show it too (`tasks/integrity/hacking/README.md` says how many golden patches do).
--- meaning  the sign in Table 7 of that paper, in other words
+-- sign     name of the sign
+-- cost     `flag` makes a repair count as failed, as in the TDFlow paper. `note` is for a reader, because right fixes
+--          show the sign too. `tasks/integrity/hacking/README.md` has the number of golden patches that do
+-- meaning  the sign of Table 7 of that paper, in other words
 -- needs:
 CREATE OR REPLACE VIEW hack_policy AS
 SELECT * FROM (VALUES

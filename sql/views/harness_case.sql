@@ -1,17 +1,21 @@
--- What the public harness would know of each case, in its four cells.
+-- What would the public harness read for each case, in its four cells?
 --
--- One row per (candidate_id, policy, case_id) that its log has a line for in some cell: recorded outcomes, `missing`
--- where there is no line. Cases are compared by their ids. A module that cannot be collected says nothing about its
--- cases: its line is a case of its own. Which lines there are depends on the runner:
--- pytest  prints all lines at the end of the session (`-rA`). It prints none if the session crashed, timed out or
---         failed internally (exit code 3, or one that `pytest.exit` was given). A module that cannot be collected ends
---         the session before its first case. A skip has no name: its case_id is `[n]` if n cases are skipped there.
--- Django  prints each case as it ends; set-ups and teardowns that cases share are not read. Failures are read in the
---         report at the end, so a session that crashed has none. unittest is treated likewise.
--- sympy   prints each case as it ends. Skipped cases and modules that cannot be imported are not read.
--- A case that never began or never ended has no line. Slips of the log parsers are not repeated: captured output that
--- looks like a result, ids that are cut at a space, Django's lines after a failure (metrics: slips).
--- Source: the harness's log parsers and test commands, commit of 2026-07-23. `tests/sql/test_harness_logs.py` compares
+-- One row per (candidate_id, policy, case_id) for which its log has a line in some cell. Cases are compared by their
+-- ids.
+-- An outcome is `missing` where there is no line. A case that never began or never ended has no line.
+-- An uncollectable module is a case of its own and gives no outcome for its cases. The lines depend on the runner.
+-- pytest prints all lines at the end of the session (`-rA`). It prints none if the session crashed, timed out or failed
+-- internally. Internal failures are exit code 3, or a code from `pytest.exit`.
+-- An uncollectable module ends the pytest session before its first case. A skip has no name: its case_id is `[n]` if n
+-- cases are skipped there.
+-- Django prints each case as it ends. The parser ignores set-ups and teardowns that cases share. It reads failures in
+-- the report at the end, so a crashed session has none. The same holds for unittest.
+-- sympy prints each case as it ends. The parser ignores skipped cases and modules that cannot be imported.
+-- The view does not repeat errors of the log parsers. Examples are captured output that looks like a result, ids cut at
+-- a space, and Django's lines after a failure (metrics: slips).
+-- none_before, none_after            outcome in suite `none` on each code state, as the harness reads it
+-- candidate_before, candidate_after  outcome in the candidate's suite on each code state, as the harness reads it
+-- Source: log parsers and test commands of the harness, commit of 2026-07-23. `tests/sql/test_harness_logs.py` compares
 -- these lines with real logs.
 -- needs: submission_run, run, case_outcome, environment
 CREATE OR REPLACE VIEW harness_case AS

@@ -1,6 +1,6 @@
--- Which suites are held against the proposed fixes of a snapshot's instances?
+-- Which suites judge the proposed fixes of a snapshot's instances?
 --
--- One row per instance: the suite of its golden tests, and those of the candidates that the grader `paper` calls solved.
+-- One row per instance: its golden tests, and the candidates that the grader `paper` calls solved.
 -- golden  suite_id of the golden tests
 -- solved  suite_ids of the solved candidates
 -- needs: golden_suite, task_instance, verdict, submission

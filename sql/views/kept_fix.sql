@@ -1,10 +1,10 @@
--- Which fixes do some tests keep, with the keys of a repairs file?
+-- Which fixes do the tests of some method accept, with the keys of a repairs file?
 --
--- One row per fix of a snapshot that the tests of some method keep.
+-- One row per fix of a snapshot that the tests of at least one method accept.
 -- model_name_or_path  the repair method
 -- model               of the repair
 -- model_patch         the fix
--- kept_by             names of the methods of test generation that keep it
+-- kept_by             names of the test generation methods that accept it
 -- robust_by           those whose tests pass their robustness checks on it
 -- needs: repair_kept
 CREATE OR REPLACE VIEW kept_fix AS

@@ -1,8 +1,8 @@
--- The work of methods, with the name that its candidates are counted under.
+-- Which work did each method do, with the name under which its candidates are counted?
 --
--- Columns of `generation`, and label: the method with its experiment's parameters, what it was told beyond issue and
--- retrieval, and what it was asked for where that is not unit tests, joined by `+`, as `candidate.method` has it.
--- label  the method with its parameters, what it was told and asked for, as `candidate.method` has it
+-- Columns of `generation`, and the label.
+-- label  joined by `+`, as in `candidate.method`: the method with its experiment's parameters, the extra inputs beyond
+--        issue and retrieval, and the mode if it is not `unit_test`
 -- needs: generation
 CREATE OR REPLACE VIEW labelled_generation AS
 SELECT

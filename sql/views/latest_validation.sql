@@ -1,8 +1,7 @@
--- The last word on each instance: its latest validation that did not fail for reasons of ours.
+-- What is the latest validation of each instance that did not fail for internal reasons?
 --
--- One row per instance_key, columns of `validation`, and times: how often it was validated. Where there are failures
--- of ours only, the latest of them.
--- times  how often the instance was validated
+-- One row per instance_key. Columns of `validation`. If an instance has internal failures only, the latest of them.
+-- times  number of validations of the instance
 -- needs: validation
 CREATE OR REPLACE VIEW latest_validation AS
 SELECT *, count(*) OVER (PARTITION BY instance_key) AS times

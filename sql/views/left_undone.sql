@@ -1,7 +1,10 @@
--- On which instances did provider, budget or machine keep a method from its work?
+-- On which instances did a provider, a budget or a machine stop a method?
 --
--- Columns: snapshot, method (the label of its candidates), model, instance_id; why: the error of the last attempt.
--- Such an instance is nobody's failure: where there is no candidate from before, tables leave it out and count it.
+-- Tables do not count such an instance as a failure. Without an earlier candidate, they exclude it and count it as
+-- unmeasured.
+-- method                    the label of its candidates
+-- snapshot, model, instance_id  as in `generation`
+-- why                       the error of the last attempt
 -- needs: labelled_generation
 CREATE OR REPLACE VIEW left_undone AS
 SELECT snapshot, label AS method, model, instance_id, arg_max(reasons, finished_at)[1] AS why

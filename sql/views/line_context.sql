@@ -1,8 +1,10 @@
 -- How often did a run execute each watched line, in contexts and in executions?
 --
--- One row per (run_key, path, line) that the run executed. contexts: cases that did, plus one if it was executed
--- outside every case; outside: whether it was (import, collection); executions: null where a context has no count.
--- line  of the file, in the numbering of the run's code state
+-- One row per (run_key, path, line) that the run executed.
+-- contexts    number of cases that executed the line, plus one if it was executed outside every case
+-- outside     it was executed outside every case (import, collection)
+-- executions  number of executions; null where a context has no count
+-- line        line number in the run's code state
 -- needs: line_hit
 CREATE OR REPLACE VIEW line_context AS
 SELECT

@@ -1,7 +1,8 @@
 -- Which findings of the lint are rare in honest tests?
 --
--- rule, cost: `suspect` for code that honest tests seldom or never have; `note` for code that they often have. Both are for a
--- reader: the lint decides nothing, and a test without a finding is not thereby honest.
+-- The lint is advice for a reader and changes no verdict. A test without a finding is not proved honest.
+-- rule  name of the rule
+-- cost  `suspect` for code that honest tests seldom or never contain, `note` for code that they often contain
 -- needs:
 CREATE OR REPLACE VIEW lint_policy AS
 SELECT * FROM (VALUES

@@ -1,13 +1,12 @@
--- Where does each localization rank the files that the golden patch changes?
+-- At which rank does each localization place the files that the golden patch changes?
 --
--- One row per counted localization that did not time out, of instances with a golden file. `found_k` is the number of
--- golden files among the first k; `first_rank` is null where none was ranked; `average_precision` is the mean over the
--- golden files of the precision at their ranks, 0 for one that was not ranked. An aborted localization ranks nothing.
--- golden                        files to find
--- first_rank                    the best rank of any of them; null where none was ranked
--- found_1, found_5, found_10, found_30  golden files among the first so many
--- average_precision             mean over the golden files of the precision at their ranks
--- reciprocal_rank               1 / first_rank, 0 where none was ranked
+-- One row per counted localization that did not time out, for instances with a golden file. An aborted localization
+-- ranks nothing.
+-- golden                    number of files to find
+-- first_rank                best rank of any golden file; null where none was ranked
+-- found_1, found_5, found_10, found_30  golden files among the first 1, 5, 10 and 30
+-- average_precision         mean over the golden files of the precision at their ranks, 0 for a file without a rank
+-- reciprocal_rank           1 / first_rank, 0 where none was ranked
 -- needs: counted_localization, localization, golden_file
 CREATE OR REPLACE VIEW localization_score AS
 WITH size AS (

@@ -1,11 +1,12 @@
 -- What does each method cost on each snapshot, in dollars, tokens and calls?
 --
--- Per snapshot, method and model: instances (those that it asked anything for), calls; tokens_in, tokens_out (null
--- where a provider did not say); known_usd: the dollars that are known; unpriced: calls whose cost is not; cost_usd:
--- null where any call's cost is unknown, never the sum of a part.
--- instances              those that the method asked anything for
+-- One row per snapshot, method and model.
+-- instances              instances with at least one call of the method
 -- calls                  replies that count
--- tokens_in, tokens_out  null where a provider did not say
+-- tokens_in, tokens_out  null where a provider did not report them
+-- known_usd              sum of the known costs, in dollars
+-- unpriced               calls without a known cost
+-- cost_usd               total in dollars; null where the cost of any call is unknown
 -- needs: method_call
 CREATE OR REPLACE VIEW method_cost AS
 SELECT

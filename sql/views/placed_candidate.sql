@@ -1,7 +1,7 @@
--- Which candidate has each place?
+-- Which candidate counts for each snapshot, instance, method, model and sample?
 --
--- Columns of `candidate`; one row per (snapshot, instance_id, method, model, sample): rows with a problem (duplicates)
--- are left out, and of two that were handed in one after the other the later has the place.
+-- Columns of `candidate`. One row per (snapshot, instance_id, method, model, sample). Rows with a problem (duplicates)
+-- are excluded. Of several submissions the latest counts.
 -- needs: candidate
 CREATE OR REPLACE VIEW placed_candidate AS
 SELECT *

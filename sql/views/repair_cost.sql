@@ -1,8 +1,10 @@
 -- What did each repair that tables count cost?
 --
--- One row per repair of `counted_repair`: cost_usd, tests_usd: dollars for the instance in all and for generating tests:
--- what the source says, else the method's own model calls (those of the step `generate_tests` are for tests); null where
--- unknown. Calls are of a sample. It reads every call of every method, so what asks for no cost does without it.
+-- One row per repair of `counted_repair`. Calls are those of the same sample. The view reads every call of every
+-- method, so queries without costs should not use it.
+-- cost_usd   dollars for the instance in total: from the source, else from the method's own model calls; null where
+--            unknown
+-- tests_usd  dollars for generating tests: from the source, else calls of the step `generate_tests`; null where unknown
 -- needs: counted_repair, method_call
 CREATE OR REPLACE VIEW repair_cost AS
 WITH asked AS (

@@ -1,10 +1,9 @@
--- Does a repair look as if it were made for the tests and not for the issue?
+-- Do the detectors find signs that a repair was made for the tests and not for the issue?
 --
--- One row per repair_id that the detectors have looked at, by their latest version. flagged: it shows a sign that makes it
--- count as failed (`hack_policy`); signs: all that it shows, sorted; why: the first place of the worst, empty where there
--- is none.
--- flagged  whether it counts as failed
--- signs    notes included
+-- One row per repair_id that the detectors have checked, by their latest version.
+-- flagged  it shows a sign that makes it count as failed (`hack_policy`)
+-- signs    all signs that it shows, notes included, sorted
+-- why      the first place of a flagged sign, else of any sign; empty where there is none
 -- needs: hack_finding, hack_policy
 CREATE OR REPLACE VIEW repair_hack AS
 WITH latest AS (

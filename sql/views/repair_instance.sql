@@ -1,13 +1,13 @@
--- Every repair method on every instance of its snapshot, sample 0.
+-- What is the result of every repair method on every instance of its snapshot, sample 0?
 --
--- Columns of `repair_status`. resolved is null where nothing can be said of the instance, and rates leave it out and count
--- it: where its repair is unmeasured, and where the method was not tried on it (status `not-attempted`). An attempt that
--- ended without a fix hands in an empty repair, which is not resolved.
--- tests: of the method on this snapshot (several with `+`).
--- name        method and model in one
--- attempted   the method handed in a repair, if an empty one
--- flagged     it shows a sign of test hacking that makes it count as failed
--- why   as in `fix_status`
+-- Columns of `repair_status`. An attempt that ended without a fix submits an empty repair, which is not resolved.
+-- name       method and model in one
+-- tests      source of the tests of the method on this snapshot (several with `+`)
+-- attempted  the method submitted a repair, possibly an empty one
+-- status     as in `repair_status`; `not-attempted` where the method was not run on the instance
+-- resolved   null where the repair is unmeasured or not attempted; rates exclude and count such instances
+-- flagged    it shows a sign of test hacking that makes it count as failed
+-- why        as in `fix_status`
 -- needs: used_instance, counted_repair, repair_status
 CREATE OR REPLACE VIEW repair_instance AS
 WITH entry AS (

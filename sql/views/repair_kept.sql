@@ -1,13 +1,14 @@
--- Which fixes does each method of test generation keep?
+-- Which fixes does each test generation method accept?
 --
--- One row per method of test generation (sample 0, `tests-only`, the controls left out) and repair (every sample) of
--- the same snapshot: kept and robust as in `fix_filter`. A fix of an instance without a well-formed test is not kept,
--- for there is no test that it passes; one that cannot be run is not kept either. measured: false where it is not known
--- whether the fix is right, or what the tests do on it.
+-- One row per test generation method (sample 0, `tests-only`, without the controls) and repair (every sample) of the
+-- same snapshot.
 -- method, model         of the tests
 -- name                  both in one
 -- repair, repair_model  method and model of the repair
--- tested                the method handed in a test for the instance
+-- tested                the method submitted a test for the instance
+-- kept, robust          as in `fix_filter`; null where unmeasured. False for an unusable fix, and for an instance
+--                       without a well-formed test, since there is no test to pass
+-- measured              false where the status of the fix, or the result of the tests on it, is unknown
 -- needs: used_instance, candidate_result, withdrawn_instance, submission, counted_repair, repair_status, fix_filter, left_undone
 CREATE OR REPLACE VIEW repair_kept AS
 WITH placed AS (
@@ -18,7 +19,7 @@ WITH placed AS (
 entry AS (
     SELECT DISTINCT snapshot, method, model FROM placed
 ),
--- What the methods of tests have for an instance is the same for all its repairs.
+-- A method's tests for an instance are the same for all repairs of the instance.
 cell AS (
     SELECT
         e.snapshot, e.method, e.model, i.instance_id, c.candidate_id, s.suite_id,

@@ -1,8 +1,10 @@
--- What do people who read a repair say of it?
+-- Which signs of test hacking do human reviewers see in a repair?
 --
--- One row per repair_id that somebody read. reviewers: how many did; hacks: those who saw a sign of test hacking; hack:
--- whether they are more than half (TDFlow paper, appendix C: two of three). signs: those that more than half see, sorted;
--- there may be none where they see different ones.
+-- One row per repair_id with a human review.
+-- reviewers  number of reviewers
+-- hacks      reviewers who saw a sign of test hacking
+-- hack       more than half of the reviewers did (TDFlow paper, appendix C: two of three)
+-- signs      signs that more than half see, sorted; can be empty where reviewers see different signs
 -- needs: hack_label
 CREATE OR REPLACE VIEW repair_label AS
 WITH reader AS (

@@ -1,7 +1,10 @@
--- What do models that read a repair say of it?
+-- Which signs of test hacking do language models see in a repair?
 --
--- One row per repair_id that a model read (`swt fixes --judge`). models: how many did; hack: whether more than half of them
--- see a sign of test hacking; signs: all that any of them sees, sorted; why: of one of them, empty where there is none.
+-- One row per repair_id that a model reviewed (`swt fixes --judge`).
+-- models  number of models
+-- hack    more than half of them see a sign of test hacking
+-- signs   all signs that any of them sees, sorted
+-- why     explanation of one model; empty where no model sees a sign
 -- needs: hack_reading
 CREATE OR REPLACE VIEW repair_reading AS
 SELECT

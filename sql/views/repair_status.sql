@@ -1,16 +1,17 @@
--- What became of each repair that tables count?
+-- What is the status of each repair that tables count?
 --
--- One row per (snapshot, instance_id, method, model, sample). status and why as in `fix_status`; resolved: null where
--- unmeasured, false for a fix that cannot be run. touches_tests: it changes tests as well, which is told and not run.
--- What it cost is in `repair_cost`.
--- published  whether others found it resolved
--- tests      whose tests it was made with: `golden`, `METHOD`, `METHOD@MODEL`, or empty
--- iteration  1-based iteration of the method that it comes from
--- flagged        it looks as if it were made for the tests: to those who read it (`repair_label`), where anybody did, else
---                to the detectors (`repair_hack`) or to models that read it (`repair_reading`); null where nobody looked
--- signs          that the detectors or a model see, sorted
--- why   as in `fix_status`
--- flagged_why    how many reviewers say so, or the first place that flags it, or what a model says
+-- One row per (snapshot, instance_id, method, model, sample). Costs are in `repair_cost`.
+-- status         as in `fix_status`
+-- resolved       null where unmeasured, false for a fix that cannot run
+-- touches_tests  it also changes tests; that part is reported and not run
+-- published      the source reports the repair as resolved
+-- tests          source of the tests that the method had: `golden`, `METHOD`, `METHOD@MODEL`, or empty
+-- iteration      1-based iteration of the method that produced it
+-- flagged        it seems made for the tests: by human reviewers (`repair_label`) if any, else by the detectors
+--                (`repair_hack`) or models (`repair_reading`); null without a review
+-- signs          signs that the detectors or a model see, sorted
+-- why            as in `fix_status`
+-- flagged_why    number of reviewers, or the first place that flags it, or the explanation of a model
 -- needs: counted_repair, fix_status, repair_hack, repair_label, repair_reading
 CREATE OR REPLACE VIEW repair_status AS
 SELECT

@@ -1,7 +1,8 @@
 -- Which generated tests was each repair made with, and how good were they?
 --
--- One row per repair (sample 0) whose `tests` name a method of the same snapshot that has a measured candidate for the
--- instance: columns of `test_quality`, where method and model are those of the tests.
+-- One row per repair (sample 0) whose `tests` name a method of the same snapshot with a measured candidate for the
+-- instance.
+-- Columns of `test_quality`, where method and model are those of the tests.
 -- repair, repair_model  method and model of the repair
 -- needs: repair_instance, test_quality
 CREATE OR REPLACE VIEW repair_with_tests AS

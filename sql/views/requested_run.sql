@@ -1,9 +1,11 @@
--- Which runs did each instance ask for, and what is each of them to it?
+-- Which runs did each instance request, and under which names?
 --
--- Columns of `run`; one row per run and per name that it has for an instance that asked for it (`run_request`). The names
--- are instance_key, instance_id, suite_kind, suite_id, code_state and variant. Instances that ask for the same run share
--- it, and the row of `run` names the one that made it: views join this one. The instance that made a run asked for it;
--- stores from before there were requests know no more than that, and what `fix_run` says.
+-- Columns of `run`. One row per run and name that an instance requested (`run_request`). Views join this one instead of
+-- `run`.
+-- The name is instance_key, instance_id, suite_kind, suite_id, code_state and variant. Instances that request the same
+-- run share it, and the row of `run` names only the first.
+-- The instance that made a run counts as a requester. Older stores without requests have only that instance and
+-- `fix_run`.
 -- needs: run, run_request, fix_run
 CREATE OR REPLACE VIEW requested_run AS
 WITH asked AS (

@@ -1,8 +1,11 @@
--- Which verdicts say solved and are robust?
+-- Which solved verdicts are robust?
 --
--- Every column of `verdict`, and: robust: solved, and no robustness check failed; null where the verdict is, and where a
--- check was not measured and none failed. failed_guards: names of the checks that failed, sorted. decoys: decoys that a
--- solved candidate ran on; decoys_rejected: those of them that it rejects.
+-- Every column of `verdict`, and:
+-- robust           solved, and no robustness check failed; null where the verdict is null, and where a check was not
+--                  measured and none failed
+-- failed_guards    names of the checks that failed, sorted
+-- decoys           decoys that a solved candidate ran on
+-- decoys_rejected  those of them that it rejects
 -- needs: candidate_result, withdrawn_instance
 CREATE OR REPLACE VIEW robust_verdict AS
 SELECT

@@ -1,15 +1,14 @@
--- Which run speaks for one test suite, on one code state, in one environment and sandbox?
+-- Which run counts for a test suite on a code state, in each environment and sandbox?
 --
--- suite_ref       suite_id of a golden or candidate suite; files_key of suite `none`
--- run_key         the run whose outcomes count: untraced before traced, then the latest
--- traced_run_key  the latest run that watched lines, all that it was asked to; null where there is none. One whose `detail`
---                 names a file as `unprobed` would say of lines that ran that they did not
--- finished_at     of run_key;  env_finished_at: of the instance's last run in this environment and sandbox
---
--- Runs compare only within one environment and sandbox; ours that failed (`infrastructure`, `golden-unapplied`) never
--- count, and neither do those of robustness checks.
--- sandbox  where the run took place
+-- Runs are compared only within one environment and sandbox. Internal failures (`infrastructure`, `golden-unapplied`)
+-- and runs of robustness checks never count.
+-- suite_ref        suite_id of a golden or candidate suite; files_key of suite `none`
+-- run_key          the run whose outcomes count: untraced before traced, then the latest
+-- traced_run_key   the latest run that traced all requested lines; null where there is none. A run whose `detail` names
+--                  an `unprobed` file is excluded, because it would report executed lines as not executed
+-- finished_at      end of run_key
 -- env_finished_at  end of the instance's last run in this environment and sandbox
+-- sandbox          the sandbox of the run
 -- needs: current_run
 CREATE OR REPLACE VIEW sandbox_run AS
 WITH usable AS (

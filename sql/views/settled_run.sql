@@ -1,7 +1,8 @@
--- For one test suite on one code state of an instance: the run whose outcomes count.
+-- Which run counts for a test suite on a code state of an instance?
 --
--- One row per (instance_key, suite_ref, code_state), columns of `sandbox_run`. The environment and sandbox that the
--- instance last ran in come first. Verdicts do not mix environments: they read `submission_run`.
+-- One row per (instance_key, suite_ref, code_state), from the environment and sandbox of the instance's last run.
+-- Columns of `sandbox_run`.
+-- Verdicts do not mix environments, so they read `submission_run` instead.
 -- needs: sandbox_run
 CREATE OR REPLACE VIEW settled_run AS
 SELECT *

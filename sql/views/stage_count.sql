@@ -1,12 +1,12 @@
--- How many rows have the stages before a publication?
+-- How many rows does each stage before publication have?
 --
 -- One row; each column is named after the table that it counts.
--- pull_request  pull requests that were collected
--- issue         issues that were collected
+-- pull_request  collected pull requests
+-- issue         collected issues
 -- issue_link    links between pull requests and issues
--- pull_base     pull requests whose base commit is proved
+-- pull_base     pull requests with a verified base commit
 -- rejection     rejections by rules of the filter
--- validation    judgements of instances
+-- validation    validations of instances
 -- needs: pull_request, issue, issue_link, pull_base, rejection, validation
 CREATE OR REPLACE VIEW stage_count AS
 SELECT

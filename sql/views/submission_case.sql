@@ -1,22 +1,24 @@
--- Every test case that a submission's runs know, with its outcome in the four cells, and whether it is a case of T.
+-- Which test cases do a submission's runs contain, with their outcome in the four cells, and which are in T?
 --
 -- One row per (candidate_id, policy, case_id) of a well-formed submission.
--- none_before, none_after, candidate_before, candidate_after
---     effective outcome: `missing` where the run has no such case, `error` where the case's module could not be
---     collected in that run; null where there is no run. Without a file at the base commit, suite `none` is `missing`.
--- raw_…       what the run recorded, null where it recorded nothing
--- is_collect  the row stands for a module that could not be collected
--- pair        how the cells of the row were paired: by `id`, or by `place` where ids differ between processes
---             (`case_pair`; suite `none` likewise). `ambiguous`: what is missing in a run may be there under another id
--- before_id, after_id  id of the case in the candidate's run on each code state; null where that run has no such case
--- in_t        T: the candidate adds the case or edits what it consists of (metrics: which cases are the candidate's);
---             null where a run is not there. A module counts as a case of its own only if neither state collects it.
---             A case that may be one of suite `none` under another id is not in T, unless the candidate edits it.
--- t_reason    `added`, `edited`, `module`; `added-unseen` where neither run of suite `none` could collect the module
--- none_before, none_after       effective outcome of the case in suite `none` on each code state
--- candidate_before, candidate_after  in the candidate's suite
--- raw_none_before, raw_none_after  what the run of suite `none` recorded; null where it recorded nothing
--- raw_candidate_before, raw_candidate_after  what the candidate's run recorded; null where it recorded nothing
+-- An effective outcome is `missing` where the run has no such case, and `error` where the case's module cannot be
+-- collected. It is null without a run. Suite `none` is `missing` if no file exists at the base commit.
+-- is_collect                the row stands for a module that cannot be collected
+-- pair                      how the cells of the row were paired: by `id`, or by `place` where ids differ between
+--                           processes (`case_pair`; suite `none` likewise). `ambiguous`: a case that is missing in a
+--                           run may be there under another id
+-- before_id, after_id       id of the case in the candidate's run on each code state; null where that run has no such
+--                           case
+-- in_t                      the case is in T: the candidate adds it or edits code that it consists of (metrics: which
+--                           cases are the candidate's). Null where a run is missing. A module counts as a case only if
+--                           neither state collects it. A case that may equal one of suite `none` under another id is in
+--                           T only if the candidate edits it
+-- t_reason                  `added`, `edited`, `module`; `added-unseen` where neither run of suite `none` could collect
+--                           the module
+-- none_before, none_after   effective outcome of the case in suite `none` on each code state
+-- candidate_before, candidate_after  effective outcome in the candidate's suite on each code state
+-- raw_none_before, raw_none_after  outcome that the run of suite `none` recorded; null where it recorded nothing
+-- raw_candidate_before, raw_candidate_after  outcome that the candidate's run recorded; null where it recorded nothing
 -- needs: submission_run, case_outcome, case_pair, edited_definition
 CREATE OR REPLACE VIEW submission_case AS
 WITH cell AS (
@@ -34,7 +36,7 @@ seen AS (
     SELECT
         c.candidate_id, c.policy, c.cell, split_part(c.cell, '_', 1) AS side,
         o.case_id, o.path, o.qualname, o.phase, o.outcome, o.place, p.pair,
-        -- A case of the run on the fixed code has the name that it has before.
+        -- A case of the run on the fixed code takes its name from the run before the fix.
         CASE WHEN c.cell LIKE '%_after' THEN coalesce(p.other_case, o.case_id) ELSE o.case_id END AS name
     FROM cell AS c
     JOIN case_outcome AS o ON o.run_key = c.run_key
@@ -51,7 +53,7 @@ uncollected AS (
     WHERE phase = 'collect' AND outcome = 'error'
     GROUP BY candidate_id, policy, path
 ),
--- Functions whose ids differ between processes: their cases in both suites are paired by place.
+-- For functions whose ids differ between processes, the cases of both suites are paired by place.
 loose AS MATERIALIZED (
     SELECT
         s.candidate_id, s.policy, s.side, s.path, s.qualname, s.name,
@@ -144,8 +146,8 @@ judged AS (
             WHEN is_collect AND is_new AND raw_candidate_before IS NOT NULL AND raw_candidate_after IS NOT NULL
                 THEN 'module'
             WHEN is_collect THEN ''
-            -- What a run that collected the module does not know is not in the candidate's suite: the former parameters
-            -- of an edited test. Where no state collects it, nobody can tell.
+            -- A case that is missing from a run that collected the module is not in the candidate's suite. Example: the
+            -- former parameters of an edited test. If no state collects the module, it cannot be decided.
             WHEN raw_candidate_before IS NULL AND raw_candidate_after IS NULL
                 THEN CASE WHEN is_edited AND unseen THEN 'edited' ELSE '' END
             WHEN is_edited THEN 'edited'

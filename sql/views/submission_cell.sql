@@ -1,8 +1,8 @@
--- Which runs could judge a submission, in every environment and sandbox that has some?
+-- Which runs can judge a submission, in each environment and sandbox?
 --
--- side  `candidate` its own suite · `none` the repository's tests in the candidate's files ·
---       `golden` the golden suite · `reference` the repository's tests in the golden files (T^R)
 -- One row per (candidate_id, policy, env_id, sandbox, side, code_state), with run_key and traced_run_key.
+-- side  `candidate` its own suite · `none` the repository's tests in the candidate's files · `golden` the golden suite
+--       · `reference` the repository's tests in the golden files (T^R)
 -- needs: submission, suite, golden_suite, sandbox_run
 CREATE OR REPLACE VIEW submission_cell AS
 WITH wanted AS (

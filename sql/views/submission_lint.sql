@@ -1,7 +1,9 @@
 -- What does the lint find in each submission?
 --
--- One row per submission with findings (candidate_id, policy): cost: `suspect` where one of them is, else `note`; rules:
--- those of this cost, sorted; why: the first place of them. The golden tests are left out.
+-- One row per submission with findings (candidate_id, policy). The golden tests are excluded.
+-- cost   `suspect` if any finding is, else `note`
+-- rules  rules with this cost, sorted
+-- why    the first place of a finding
 -- needs: submission, suite, lint_finding, lint_policy
 CREATE OR REPLACE VIEW submission_lint AS
 WITH priced AS (

@@ -1,10 +1,11 @@
--- The runs that decide a well-formed submission, all of one environment and sandbox.
+-- Which runs decide a well-formed submission, all from one environment and sandbox?
 --
--- One row per (candidate_id, policy) that is well-formed. env_id, sandbox: those with most of the runs, then the
--- latest. has_base: whether suite `none` has anything to run. none_before … candidate_after: run keys, null where
--- there is no such run. measured: every run that is needed is there.
--- none_before, none_after       key of the run of suite `none` on each code state
--- candidate_before, candidate_after  key of the run of the candidate's suite on each
+-- One row per (candidate_id, policy) that is well-formed.
+-- env_id, sandbox           those with the most runs, then the latest
+-- has_base                  whether suite `none` has any file to run
+-- none_before, none_after   key of the run of suite `none` on each code state; null without a run
+-- candidate_before, candidate_after  key of the run of the candidate's suite on each code state; null without a run
+-- measured                  every required run exists
 -- kept: beside the runs
 -- needs: submission, suite, submission_cell
 CREATE OR REPLACE VIEW submission_run AS

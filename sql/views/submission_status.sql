@@ -1,12 +1,12 @@
--- What is known about each submission before any grader looks at it?
+-- What is the status of each submission before grading?
 --
--- One row per candidate row and policy: snapshot, candidate_id, policy, instance_key, instance_id, method, model,
--- sample, counted (false for a duplicate, and where a later candidate took its place), applied (the patch applies),
--- measured (the runs that a verdict needs are there; nothing is needed where it does not apply; never where the golden
--- tests of the instance cannot be measured), reason: why the golden tests cannot be measured, else why the patch does
--- not apply, else why unmeasured (`infrastructure`, `superseded` by runs of a newer runner, `not-run`), else empty.
--- counted  no duplicate, and no later candidate took its place
--- applied  the patch applies
+-- One row per candidate row and policy, with snapshot, instance, method, model and sample.
+-- counted   no duplicate, and no later candidate replaced it
+-- applied   the patch applies
+-- measured  the runs that a verdict needs exist. A patch that does not apply needs none. Always false if the golden
+--           tests of the instance cannot be measured
+-- reason    why the golden tests cannot be measured, else why the patch does not apply, else why unmeasured:
+--           `infrastructure`, `superseded` by runs of a newer runner, or `not-run`. Empty otherwise
 -- needs: candidate, placed_candidate, submission, submission_run, requested_run, current_run, golden_unmeasured
 CREATE OR REPLACE VIEW submission_status AS
 WITH broken AS (

@@ -1,16 +1,17 @@
--- The traced runs that a submission's change coverage is read from, all of one environment and sandbox.
+-- Which traced runs give a submission's change coverage, all from one environment and sandbox?
 --
--- One row per submission. env_id, sandbox: those with most of the runs, then the latest. none_before … reference_after:
--- run keys by side and state (`submission_cell`), null where there is none.
--- measured_paper      golden, reference, none and candidate runs are there, as far as there is anything to run
--- measured_swt_bench  the same without the reference runs
--- well_formed                   the patch applies
--- has_base                      suite `none` has anything to run
--- has_reference                 the golden files exist at the base commit
--- none_before, none_after       key of the traced run of suite `none`
--- candidate_before, candidate_after  of the candidate's suite
--- golden_before, golden_after   of the golden suite
--- reference_before, reference_after  of the repository's tests in the golden files
+-- One row per submission. The columns below with `before` and `after` are run keys by side and state
+-- (`submission_cell`), null without a run.
+-- env_id, sandbox           those with the most runs, then the latest
+-- measured_paper            golden, reference, none and candidate runs exist, as far as there are files to run
+-- measured_swt_bench        the same without the reference runs
+-- well_formed               the patch applies
+-- has_base                  suite `none` has files to run
+-- has_reference             the golden files exist at the base commit
+-- none_before, none_after   key of the traced run of suite `none`
+-- candidate_before, candidate_after  key of the traced run of the candidate's suite
+-- golden_before, golden_after  key of the traced run of the golden suite
+-- reference_before, reference_after  key of the traced run of the repository's tests in the golden files
 -- needs: submission, suite, golden_suite, submission_cell
 CREATE OR REPLACE VIEW submission_trace AS
 WITH cells AS (

@@ -1,9 +1,10 @@
--- Which suites of a snapshot run again because of what graders say of them?
+-- Which suites of a snapshot run again because of their verdicts?
 --
--- A suite that any grader calls solved gets its robustness checks. Where it fails one, or one was not measured, and for one in
--- twenty of the other suites, the plain run repeats without watched lines: that tells whether tracing changes anything.
+-- A suite that any grader calls solved gets its robustness checks.
+-- If it fails a check or a check is unmeasured, the plain run repeats without tracing. One in twenty of the other
+-- suites repeats as well. This shows whether tracing changes an outcome.
 -- to_guard    some grader calls it solved
--- to_confirm  it repeats without watched lines
+-- to_confirm  it repeats without tracing
 -- needs: verdict, submission, guard_outcome
 CREATE OR REPLACE VIEW suite_to_repeat AS
 WITH said AS (

@@ -1,7 +1,8 @@
--- Which candidates do the audits suspect, and of what?
+-- Which candidates do the audits suspect, and why?
 --
--- One row per candidate and policy with a suspicion: reasons: `lint:<rule>` and `trajectory:<rule>`, sorted; why: one
--- place of them.
+-- One row per candidate and policy with a suspicion.
+-- reasons  `lint:<rule>` and `trajectory:<rule>`, sorted
+-- why      one place of a finding
 -- needs: submission, submission_lint, trajectory_audit, trajectory_policy
 CREATE OR REPLACE VIEW suspected_candidate AS
 WITH reason AS (

@@ -1,9 +1,11 @@
 -- How many of a candidate's tests reproduce the issue?
 --
--- One row per candidate that tables count (sample 0, policy `tests-only`, the controls left out) and was measured. tests: cases of T;
--- f2p, p2p, p2f, f2f: those that fail or pass before and after the golden patch, as the grader `paper` counts outcomes;
--- other: skipped, missing or expected to fail on a side. btr: Bad Test Rate, the share of the tests that are not f2p
--- (TDFlow paper, section 4.2); null without tests.
+-- One row per measured candidate that tables count (sample 0, policy `tests-only`, without the controls).
+-- tests               cases of T
+-- f2p, p2p, p2f, f2f  cases that fail or pass before and after the golden patch, as the grader `paper` counts outcomes
+-- other               skipped, missing or expected to fail on a side
+-- btr                 Bad Test Rate: share of the tests that are not f2p (TDFlow paper, section 4.2); null without
+--                     tests
 -- needs: candidate_result, used_instance
 CREATE OR REPLACE VIEW test_quality AS
 SELECT

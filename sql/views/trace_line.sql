@@ -1,13 +1,14 @@
--- Every changed line of a submission's golden patch, with what its traced runs know about it.
+-- Which traced runs executed each changed line of a submission's golden patch?
 --
--- One row per (candidate_id, policy, path, side, line), with its instance_key: `before` lines are read in the runs on `before` (Xr), `after`
--- lines in the runs on `after` (Xa); both states watch the same numbers, so the side decides.
--- golden, reference, none  contexts that executed the line (0: nobody did)
--- more                the candidate's run executed it more often than suite `none` did on `after`, whatever the side
---                     (the public harness's base); null where both executed it and somebody did not count how often
--- candidate_outside   the candidate's run executed it outside every case
--- t_hit               some case of T executed it
--- statement           a golden or `none` run on that side loaded the file and has code for the line
+-- One row per (candidate_id, policy, path, side, line), with its instance_key. `before` lines use the runs on `before`
+-- (Xr), `after` lines the runs on `after` (Xa).
+-- Both states can have the same line number, so the side is part of the key.
+-- golden, reference, none  number of contexts that executed the line
+-- more                     the candidate's run executed it more often than suite `none` did on `after`, independent of
+--                          the side (the public harness's base); null where both executed it and a count is missing
+-- candidate_outside        the candidate's run executed it outside every case
+-- t_hit                    some case of T executed it
+-- statement                a golden or `none` run on that side loaded the file and has code for the line
 -- kept: beside the runs
 -- needs: submission_trace, changed_line, line_context, line_hit, submission_run, submission_case, case_pair, watched_file
 CREATE OR REPLACE VIEW trace_line AS

@@ -1,10 +1,11 @@
--- Which cases have another outcome where lines are watched, on the same suite, state, environment and sandbox?
+-- Which cases have another outcome with tracing, on the same suite, code state, environment and sandbox?
 --
--- traced, untraced  outcomes, `missing` where that run has no such case. Tracing must never change a verdict, so
--- every row here is a defect or a flaky case (design: coverage).
--- untraced_run_key  the run that watches no line; of golden suites it has no probes, of candidates it has the same ones
+-- Tracing must never change a verdict, so every row is a defect or a flaky case (design: coverage). Cases whose ids
+-- differ between processes are compared by place (`case_pair`).
+-- traced, untraced  outcomes, `missing` where that run has no such case
+-- untraced_run_key  the run without tracing; a golden suite runs without probes, a candidate's suite with the same
+--                   probes
 -- kept: beside the runs
--- Cases whose ids differ between processes are compared by place (`case_pair`).
 -- needs: sandbox_run, case_pair, case_outcome
 CREATE OR REPLACE VIEW tracing_difference AS
 WITH pair AS (

@@ -1,6 +1,7 @@
--- What does a finding of the trajectory audit cost?
+-- How serious is each finding of the trajectory audit?
 --
--- rule, cost: `suspect` where the method looked for the answer, `note` where it may have.
+-- rule  name of the rule
+-- cost  `suspect` where the method searched for the answer, `note` where it may have
 -- needs:
 CREATE OR REPLACE VIEW trajectory_policy AS
 SELECT * FROM (VALUES

@@ -1,8 +1,9 @@
--- What is undone and has not been made up for since?
+-- Which work is incomplete, and not completed since?
 --
--- The latest row of each subject in each round and scope, unless a later round of that name did it. Exit codes are about
--- the rows of one flow run; this is about the store. Of a round that has not ended, under way or with its process
--- killed, nobody knows what was done: all that it was asked is told, until a later one is asked it.
+-- The latest failure of each subject per round and scope, unless a later round of that name completed it. Exit codes
+-- describe one flow run; this view describes the store.
+-- A round can be under way, or its process was killed. Then all its subjects are listed until a later round includes
+-- them.
 -- needs: undone, flow_round
 CREATE OR REPLACE VIEW undone_now AS
 WITH told AS (

@@ -1,7 +1,7 @@
--- Every verdict of every grader on a candidate that counts: one row per candidate, policy and grader.
+-- What is the verdict of each grader on each counted candidate?
 --
--- Columns as in `paper` but `counted`. Verdicts on candidates that a later one took the place of,
--- and on withdrawn instances, are in the graders.
+-- One row per candidate, policy and grader. Columns as in `paper`, without `counted`.
+-- The grader views also contain replaced candidates and withdrawn instances.
 -- needs: candidate_result, withdrawn_instance
 CREATE OR REPLACE VIEW verdict AS
 SELECT

@@ -1,8 +1,8 @@
--- Which instances of which snapshots do tables leave out, because they were withdrawn?
+-- Which instances of which snapshots do tables exclude because they were withdrawn?
 --
--- One row per snapshot and instance_id: all of a snapshot that was withdrawn, and an instance that was in every snapshot
--- that has it. Whoever asks for them gets no row here, and so all of them everywhere: `SET VARIABLE withdrawn = true`,
--- or `swt query --withdrawn`.
+-- One row per snapshot and instance_id: all instances of a withdrawn snapshot, and a withdrawn instance in every
+-- snapshot that has it.
+-- `SET VARIABLE withdrawn = true` or `swt query --withdrawn` empties this view, so that every table includes them.
 -- needs: task_instance, withdrawal
 CREATE OR REPLACE VIEW withdrawn_instance AS
 SELECT DISTINCT t.snapshot, t.instance_id
