@@ -90,7 +90,7 @@ class Usage:
 
     @property
     def total(self) -> int | None:
-        """Tokens sent and made; null where either is."""
+        """Prompt and completion tokens together; None if either is None."""
         return _sum(self.prompt, self.completion)
 
     def __add__(self, other: Usage) -> Usage:

@@ -76,8 +76,11 @@ def open_rate_limiter(cache: Path, clock: Clock) -> RateLimiter:
 
 @contextmanager
 def metered(store: Store, cache: Path, payer: str, budget: Budget, *, name: str = "") -> Iterator[Meter]:
-    """The meter of a payer. It starts with the spend in the store, and shares its budget with all processes of the
-    payer: those of this machine, or of all machines that work together."""
+    """Yield the meter of a payer.
+
+    The meter starts with the spend in the store. All processes of the payer share its budget, on this machine or on all
+    cooperating machines.
+    """
     folder = cache / "budgets" / content_key("budget", store.url, payer)
     coordinator = open_coordinator(folder, f"{place_in_leases(store.disk)}/{payer}")
     with join_ledger(coordinator, lambda: spent_by(store, payer)) as (ledger, already):
