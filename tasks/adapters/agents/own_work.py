@@ -1,4 +1,4 @@
-"""Which of an agent's changes are its work: not its own files, and not what the repository itself ignores."""
+"""Selects the changes that are an agent's work, without its own files and files that the repository ignores."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def own_work(
 
 
 def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> frozenset[str]:
-    """Those of new files that `git add` would pass over, by the ignore files of the base commit.
+    """Return the new files that `git add` would ignore by the ignore files of the base commit.
 
-    Asked of a repository of our own that holds nothing else: in the agent's, git would run what the agent wrote into
-    its configuration.
+    Runs git in a separate empty repository: in the agent's repository, git would execute configuration that the agent
+    wrote.
     """
     rules = {path: read(path) for path in paths if path.rpartition("/")[2] == ".gitignore"} if asked else {}
     if not rules:
@@ -53,5 +53,5 @@ def ignored(asked: Sequence[str], paths: Iterable[str], read: ReadBase) -> froze
 
 
 def _matches(path: str, patterns: tuple[str, ...]) -> bool:
-    """Whether a pattern fits the path's file or one of its folders."""
+    """Whether a pattern matches the path's file or one of its folders."""
     return any(fnmatchcase(part, pattern) for part in path.split("/") for pattern in patterns)

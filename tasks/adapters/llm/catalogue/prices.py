@@ -84,7 +84,7 @@ class PriceFile(OwnPrices):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The table, each key's entries in the order of their days."""
+    """All prices, with each key's entries in order of their days."""
 
     entries: tuple[Price, ...]
 

@@ -49,7 +49,7 @@ class ModelRefused(ModelError):
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A run token, shown once."""
+    """A run token; the gateway returns it only once."""
 
     token: str = field(repr=False)
     run_id: str
@@ -57,7 +57,7 @@ class Issued:
 
 @dataclass(slots=True)
 class Gateway:
-    """One per process. Holds no key: the switchboard's wires do. Thread-safe."""
+    """Grants and serves agent runs; one per process. Holds no key: the router's transports do. Thread-safe."""
 
     board: ModelRouter
     folder: Path

@@ -146,7 +146,7 @@ class Bounded(H11Protocol):
 
 @contextmanager
 def serving(app: Starlette, listening: socket.socket, connections: int = CONNECTIONS) -> Iterator[None]:
-    """Answer in a thread until the block ends."""
+    """Serve in a thread until the block ends."""
     server = uvicorn.Server(_config(app, connections))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
