@@ -12,13 +12,13 @@ from tasks.adapters.patch.apply import ReadBase
 from tasks.adapters.patch.render import Change
 
 PLAIN = b"./"
-"""Before a path, so that one which begins with a colon is no magic to git."""
+"""Prefix of a path, so that git does not parse a leading colon as pathspec magic."""
 
 
 def own_work(
     changes: Sequence[Change], leftovers: Iterable[str], paths: Iterable[str], read: ReadBase
 ) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The changes that count, and the paths of those that do not. `paths` and `read` are of the base commit."""
+    """Return the changes that count, and the paths of the others. `paths` and `read` describe the base commit."""
     new = [change.path for change in changes if change.before is None]
     patterns = tuple(leftovers)
     out = {path for path in new if _matches(path, patterns)}

@@ -36,11 +36,11 @@ class Builder:
 
     The cache holds::
 
-            locks/<key>.txt              hashed locks, by the resolver's input
-            gates/<key>/                 interpreters for uv, see `build_gate.py`
-            environments/<env_id>/       one finished environment each
-            environments/.<env_id>.*     pending: a lock file, a half-built folder with its builder's process id (the
-                                         compiler of a killed builder may still write into its own)
+        locks/<key>.txt              hashed locks, by the resolver's input
+        gates/<key>/                 interpreters for uv, see `build_gate.py`
+        environments/<env_id>/       one finished environment each
+        environments/.<env_id>.*     pending: a lock file, a half-built folder with its builder's process id (the
+                                     compiler of a killed builder may still write into its own)
     """
 
     cache: Path

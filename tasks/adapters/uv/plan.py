@@ -160,9 +160,9 @@ class BuiltEnvironment:
 
     `root` holds::
 
-            bin/python             the interpreter to start
-            environment.json       the row
-            generated/<path>       files to copy into every checkout
+        bin/python             the interpreter to start
+        environment.json       the row
+        generated/<path>       files to copy into every checkout
     """
 
     environment: Environment

@@ -107,9 +107,8 @@ class BatchClient:
         Returns the calls without a reply, by content key, with the error.
         """
         failed: dict[str, ModelError] = {}
-        waiting = list({one.request.call_key: one for one in reversed(calls)}.values())[
-            ::-1
-        ]  # the first call of each key
+        # Keeps the first call of each key.
+        waiting = list({one.request.call_key: one for one in reversed(calls)}.values())[::-1]
         while waiting:
             taken, problem = self._ask_some(waiting[:MOST], meter, failed)
             waiting = waiting[taken:]

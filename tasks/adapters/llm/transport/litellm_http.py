@@ -98,9 +98,8 @@ class LiteLLMWire:
 
 def _imported() -> ModuleType:
     """Import litellm with its network requests and terminal output disabled."""
-    os.environ.setdefault(
-        "LITELLM_LOCAL_MODEL_COST_MAP", "True"
-    )  # litellm would request prices from GitHub, three times
+    # Without this variable, litellm requests prices from GitHub, three times.
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     try:
         import litellm
     except ImportError as error:
