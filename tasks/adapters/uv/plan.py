@@ -188,7 +188,7 @@ class BuiltEnvironment:
 
     @property
     def made(self) -> frozenset[RepoPath]:
-        """All files added to a checkout; they count as nobody's changes."""
+        """All files added to a checkout; they never count as changes."""
         return frozenset((*(file.path for file in self.generated), *(self.extensions.paths if self.extensions else ())))
 
     @property

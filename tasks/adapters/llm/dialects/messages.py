@@ -52,15 +52,15 @@ NATIVE = (
 """Parameters of a caller's body that are passed on to a provider of this dialect."""
 
 LEAST_THINKING = 1024
-"""Tokens: a budget below is refused."""
+"""Smallest thinking budget in tokens that the provider accepts."""
 SILENT_TEXT = "(empty)"
-"""What stands for text without a letter, which is refused."""
+"""Replacement for blank text, which the provider rejects."""
 CACHED = {"cache_control": {"type": "ephemeral"}}
 SILENT = ("thinking", "redacted_thinking")
-"""Blocks that say nothing which the chat dialect could carry."""
+"""Blocks without content that the chat dialect could carry."""
 
 EFFORTS = ((4096, "low"), (16384, "medium"))
-"""Tokens of thinking below which an effort is meant."""
+"""Thinking budgets below this many tokens map to this effort."""
 
 
 def request_body(request: ModelRequest, *, limit_name: str = "max_tokens") -> dict[str, Any]:

@@ -15,7 +15,7 @@ PARENT = "swt.parent"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """One image of ours."""
+    """One image that this project built."""
 
     id: str
     parent: str

@@ -1,7 +1,7 @@
 """Watches one job in its container to its end: output, time, and limits that an engine does not name.
 
-The engine enforces its own limits. This module checks usage twenty times a second, so that the result names the limit,
-and the same job ends the same way as in the other sandboxes.
+The engine enforces its own limits. This module checks usage twenty times a second, so that the result names the limit.
+The same job thus ends the same way as in the other sandboxes.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ def complaint(disk: Disk, path: str, row_type: type[Any], *, pages: bool = False
 def _what_is_wrong(disk: Disk, path: str, look: Callable[[pa.NativeFile], str]) -> str:
     """Return the problem that `look` finds or the error that it raises; empty if the file no longer exists.
 
-    A file that seems bad is read completely and checked again in memory, so a failing disk or server raises `OSError`
-    instead of being reported as a bad file.
+    A file that seems bad is read completely and checked again in memory. A failing disk or server therefore raises
+    `OSError` and is not reported as a bad file.
     """
     try:
         try:

@@ -34,7 +34,7 @@ _SENTENCE = re.compile(r"(?<=[.]) (?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class ViewComment:
-    """One view that `sql/` defines."""
+    """A view that `sql/` defines, with the meaning of its columns."""
 
     name: str
     kind: str

@@ -64,7 +64,7 @@ MADE_FROM = "made_from"
 
 
 def build_views(store_root: str, database: Path, sql: Path, progress: Progress | None = None) -> tuple[SqlFile, ...]:
-    """Write the database file anew: a view per table of the domain, then every file of `sql`. Returns the files in
+    """Rebuild the database file: a view per table of the domain, then every file of `sql`. Returns the files in
     order.
 
     Moves torn files to quarantine first, and updates the materialized views last. A process with the old file open

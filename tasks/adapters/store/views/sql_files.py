@@ -1,6 +1,6 @@
 """Parses the files of `sql/`: their definitions, dependencies and creation order.
 
-    -- What the object answers, in a line or more.
+    -- The question that the object answers, in one or more lines.
     --
     -- Further text.
     -- kept: beside the runs
