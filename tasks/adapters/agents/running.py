@@ -104,7 +104,7 @@ def send(
     """Run an agent on a workbench. Its work is the state of the checkout when it ends or is killed.
 
     Raises `NotFound` if the agent is not installed, `UsageError` for a model without a router, `AgentFailed` if it made
-    no useful call, `BudgetExhausted` if another payer's budget is used up.
+    no useful call. Raises `BudgetExhausted` if another payer's budget is used up.
     """
     outing = _Outing(agent, prompt, _local(bench), _switched(model), allowance, validation)
     ran, account = outing.run()

@@ -27,7 +27,10 @@ class ModelError(InfrastructureError):
 
 
 class ProviderFailed(ModelError):
-    """`kind` is that of the last attempt: `rate-limit`, `server`, `timeout`, `connection`, `cut`, `garbage`."""
+    """The provider failed in all attempts.
+
+    `kind` is that of the last attempt: `rate-limit`, `server`, `timeout`, `connection`, `cut`, `garbage`.
+    """
 
     slug = "provider"
     retry = True
@@ -43,7 +46,10 @@ class ProviderRefused(ModelError):
 
 
 class AccountRefused(ProviderRefused):
-    """`certain` is false if only the provider's text indicates it: a text may repeat the caller's content."""
+    """The provider refused the account.
+
+    `certain` is false if only the provider's text indicates it: a text may repeat the caller's content.
+    """
 
     slug = "provider-account"
 
@@ -69,7 +75,7 @@ class ContentFiltered(ModelError):
 
 
 class BudgetExhausted(ModelError):
-    """`what` is the limit that was or could be exceeded: `calls`, `usd`, `tokens` or `seconds`.
+    """A budget is used up. `what` is the limit that was or could be exceeded: `calls`, `usd`, `tokens` or `seconds`.
 
     `payer` is the name of the meter.
     """

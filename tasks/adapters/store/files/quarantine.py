@@ -37,7 +37,7 @@ class Problem:
 
     kind: str
     """`torn`, `foreign`, `stray`, `leftover`, `quarantined`, `orphan`, `incomplete`, `missing-log`, `torn-log` or
-    `stale`."""
+    `stale`, `misjudged`."""
     where: str
     """Path below the root, or `<table> <key>`."""
     detail: str
