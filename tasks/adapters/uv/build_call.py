@@ -55,7 +55,7 @@ class CopyContent(Enum):
     ALL = auto()
     NOTHING = auto()
     INTERPRETER = auto()
-    """Only the interpreter of an inspected environment, since `.pth` files of its packages could run code."""
+    """Only the interpreter of an inspected environment, since `.pth` files of its packages could fake its answers."""
 
     def fill(self, source: Path, into: Path) -> None:
         if self is CopyContent.ALL:

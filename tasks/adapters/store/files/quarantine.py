@@ -36,8 +36,8 @@ class Problem:
     """A problem of the store."""
 
     kind: str
-    """`torn`, `foreign`, `stray`, `leftover`, `quarantined`, `orphan`, `incomplete`, `missing-log`, `torn-log` or
-    `stale`, `misjudged`."""
+    """`torn`, `foreign`, `stray`, `leftover`, `quarantined`, `orphan`, `incomplete`, `missing-log`, `torn-log`,
+    `stale` or `misjudged`."""
     where: str
     """Path below the root, or `<table> <key>`."""
     detail: str
